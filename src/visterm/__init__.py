@@ -1,0 +1,3 @@
+"""visterm finds pictures from words, and words from pictures."""
+
+__version__ = "0.1.0"
