@@ -1,0 +1,123 @@
+"""Which pictures answer which queries: the supervision of every ranking model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.text.weighting import weigh_queries
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Queries and the pictures that answer them.
+
+    Attributes
+    ----------
+    queries : csr_array of shape (Q, T), float32
+        Query vectors. Every word of a query has a stored entry, even where its weight is 0.
+    pictures : csr_array of shape (Q, n), float32
+        Gains: positive where a picture is relevant to a query, absent where it is not.
+    """
+
+    queries: csr_array
+    pictures: csr_array
+
+    def __post_init__(self) -> None:
+        if self.queries.shape[0] != self.pictures.shape[0]:
+            raise BadInput(
+                f"{self.queries.shape[0]} queries but {self.pictures.shape[0]} rows of "
+                "relevant pictures; both need one row per query"
+            )
+        if self.pictures.nnz and not (self.pictures.data > 0).all():
+            raise BadInput("gains must be positive; leave out pictures that are not relevant")
+
+    def __len__(self) -> int:
+        return int(self.queries.shape[0])
+
+    @property
+    def words_per_query(self) -> NDArray[np.int64]:
+        return np.diff(self.queries.indptr).astype(np.int64)
+
+    @property
+    def relevant_per_query(self) -> NDArray[np.int64]:
+        return np.diff(self.pictures.indptr).astype(np.int64)
+
+    def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> Relevance:
+        """Only the chosen queries."""
+        return Relevance(self.queries[chosen], self.pictures[chosen])
+
+
+def relevance_from_captions(
+    captions: csr_array, idf: NDArray[np.floating], *, max_words: int | None = None
+) -> Relevance:
+    """Every set of words that some caption holds is a query, answered by the captions that hold it.
+
+    Parameters
+    ----------
+    captions : csr_array of shape (n, T)
+        Pictures × words; an entry means that the caption holds the word.
+    idf : array of shape (T,)
+        Weights of the words in the query vectors.
+    max_words : int, optional
+        Largest query; a caption of m words makes 2^m − 1 queries without it.
+
+    Examples
+    --------
+    >>> captions = csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 1, 0]]))
+    >>> relevance = relevance_from_captions(captions, np.ones(3))
+    >>> len(relevance), relevance.pictures.sum(axis=1).tolist()
+    (5, [1.0, 3.0, 1.0, 1.0, 1.0])
+    """
+    words, pictures = _word_sets(captions, max_words)
+    return Relevance(weigh_queries(words, idf), pictures)
+
+
+def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, csr_array]:
+    """All word sets, smallest first, as Q × T words and Q × n pictures.
+
+    Sets grow by one later word a level. A set of size s + 1 is its first s words (already numbered
+    on the level below) and one more word, so one sorted integer key names it: no tuple is built.
+    """
+    captions = captions.tocsr(copy=True)
+    captions.eliminate_zeros()
+    captions.sort_indices()
+    n, t = captions.shape
+    starts, words_of = captions.indptr.astype(np.int64), captions.indices.astype(np.int64)
+    position = np.arange(captions.nnz)  # where in words_of the set's last word stands
+    picture = np.repeat(np.arange(n), np.diff(starts))
+    members, prefix = np.empty((1, 0), dtype=np.int64), np.zeros(captions.nnz, dtype=np.int64)
+    all_members: list[NDArray[np.int64]] = []
+    blocks: list[csr_array] = []
+    size = 0
+    while len(position) and (max_words is None or size < max_words):
+        size += 1
+        keys, number = np.unique(prefix * t + words_of[position], return_inverse=True)
+        members = np.column_stack([members[keys // t], keys % t])
+        all_members.append(members)
+        ones = np.ones(len(picture), dtype=np.float32)
+        blocks.append(csr_array((ones, (number, picture)), shape=(len(keys), n)))
+        later = starts[picture + 1] - position - 1
+        grown = np.repeat(np.arange(len(position)), later)
+        step = np.arange(len(grown)) - np.repeat(np.cumsum(later) - later, later)
+        position, picture, prefix = position[grown] + 1 + step, picture[grown], number[grown]
+    return _stack_words(all_members, t), _stack_pictures(blocks, n)
+
+
+def _stack_words(members: list[NDArray[np.int64]], t: int) -> csr_array:
+    sizes = np.concatenate([[0], *(np.full(len(m), m.shape[1]) for m in members)])
+    indices = np.concatenate([np.empty(0, np.int64), *(m.ravel() for m in members)])
+    values = np.ones(len(indices), dtype=np.float32)
+    return csr_array((values, indices, np.cumsum(sizes)), shape=(len(sizes) - 1, t))
+
+
+def _stack_pictures(blocks: list[csr_array], n: int) -> csr_array:
+    from scipy.sparse import vstack
+
+    if not blocks:
+        return csr_array((0, n), dtype=np.float32)
+    return csr_array(vstack(blocks, format="csr"))

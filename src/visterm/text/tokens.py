@@ -1,0 +1,82 @@
+"""Text to tokens, and the fold under which "Trees" and "tree" are one word."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+# A word is letters or digits, joined inside by hyphens or apostrophes: tee-shirt, o'clock, 4x4.
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+
+# English plurals whose singular no suffix rule reaches.
+_IRREGULAR = {
+    "buses": "bus",
+    "children": "child",
+    "firemen": "fireman",
+    "fishermen": "fisherman",
+    "feet": "foot",
+    "geese": "goose",
+    "leaves": "leaf",
+    "loaves": "loaf",
+    "men": "man",
+    "mice": "mouse",
+    "oxen": "ox",
+    "policemen": "policeman",
+    "shelves": "shelf",
+    "teeth": "tooth",
+    "wives": "wife",
+    "wolves": "wolf",
+    "women": "woman",
+    "calves": "calf",
+    "knives": "knife",
+}
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-case words of a text, in order.
+
+    Accents stay, but are brought to one form, so that a name typed on two systems is one word.
+
+    >>> tokens("A Tree, two TREES; a tee-shirt & café")
+    ['a', 'tree', 'two', 'trees', 'a', 'tee-shirt', 'café']
+    """
+    return _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+
+
+def fold(token: str, language: str = "english") -> str:
+    """The form under which singular and plural of a word meet.
+
+    The result is a key, not something to show: `Vocabulary` keeps the form people wrote.
+
+    >>> fold("trees") == fold("tree"), fold("skies") == fold("sky"), fold("women") == fold("woman")
+    (True, True, True)
+    """
+    if language == "english":
+        token = _singular(token)
+    return _stem(token, language)
+
+
+def _singular(token: str) -> str:
+    head, hyphen, last = token.rpartition("-")
+    return head + hyphen + _IRREGULAR.get(last, last)
+
+
+@lru_cache(maxsize=65536)
+def _stem(token: str, language: str) -> str:
+    return _stemmer(language).stemWord(token)
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str):  # type: ignore[no-untyped-def]  # the library has no types
+    from snowballstemmer import stemmer
+
+    from visterm.errors import BadInput
+
+    try:
+        return stemmer(language)
+    except KeyError:
+        from snowballstemmer import algorithms
+
+        known = ", ".join(algorithms())
+        raise BadInput(f"no stemmer for language {language!r}; choose one of {known}") from None

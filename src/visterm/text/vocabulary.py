@@ -1,0 +1,136 @@
+"""The words a model knows: their number, their weight, and the form people write them in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.text.tokens import fold, tokens
+from visterm.text.weighting import inverse_frequency, weigh_queries
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words, their inverse document frequency, and how to find them in a text.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Each word in the form that captions write most; its place is its number in the text space.
+    idf : array of shape (T,)
+    language : str or None
+        Language whose singular and plural fold into one word; None takes words as written.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary.from_captions(["a tree", "two trees and snow", "trees, snow"])
+    >>> vocabulary.words
+    ('a', 'and', 'snow', 'trees', 'two')
+    >>> vocabulary.counts(["tree tree"]).toarray().tolist()
+    [[0, 0, 0, 2, 0]]
+    """
+
+    words: tuple[str, ...]
+    idf: NDArray[np.float64]
+    language: str | None = "english"
+
+    def __post_init__(self) -> None:
+        keys = [self._key(word) for word in self.words]
+        if len(self.idf) != len(self.words):
+            raise BadInput(f"{len(self.words)} words but {len(self.idf)} weights")
+        repeated = [word for word, count in Counter(keys).items() if count > 1]
+        if repeated:
+            raise BadInput(f"a vocabulary holds each word once; repeated: {', '.join(repeated)}")
+        object.__setattr__(self, "_number", {key: t for t, key in enumerate(keys)})
+
+    @classmethod
+    def from_captions(
+        cls,
+        captions: Iterable[str],
+        *,
+        min_captions: int = 1,
+        stop_words: Iterable[str] = (),
+        language: str | None = "english",
+    ) -> Vocabulary:
+        """Learn the words that at least ``min_captions`` captions hold."""
+        forms: dict[str, Counter[str]] = {}
+        holding: Counter[str] = Counter()
+        folded = [[(_fold(token, language), token) for token in tokens(c)] for c in captions]
+        for caption in folded:
+            holding.update({key for key, _ in caption})
+            for key, token in caption:
+                forms.setdefault(key, Counter())[token] += 1
+        stopped = {_fold(word, language) for word in stop_words}
+        kept = [k for k, count in holding.items() if count >= min_captions and k not in stopped]
+        # Most frequent form first; between equals the shorter, then the earlier in the alphabet.
+        shown = {k: min(forms[k], key=lambda w: (-forms[k][w], len(w), w)) for k in kept}
+        return cls.of_words(sorted(shown.values()), language=language).weighted_by(
+            " ".join(token for _, token in caption) for caption in folded
+        )
+
+    @classmethod
+    def of_words(cls, words: Sequence[str], *, language: str | None = "english") -> Vocabulary:
+        """A vocabulary of given words, all of weight 1."""
+        return cls(tuple(words), np.ones(len(words)), language)
+
+    def weighted_by(self, captions: Iterable[str]) -> Vocabulary:
+        """The same words, with idf from these captions."""
+        return Vocabulary(self.words, inverse_frequency(self.counts(captions)), self.language)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return self.number(word) is not None
+
+    def number(self, word: str) -> int | None:
+        """Place of a word in the text space, in whatever form it is written; None if unknown.
+
+        >>> Vocabulary.of_words(["city"]).number("Cities")
+        0
+        """
+        return self._number.get(self._key(word))  # type: ignore[attr-defined]
+
+    def counts(self, texts: Iterable[str]) -> csr_array:
+        """Texts × words: how often each text holds each word. Unknown words are passed over."""
+        starts, indices, data = [0], [], []
+        for text in texts:
+            found = Counter(t for token in tokens(text) if (t := self.number(token)) is not None)
+            for t in sorted(found):
+                indices.append(t)
+                data.append(found[t])
+            starts.append(len(indices))
+        shape = (len(starts) - 1, len(self))
+        return csr_array(
+            (np.array(data, dtype=np.int32), np.array(indices, dtype=np.int32), starts), shape
+        )
+
+    def query_vectors(self, texts: Sequence[str], *, binary: bool = True) -> csr_array:
+        """Texts as query vectors of unit length.
+
+        >>> words = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
+        >>> words.query_vectors(["sun over the sea"]).toarray().round(2)
+        array([[0.6, 0.8]], dtype=float32)
+        """
+        return weigh_queries(self.counts(texts), self.idf, binary=binary)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"words": list(self.words), "idf": self.idf.tolist(), "language": self.language}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Vocabulary:
+        return cls(tuple(stored["words"]), np.asarray(stored["idf"], float), stored["language"])
+
+    def _key(self, word: str) -> str:
+        return _fold(word.lower(), self.language)
+
+
+def _fold(token: str, language: str | None) -> str:
+    return token if language is None else fold(token, language)
