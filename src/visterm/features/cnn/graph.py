@@ -1,0 +1,155 @@
+"""EfficientNet-Lite0 as an ONNX graph, built from the tensors of its checkpoint.
+
+The network (Tan and Le, 2019; the Lite variant of 2020) is a 3 × 3 stem, sixteen inverted
+residual blocks — widen with 1 × 1, look around with a depth-wise k × k, narrow with 1 × 1 — and a
+1 × 1 head, all with ReLU6 and without squeeze-and-excitation. It was trained in TensorFlow, so an
+odd row or column of padding goes to the bottom and right (``SAME_UPPER``), the batch norms'
+epsilon is 1e-3, and pixels enter as (v − 127) / 128.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
+
+# Part of the cached graph's name: raise it whenever a change here changes the file.
+GRAPH_VERSION = 1
+EPSILON = 1e-3
+MEAN, SCALE = 127.0, 128.0
+# One row a stage: blocks, side of the depth-wise kernel, stride of the stage's first block.
+STAGES = ((1, 3, 1), (2, 3, 2), (2, 5, 2), (3, 3, 2), (3, 5, 1), (4, 5, 2), (1, 3, 1))
+# Old enough for every onnxruntime that runs on Python 3.11, new enough for all we use.
+_OPSET, _IR_VERSION = 17, 8
+
+Weights = Mapping[str, NDArray]
+
+
+def fold(weights: Weights, convolution: str, norm: str) -> tuple[NDArray, NDArray]:
+    """Fold a batch norm into the convolution before it: one kernel and one bias.
+
+    With the norm's scale γ, shift β, mean μ and variance σ², the convolution's kernel K becomes
+    ``K·γ/√(σ² + ε)`` and its bias ``β − μ·γ/√(σ² + ε)``.
+    """
+    try:
+        kernel = weights[f"{convolution}.weight"].astype(np.float64)
+        gamma, beta, mean, variance = (
+            weights[f"{norm}.{part}"].astype(np.float64)
+            for part in ("weight", "bias", "running_mean", "running_var")
+        )
+    except KeyError as error:
+        raise BadInput(f"the checkpoint has no {error}: it is not EfficientNet-Lite0") from None
+    factor = gamma / np.sqrt(variance + EPSILON)
+    folded = kernel * factor[:, None, None, None]
+    return folded.astype(np.float32), (beta - mean * factor).astype(np.float32)
+
+
+def build_graph(weights: Weights) -> bytes:
+    """Return the network as a serialised ONNX model.
+
+    Its input ``pictures`` is uint8, N × height × width × 3; its outputs are ``grid``, the
+    N × 1280 × height/32 × width/32 activations of the head, and ``pooled``, their N × 1280 mean.
+    """
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError as error:
+        raise MissingExtra(
+            "building the CNN needs the library onnx: pip install onnx"
+        ) from error
+    sketch = _Sketch()
+    x = sketch.node("Transpose", ["pictures"], perm=[0, 3, 1, 2])
+    x = sketch.node("Cast", [x], to=TensorProto.FLOAT)
+    x = sketch.node("Sub", [x, sketch.constant("mean", np.float32(MEAN))])
+    kernel, bias = fold(weights, "_conv_stem", "_bn0")
+    x = sketch.relu6(sketch.convolve(x, kernel / np.float32(SCALE), bias, stride=2))
+    block = 0
+    for repeats, side, first_stride in STAGES:
+        for repeat in range(repeats):
+            stride = first_stride if repeat == 0 else 1
+            x = sketch.block(x, weights, f"_blocks.{block}", side, stride, repeat > 0)
+            block += 1
+    head, bias = fold(weights, "_conv_head", "_bn1")
+    grid = sketch.relu6(sketch.convolve(x, head, bias), name="grid")
+    sketch.node("Flatten", [sketch.node("GlobalAveragePool", [grid])], name="pooled")
+    width = len(bias)
+    float_info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        sketch.nodes,
+        "efficientnet-lite0",
+        [float_info("pictures", TensorProto.UINT8, ["n", "height", "width", 3])],
+        [
+            float_info("grid", TensorProto.FLOAT, ["n", width, "rows", "columns"]),
+            float_info("pooled", TensorProto.FLOAT, ["n", width]),
+        ],
+        sketch.constants,
+    )
+    model = helper.make_model(
+        graph,
+        producer_name="visterm",
+        ir_version=_IR_VERSION,
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+    )
+    checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+class _Sketch:
+    """The nodes and constants of a graph as it grows; every method returns its output's name."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+
+    def constant(self, name: str, value: NDArray | np.float32) -> str:
+        from onnx import numpy_helper
+
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def node(self, kind: str, inputs: list[str], name: str = "", **attributes: object) -> str:
+        from onnx import helper
+
+        name = name or f"{kind.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
+        return name
+
+    def convolve(
+        self, x: str, kernel: NDArray, bias: NDArray, *, stride: int = 1, groups: int = 1
+    ) -> str:
+        count = len(self.constants)
+        parts = [self.constant(f"kernel{count}", kernel), self.constant(f"bias{count}", bias)]
+        return self.node(
+            "Conv",
+            [x, *parts],
+            auto_pad="SAME_UPPER",
+            kernel_shape=list(kernel.shape[2:]),
+            strides=[stride, stride],
+            group=groups,
+        )
+
+    def relu6(self, x: str, name: str = "") -> str:
+        if not any(constant.name == "six" for constant in self.constants):
+            self.constant("zero", np.float32(0))
+            self.constant("six", np.float32(6))
+        return self.node("Clip", [x, "zero", "six"], name)
+
+    def block(
+        self, x: str, weights: Weights, name: str, side: int, stride: int, residual: bool
+    ) -> str:
+        """Add one inverted residual block; only a stage's first one has no shortcut."""
+        before = x
+        if f"{name}._expand_conv.weight" in weights:
+            x = self.relu6(self.convolve(x, *fold(weights, f"{name}._expand_conv", f"{name}._bn0")))
+        kernel, bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
+        if kernel.shape[2:] != (side, side):
+            raise BadInput(f"{name} has a {kernel.shape[2:]} kernel: it is not EfficientNet-Lite0")
+        x = self.relu6(self.convolve(x, kernel, bias, stride=stride, groups=len(kernel)))
+        x = self.convolve(x, *fold(weights, f"{name}._project_conv", f"{name}._bn2"))
+        return self.node("Add", [x, before]) if residual else x
