@@ -1,0 +1,89 @@
+"""Files written whole: a name holds all that was meant for it, or what it held before."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from visterm.errors import VistermError
+
+PART = ".part"
+"""How the temporary name of an unfinished file ends; such a file is rubbish when nobody writes."""
+
+_ADVICE = {
+    errno.ENOSPC: "no space left on the device; free some and try again",
+    errno.EDQUOT: "your disk quota is used up; free some space and try again",
+    errno.EFBIG: "the file would be larger than this system allows",
+    errno.EROFS: "the device is read-only; choose another folder",
+    errno.EACCES: "permission denied; choose a folder you may write to",
+}
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], None]) -> None:
+    """Write a file so that no crash, kill or full disk leaves half of it under its name.
+
+    The bytes go to a temporary name in the same folder, are synced, take the place of ``path`` in
+    one step, and the folder is synced, so that the name outlives a power cut too.
+
+    Parameters
+    ----------
+    path
+        The file to write; its folder must exist.
+    content
+        The bytes, or a function that writes them into the open file it is given.
+
+    Raises
+    ------
+    VistermError
+        When the system refuses the file; the old content of ``path`` stays, no temporary file does.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_whole(folder / "words.txt", b"tree snow")
+    >>> write_whole(folder / "words.txt", lambda file: print(file.write(b"people")))
+    6
+    >>> [(path.name, path.read_bytes()) for path in folder.iterdir()]
+    [('words.txt', b'people')]
+    """
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    try:
+        try:
+            with open(part, "xb") as file:
+                if callable(content):
+                    content(file)
+                else:
+                    file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+    except OSError as error:
+        raise VistermError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Make the names in a folder as lasting as the files they name.
+
+    >>> sync_folder(".")
+    """
+    if os.name == "nt":  # Windows keeps names without being asked and cannot open folders.
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _reason(error: OSError) -> str:
+    return _ADVICE.get(error.errno or 0) or error.strerror or str(error)
