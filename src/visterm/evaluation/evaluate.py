@@ -1,0 +1,183 @@
+"""Measure a whole set of queries at once, and keep what every single query gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.errors import BadInput
+from visterm.evaluation.measures import measure
+from visterm.evaluation.ranking import RelevantRanks, as_scores, relevant_ranks
+
+if TYPE_CHECKING:
+    from visterm.text.relevance import Relevance
+
+PAPERS = ("AvgP", "BEP", "P@10")
+_SCORES_AT_ONCE = 2**24  # 64 MB of float32 a chunk
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What every query gave, in the order of the relevance's queries.
+
+    A query without a relevant picture cannot be measured: its results are NaN, it is left out of
+    every summary and comparison, and ``skipped`` counts it.
+
+    Attributes
+    ----------
+    per_query : dict of str to array of shape (Q,)
+        Results by the name of the measure, as fractions (ranks for ``median rank``).
+    relevant : array of shape (Q,)
+        The number of relevant pictures of each query.
+    words : array of shape (Q,)
+        The number of words of each query.
+    """
+
+    per_query: dict[str, NDArray[np.float64]]
+    relevant: NDArray[np.int64]
+    words: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.relevant)
+
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Which queries have a relevant picture."""
+        return self.relevant > 0
+
+    @property
+    def skipped(self) -> int:
+        """How many queries have no relevant picture and so could not be measured."""
+        return int(np.count_nonzero(~self.measured))
+
+    def mean(self) -> dict[str, float]:
+        """One number a measure over the measured queries, NaN where there are none.
+
+        It is the mean, except for ``median rank``, which is a median by name.
+        """
+        kept = self.measured
+        return {
+            name: measure(name).summarise(values[kept]) for name, values in self.per_query.items()
+        }
+
+    def slice(self, mask: ArrayLike) -> Evaluation:
+        """The same results for the queries where ``mask`` is true.
+
+        >>> every = Evaluation({"AvgP": np.array([1.0, 0.5])}, np.array([3, 1]), np.array([1, 2]))
+        >>> every.slice(every.relevant >= 3).mean()
+        {'AvgP': 1.0}
+        """
+        chosen = np.asarray(mask)
+        if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
+            raise BadInput(
+                f"a slice needs one true or false for each of the {len(self)} queries; "
+                f"got {chosen.dtype} of shape {chosen.shape}"
+            )
+        per_query = {name: values[chosen] for name, values in self.per_query.items()}
+        return Evaluation(per_query, self.relevant[chosen], self.words[chosen])
+
+
+def evaluate(
+    rows: ArrayLike,
+    relevance: Relevance,
+    measures: Iterable[str] = PAPERS,
+    *,
+    chunk: int | None = None,
+) -> Evaluation:
+    """Rank the pictures for every query by ``queries · rows`` and measure the rankings.
+
+    Parameters
+    ----------
+    rows : array of shape (n, T)
+        Pictures in the text space, as a model's ``transform`` gives them. Besides one transposed
+        copy of them (none if they are column-ordered), only a chunk of scores is held at a time.
+    relevance : Relevance
+        The queries and the pictures that answer them.
+    measures : names, default the three of the PAMIR papers
+        See :func:`visterm.evaluation.measures.measure`.
+    chunk : int, optional
+        Queries scored at a time, by default as many as fit in 64 MB. The results do not depend
+        on it.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from visterm.text import Relevance
+    >>> words = csr_array(np.eye(2, dtype=np.float32))
+    >>> relevance = Relevance(words, csr_array(np.float32([[1, 0, 0], [0, 1, 1]])))
+    >>> evaluate([[1, 0], [0, 1], [0.5, 0]], relevance, ["AvgP", "P@1"]).mean()
+    {'AvgP': 0.9166666666666666, 'P@1': 1.0}
+    """
+    names = _checked(measures)
+    columns = _columns(rows, relevance)
+    size = max(1, _SCORES_AT_ONCE // max(1, columns.shape[1])) if chunk is None else chunk
+    if size < 1:
+        raise BadInput(f"chunk must be 1 or more queries, not {chunk}")
+    queries, pictures = relevance.queries.astype(np.float32), relevance.pictures
+    parts = [
+        relevant_ranks(queries[start : start + size] @ columns, pictures[start : start + size])
+        for start in range(0, queries.shape[0], size)
+    ]
+    return _measured(parts, relevance, names)
+
+
+def evaluate_scores(
+    scores: ArrayLike, relevance: Relevance, measures: Iterable[str] = PAPERS
+) -> Evaluation:
+    """Measure rankings given as scores, queries × pictures, whatever made them.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from visterm.text import Relevance
+    >>> relevance = Relevance(csr_array(np.float32([[1]])), csr_array(np.float32([[0, 1]])))
+    >>> evaluate_scores([[0.2, 0.9]], relevance, ["RR"]).mean()
+    {'RR': 1.0}
+    """
+    names = _checked(measures)
+    return _measured([relevant_ranks(as_scores(scores), relevance.pictures)], relevance, names)
+
+
+def _checked(measures: Iterable[str]) -> list[str]:
+    if isinstance(measures, str):
+        measures = [measures]
+    # A wrong name should be told before minutes of scoring, not after.
+    return [measure(name).name for name in measures]
+
+
+def _columns(rows: ArrayLike, relevance: Relevance) -> NDArray[np.float32]:
+    try:
+        table = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"rows must be a dense array, pictures × words ({error})") from error
+    expected = (relevance.pictures.shape[1], relevance.queries.shape[1])
+    if table.shape != expected:
+        raise BadInput(
+            f"rows have shape {table.shape} but the relevance speaks of {expected[0]} pictures "
+            f"and {expected[1]} words; map exactly those pictures into that text space"
+        )
+    return np.ascontiguousarray(table.T)
+
+
+def _measured(parts: Sequence[RelevantRanks], relevance: Relevance, names: list[str]) -> Evaluation:
+    relevant = np.concatenate([np.empty(0, np.int64), *(part.relevant for part in parts)])
+    if not relevant.any():
+        raise BadInput(
+            f"none of the {len(relevant)} queries has a relevant picture, "
+            "so there is nothing to measure; check that relevance and pictures belong together"
+        )
+    per_query = {name: np.full(len(relevant), np.nan) for name in names}
+    chosen = [(measure(name), per_query[name]) for name in names]
+    query = 0
+    for part in parts:
+        for ranks, gains in part:
+            if len(ranks):
+                for one, values in chosen:
+                    values[query] = one(ranks, gains)
+            query += 1
+    words = np.diff(relevance.queries.indptr).astype(np.int64)
+    return Evaluation(per_query, relevant, words)
