@@ -1,0 +1,222 @@
+"""Results as tables for a terminal, a web page, a paper and a program."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+from visterm.errors import BadInput
+
+Value = float | int | str | None
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named rows under named columns; fractions are shown as percentages with one decimal.
+
+    Attributes
+    ----------
+    title : str
+    columns : sequence of str
+        Headings of the values, without the one over the row names.
+    rows : mapping of str to sequence
+        Values by row name. A float is a fraction, an int or a str is shown as it is, and None or
+        NaN is a missing cell, shown as ``–``.
+    bold : collection of (row, column) names
+        Cells to stand out; as text they end in ``*``.
+    plain : collection of row or column names
+        Floats there are no fractions (a median rank, seconds) and are shown as they are.
+    heading : str
+        What stands over the row names.
+
+    Examples
+    --------
+    >>> table = Table(
+    ...     "Corel test",
+    ...     ["CMRM", "PAMIR"],
+    ...     {"AvgP": [0.192, 0.263], "queries": [2241, None]},
+    ...     bold=[("AvgP", "PAMIR")],
+    ... )
+    >>> print(table.to_text())
+    Corel test
+             CMRM   PAMIR
+    AvgP     19.2    26.3*
+    queries  2241       –
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[Value]]
+    bold: Collection[tuple[str, str]] = ()
+    plain: Collection[str] = ()
+    heading: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) != len(self.columns):
+            raise BadInput(f"two columns of {self.title!r} share a name: {list(self.columns)}")
+        for name, values in self.rows.items():
+            if isinstance(values, str) or len(values) != len(self.columns):
+                raise BadInput(
+                    f"row {name!r} of {self.title!r} needs one value for each of the "
+                    f"{len(self.columns)} columns"
+                )
+        for row, column in self.bold:
+            if row not in self.rows or column not in self.columns:
+                raise BadInput(f"{self.title!r} has no cell ({row!r}, {column!r}) to make bold")
+        unknown = set(self.plain) - set(self.rows) - set(self.columns)
+        if unknown:
+            raise BadInput(f"{self.title!r} has no row or column called {sorted(unknown)}")
+
+    def to_text(self) -> str:
+        """Aligned plain text; a bold cell ends in ``*``, which hangs so that the digits align."""
+        lines = [[self.heading, *(f"{column} " for column in self.columns)]]
+        for name in self.rows:
+            cells = self._cells(name)
+            lines.append([name, *(shown + ("*" if bold else " ") for shown, bold in cells)])
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        drawn = [
+            "  ".join(
+                [line[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, *drawn])
+
+    def to_markdown(self) -> str:
+        """A GitHub-flavoured table under its title.
+
+        >>> print(Table("T", ["ours"], {"AvgP": [0.5]}, bold=[("AvgP", "ours")]).to_markdown())
+        **T**
+        <BLANKLINE>
+        | | ours |
+        | :-- | --: |
+        | AvgP | **50.0** |
+        """
+        lines = [
+            _piped([_markdown(self.heading), *map(_markdown, self.columns)]),
+            _piped([":--", *["--:"] * len(self.columns)]),
+        ]
+        for name in self.rows:
+            cells = [
+                f"**{_markdown(shown)}**" if bold else _markdown(shown)
+                for shown, bold in self._cells(name)
+            ]
+            lines.append(_piped([_markdown(name), *cells]))
+        return "\n".join([f"**{_markdown(self.title)}**", "", *lines])
+
+    def to_latex(self) -> str:
+        r"""A ``table`` environment that needs no package.
+
+        >>> print(Table("T & U", ["ours"], {"P@10": [0.1]}).to_latex())
+        \begin{table}
+        \centering
+        \caption{T \& U}
+        \begin{tabular}{lr}
+        \hline
+         & ours \\
+        \hline
+        P@10 & 10.0 \\
+        \hline
+        \end{tabular}
+        \end{table}
+        """
+        head = " & ".join([_latex(self.heading), *map(_latex, self.columns)])
+        body = []
+        for name in self.rows:
+            cells = [
+                rf"\textbf{{{_latex(shown)}}}" if bold else _latex(shown)
+                for shown, bold in self._cells(name)
+            ]
+            body.append(" & ".join([_latex(name), *cells]) + r" \\")
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{_latex(self.title)}}}",
+                rf"\begin{{tabular}}{{l{'r' * len(self.columns)}}}",
+                r"\hline",
+                rf"{head} \\",
+                r"\hline",
+                *body,
+                r"\hline",
+                r"\end{tabular}",
+                r"\end{table}",
+            ]
+        )
+
+    def to_json(self) -> str:
+        """One object; numbers in the table's unit (percent), but to four decimals.
+
+        >>> print(Table("T", ["ours"], {"AvgP": [0.263]}).to_json())
+        {"title": "T", "columns": ["ours"], "rows": {"AvgP": {"ours": 26.3}}, "bold": []}
+        """
+        rows = {
+            name: {
+                column: self._number(name, column, value)
+                for column, value in zip(self.columns, values, strict=True)
+            }
+            for name, values in self.rows.items()
+        }
+        whole = {
+            "title": self.title,
+            "columns": list(self.columns),
+            "rows": rows,
+            "bold": sorted(map(list, self.bold)),
+        }
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
+
+    def _cells(self, row: str) -> list[tuple[str, bool]]:
+        marked = set(self.bold)
+        return [
+            (self._shown(row, column, value), (row, column) in marked)
+            for column, value in zip(self.columns, self.rows[row], strict=True)
+        ]
+
+    def _number(self, row: str, column: str, value: Value) -> Value:
+        if value is None or isinstance(value, str):
+            return value
+        if isinstance(value, Integral):
+            return int(value)
+        if not isinstance(value, Real):
+            raise BadInput(f"cell ({row!r}, {column!r}) of {self.title!r} holds {value!r}")
+        if not math.isfinite(value):
+            return None
+        fraction = row not in self.plain and column not in self.plain
+        return round(float(value) * (100 if fraction else 1), 4)
+
+    def _shown(self, row: str, column: str, value: Value) -> str:
+        number = self._number(row, column, value)
+        if number is None:
+            return MISSING
+        return f"{number:.1f}" if isinstance(number, float) else str(number)
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\|*_`<\[\]])", r"\\\1", " ".join(text.split()))
+
+
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "–": "--",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
