@@ -1,0 +1,27 @@
+"""How good rankings are: measures, slices, significance, tables, and TREC's files.
+
+Importing this room loads NumPy only; numba and SciPy come with the first measurement.
+"""
+
+from visterm.evaluation.evaluate import Evaluation, evaluate, evaluate_scores
+from visterm.evaluation.measures import Measure, mean_average_precision, measure
+from visterm.evaluation.side_by_side import measures_table
+from visterm.evaluation.significance import Comparison, best_of, compare
+from visterm.evaluation.slices import seen_queries, slices
+from visterm.evaluation.tables import Table
+
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "Measure",
+    "Table",
+    "best_of",
+    "compare",
+    "evaluate",
+    "evaluate_scores",
+    "mean_average_precision",
+    "measure",
+    "measures_table",
+    "seen_queries",
+    "slices",
+]
