@@ -1,0 +1,201 @@
+"""Read a picture file that nobody vouches for into upright RGB pixels, or say why not."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+from typing import TYPE_CHECKING, BinaryIO
+
+from visterm.errors import BadInput, UnreadablePicture
+from visterm.pictures import formats
+from visterm.pictures.containers import BrokenContainer, tiff_entries, tiff_numbers
+from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Format
+from visterm.pictures.guards import Cost, cost_of
+from visterm.pictures.limits import check_memory, check_size, webp_size
+from visterm.pictures.opening import Refused, opened
+from visterm.pictures.quiet import quiet
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
+
+    from visterm.pictures.pixels import Pixels
+
+__all__ = ["SUPPORTED_EXTENSIONS", "read_picture"]
+
+
+def read_picture(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    max_pixels: int = 64_000_000,
+    max_side: int | None = None,
+) -> Pixels:
+    """Decode one picture to upright RGB.
+
+    JPEG, PNG, WebP, GIF (its first frame), TIFF (its first page), BMP and AVIF are told apart by
+    content, whatever the name says; HEIC too where the extra ``heic`` is installed. EXIF's
+    orientation is applied, alpha is laid on white, 16-bit and float greys are scaled to eight bits.
+
+    Parameters
+    ----------
+    source
+        A path, or the bytes of a picture file. Only regular files are opened.
+    max_pixels
+        The largest picture that is decoded, checked before its pixels are. Memory is bounded by
+        about seven bytes for each of these pixels (448 MB by default), so formats whose decoders
+        need more are allowed fewer: about 27 million pixels for WebP and AVIF, 44 million for a
+        progressive JPEG without subsampling. Above 178 million Pillow's own limit holds.
+    max_side
+        Shrink so that the longer side has at most so many pixels; never enlarge. Much faster for
+        JPEG, which is then decoded at a fraction of its size.
+
+    Returns
+    -------
+    (height, width, 3) uint8 array, C-contiguous.
+
+    Raises
+    ------
+    UnreadablePicture
+        For whatever cannot be read, with the reason in a few words.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("LA", (40, 20), (0, 0)).save(file, "PNG")
+    >>> read_picture(file.getvalue(), max_side=10)[0, 0].tolist()
+    [255, 255, 255]
+    >>> read_picture(b"GIF89a")
+    Traceback (most recent call last):
+    visterm.errors.UnreadablePicture: picture in memory: the file is cut short in its header
+    """
+    if max_pixels < 1 or (max_side is not None and max_side < 1):
+        raise BadInput("max_pixels and max_side must be at least 1")
+    where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
+    try:
+        with opened(source) as file:
+            return _decode(file, max_pixels, max_side)
+    except (Refused, BrokenContainer) as reason:
+        raise UnreadablePicture(where, str(reason)) from None
+
+
+def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
+    try:
+        head = file.read(formats.HEAD)
+        if not head:
+            raise Refused("the file is empty")
+        format_ = formats.recognise(head)
+        if format_ is None:
+            names = ", ".join(known.name for known in formats.FORMATS)
+            raise Refused(f"it is not a picture in a format visterm reads ({names})")
+        _make_ready(format_)
+        cost = cost_of(file, format_)
+        if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
+            check_size(webp_size(head), max_pixels)
+        file.seek(0)
+        return _decode_as(format_, file, cost, max_pixels, max_side)
+    except (Refused, BrokenContainer):
+        raise
+    except MemoryError:
+        raise Refused("there is not enough memory to decode it") from None
+    except OSError as problem:
+        raise Refused(problem.strerror or "it cannot be read") from None
+
+
+def _decode_as(
+    format_: Format, file: BinaryIO, cost: Cost, max_pixels: int, max_side: int | None
+) -> Pixels:
+    from PIL import Image, UnidentifiedImageError
+
+    from visterm.pictures.pixels import rgb_array, shrunk_array
+
+    try:
+        with quiet(), Image.open(file, formats=[format_.pillow]) as picture:
+            size = picture.size
+            check_size(size, max_pixels)
+            if format_ is formats.JPEG:
+                _prepare_jpeg(picture, _target(size, max_side))
+            shrinks = _target(size, max_side) is not None
+            check_memory(
+                format_,
+                cost,
+                stored=size,
+                decoded=picture.size,
+                shrinks=shrinks,
+                max_pixels=max_pixels,
+            )
+            picture.load()
+            _let_go(picture)
+            # Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.
+            orientation = 1 if format_ in (formats.TIFF, formats.HEIC) else _orientation(picture)
+            target = _target(size if format_ is formats.JPEG else picture.size, max_side)
+            if target is None:
+                return rgb_array(picture, orientation)
+            return shrunk_array(picture, target, orientation)
+    except (Refused, MemoryError):
+        raise
+    except Image.DecompressionBombError:
+        raise Refused("it has more pixels than Pillow decodes") from None
+    except UnidentifiedImageError:
+        raise Refused(f"its {format_.name} data are broken") from None
+    except Exception as problem:  # decoders of damaged files raise whatever comes to hand
+        raise Refused(_in_few_words(format_, problem)) from None
+
+
+def _make_ready(format_: Format) -> None:
+    """Load the one Pillow module that reads this format; ``Image.open`` would load all of them."""
+    try:
+        module = importlib.import_module(format_.module)
+    except ImportError:
+        if format_ is formats.HEIC:
+            raise Refused(
+                "HEIC pictures need the extra 'heic': pip install 'visterm[heic]'"
+            ) from None
+        raise Refused(f"the installed Pillow does not read {format_.name}") from None
+    if format_ is formats.HEIC:
+        module.register_heif_opener(thumbnails=False)
+
+
+def _target(size: tuple[int, int], max_side: int | None) -> tuple[int, int] | None:
+    """The size to shrink to, or None where the picture is small enough."""
+    longer = max(size)
+    if max_side is None or longer <= max_side:
+        return None
+    return max(1, round(size[0] * max_side / longer)), max(1, round(size[1] * max_side / longer))
+
+
+def _prepare_jpeg(picture: ImageFile, target: tuple[int, int] | None) -> None:
+    if target is not None:
+        # Twice the size that is wanted leaves the last halving to a better filter.
+        picture.draft(None, (2 * target[0], 2 * target[1]))
+    if picture.mode == "CMYK" and "adobe" not in picture.info:
+        # Pillow takes every JPEG of four inks for one of Adobe's, which are stored inverted.
+        picture.tile = [tile._replace(args=("CMYK", "")) for tile in picture.tile]
+
+
+def _let_go(picture: ImageFile) -> None:
+    """Free what the WebP and AVIF readers keep for further frames: up to three more pictures."""
+    vars(picture).pop("_decoder", None)
+    if isinstance(picture.fp, io.BytesIO):
+        picture.fp = None
+
+
+def _orientation(picture: ImageFile) -> int:
+    """EXIF's orientation, 1 where there is none that can be read."""
+    exif = picture.info.get("exif")
+    if not isinstance(exif, bytes):
+        return 1
+    file = io.BytesIO(exif.removeprefix(b"Exif\0\0"))
+    try:
+        numbers = [tiff_numbers(file, entry) for entry in tiff_entries(file) if entry.tag == 274]
+    except BrokenContainer:
+        return 1
+    return numbers[0][0] if numbers and numbers[0] and numbers[0][0] in range(1, 9) else 1
+
+
+def _in_few_words(format_: Format, problem: Exception) -> str:
+    message = " ".join(str(problem).split())[:100]
+    if isinstance(problem, EOFError) or "truncated" in message.lower():
+        return f"its {format_.name} data are cut short"
+    return f"its {format_.name} data are broken" + (f" ({message})" if message else "")

@@ -1,0 +1,77 @@
+"""The formats visterm reads, told apart by their first bytes and never by their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEAD = 64
+"""How many bytes of a file `recognise` looks at."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A picture format: what people call it, what Pillow calls it and which module reads it.
+
+    ``bytes_per_pixel`` is what Pillow holds at its peak while it decodes one pixel, measured with
+    Pillow 13; a format whose decoder needs several copies of the picture has a large number here.
+    """
+
+    name: str
+    pillow: str
+    module: str
+    extensions: tuple[str, ...]
+    bytes_per_pixel: float
+
+
+JPEG = Format("JPEG", "JPEG", "PIL.JpegImagePlugin", (".jpg", ".jpeg", ".jpe", ".jfif"), 4)
+PNG = Format("PNG", "PNG", "PIL.PngImagePlugin", (".png", ".apng"), 4)
+GIF = Format("GIF", "GIF", "PIL.GifImagePlugin", (".gif",), 4)
+BMP = Format("BMP", "BMP", "PIL.BmpImagePlugin", (".bmp", ".dib"), 4)
+TIFF = Format("TIFF", "TIFF", "PIL.TiffImagePlugin", (".tif", ".tiff"), 4)
+WEBP = Format("WebP", "WEBP", "PIL.WebPImagePlugin", (".webp",), 16.5)
+AVIF = Format("AVIF", "AVIF", "PIL.AvifImagePlugin", (".avif",), 16.5)
+HEIC = Format("HEIC", "HEIF", "pillow_heif", (".heic", ".heif"), 16.5)
+
+FORMATS = (JPEG, PNG, GIF, BMP, TIFF, WEBP, AVIF, HEIC)
+
+SUPPORTED_EXTENSIONS = frozenset(
+    extension for format_ in FORMATS for extension in format_.extensions
+)
+"""Lower-case endings of names under which people keep pictures, for walking folders."""
+
+_HEVC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1"}
+
+
+def recognise(head: bytes) -> Format | None:
+    """The format that begins with these bytes, or None.
+
+    >>> recognise(bytes.fromhex("89504e470d0a1a0a")).name
+    'PNG'
+    >>> recognise(b"<svg>") is None
+    True
+    """
+    if head.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PNG
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return GIF
+    if head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")):
+        return TIFF
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return WEBP
+    if head[4:8] == b"ftyp":
+        return _by_brand(head)
+    # Two letters are a weak sign, so a BMP must also name a header size that exists.
+    if head.startswith(b"BM") and int.from_bytes(head[14:18], "little") in range(12, 125):
+        return BMP
+    return None
+
+
+def _by_brand(head: bytes) -> Format | None:
+    """AVIF and HEIC share a container; the brands in its first box tell them apart."""
+    end = min(int.from_bytes(head[:4], "big"), len(head))
+    brands = {head[8:12]} | {head[at : at + 4] for at in range(16, end - 3, 4)}
+    if brands & {b"avif", b"avis"}:
+        return AVIF
+    return HEIC if brands & _HEVC_BRANDS else None
