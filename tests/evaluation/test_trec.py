@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 from visterm.evaluation import evaluate_scores
 from visterm.evaluation.ranking import relevant_ranks
 from visterm.evaluation.trec import (
@@ -145,7 +145,9 @@ def test_a_bad_line_of_qrels_is_named(tmp_path, line, why):
         read_qrels(tmp_path / "qrels")
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path):
+    with pytest.raises(VistermError, match=r"cannot write .*missing"):
+        write_run(tmp_path / "missing" / "run", ["q"], ["a"], [[1.0]])
     with pytest.raises(BadInput, match="missing"):
         read_run(tmp_path / "missing")
     (tmp_path / "bytes").write_bytes(b"q 0 \xff\xfe 1\n")

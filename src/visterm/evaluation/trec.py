@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
 from visterm.evaluation.ranking import as_scores, checked_gains, top
+from visterm.files import write_whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,11 +63,12 @@ def write_run(
         query, picture = queries[holes[0, 0]], pictures[holes[0, 1]]
         raise BadInput(f"the score of query {query!r} for picture {picture!r} is NaN")
     (run_name,) = _escaped("tag", [tag])
-    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-        for query, row in zip(query_names, table, strict=True):
-            for rank, picture in enumerate(top(row, depth), start=1):
-                name, score = picture_names[picture], str(row[picture])
-                file.write(f"{query} Q0 {name} {rank} {score} {run_name}\n")
+    lines = (
+        f"{query} Q0 {picture_names[picture]} {rank} {row[picture]!s} {run_name}\n".encode()
+        for query, row in zip(query_names, table, strict=True)
+        for rank, picture in enumerate(top(row, depth), start=1)
+    )
+    write_whole(path, lambda file: file.writelines(lines))
 
 
 def read_run(path: PathLike) -> Run:
@@ -104,11 +107,12 @@ def write_qrels(
             f"qrels hold whole gains, but one is {checked.data[fractions[0]]:g}; "
             "multiply the gains until all are whole"
         )
-    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-        for row, query in enumerate(query_names):
-            for entry in range(checked.indptr[row], checked.indptr[row + 1]):
-                picture = picture_names[checked.indices[entry]]
-                file.write(f"{query} 0 {picture} {int(checked.data[entry])}\n")
+    lines = (
+        f"{query} 0 {picture_names[checked.indices[entry]]} {int(checked.data[entry])}\n".encode()
+        for query, (start, end) in zip(query_names, pairwise(checked.indptr), strict=True)
+        for entry in range(start, end)
+    )
+    write_whole(path, lambda file: file.writelines(lines))
 
 
 def read_qrels(path: PathLike) -> Qrels:
