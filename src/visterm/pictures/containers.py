@@ -68,19 +68,17 @@ def jpeg_segments(file: BinaryIO) -> Iterator[Part]:
 
     The kind of a part is the marker's second byte; its bytes exclude the two of the length.
     """
-    size, position, junk = file_size(file), 2, 0
-    for _ in range(MAX_JPEG_SEGMENTS + MAX_JPEG_JUNK):
+    size, position, junk, segments = file_size(file), 2, 0, 0
+    while junk <= MAX_JPEG_JUNK and segments <= MAX_JPEG_SEGMENTS:
         file.seek(position)
         head = file.read(4)
         if len(head) < 4:
             raise BrokenContainer("the file is cut short in its header")
         if head[0] != 0xFF or head[1] in (0x00, 0xFF):  # padding, or bytes that belong to nothing
             position, junk = position + 1, junk + 1
-            if junk > MAX_JPEG_JUNK:
-                raise BrokenContainer("no picture begins after the JPEG header")
             continue
         if 0xD0 <= head[1] <= 0xD9 or head[1] == 0x01:  # markers that stand alone
-            position += 2
+            position, junk = position + 2, junk + 1
             continue
         length = int.from_bytes(head[2:], "big")
         if length < 2 or position + 2 + length > size:
@@ -88,8 +86,8 @@ def jpeg_segments(file: BinaryIO) -> Iterator[Part]:
         yield Part(head[1:2], position + 4, length - 2)
         if head[1] == 0xDA:
             return
-        position += 2 + length
-    raise BrokenContainer("the JPEG header holds too many parts")
+        position, segments = position + 2 + length, segments + 1
+    raise BrokenContainer("the JPEG header holds too many parts, and no picture")
 
 
 def png_chunks(file: BinaryIO) -> Iterator[Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures import formats
@@ -14,7 +14,7 @@ from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Format
 from visterm.pictures.guards import Cost, cost_of
 from visterm.pictures.limits import check_memory, check_size, webp_size
 from visterm.pictures.opening import Refused, opened
-from visterm.pictures.quiet import quiet
+from visterm.pictures.quiet import quiet, silence_libtiff
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -136,7 +136,8 @@ def _decode_as(
     except (Refused, MemoryError):
         raise
     except Image.DecompressionBombError:
-        raise Refused("it has more pixels than Pillow decodes") from None
+        limit = min(max_pixels, 2 * (Image.MAX_IMAGE_PIXELS or max_pixels))
+        raise Refused(f"it has more pixels than the {limit:,} allowed") from None
     except UnidentifiedImageError:
         raise Refused(f"its {format_.name} data are broken") from None
     except Exception as problem:  # decoders of damaged files raise whatever comes to hand
@@ -145,6 +146,7 @@ def _decode_as(
 
 def _make_ready(format_: Format) -> None:
     """Load the one Pillow module that reads this format; ``Image.open`` would load all of them."""
+    module: Any
     try:
         module = importlib.import_module(format_.module)
     except ImportError:
@@ -152,7 +154,11 @@ def _make_ready(format_: Format) -> None:
             raise Refused(
                 "HEIC pictures need the extra 'heic': pip install 'visterm[heic]'"
             ) from None
-        raise Refused(f"the installed Pillow does not read {format_.name}") from None
+        module = None
+    if not getattr(module, "SUPPORTED", module is not None):
+        raise Refused(f"the installed Pillow does not read {format_.name}")
+    if format_ is formats.TIFF:
+        silence_libtiff()
     if format_ is formats.HEIC:
         module.register_heif_opener(thumbnails=False)
 

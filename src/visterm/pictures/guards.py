@@ -25,6 +25,7 @@ from visterm.pictures.containers import (
 MAX_METADATA = 32_000_000
 MAX_JPEG_SCANS = 100
 MAX_PNG_ANCILLARY = 4_096
+MAX_RLE_PIXELS = 16_000_000
 MAX_TIFF_NUMBERS = 200_000
 MAX_TIFF_TILE = 64_000_000
 
@@ -51,7 +52,7 @@ def cost_of(file: BinaryIO, format_: formats.Format) -> Cost:
     if format_ is formats.TIFF:
         return _tiff(file)
     if format_ is formats.BMP:
-        return Cost()
+        return _bmp(file)
     # The decoders of the younger formats want the whole file in memory, and copy it.
     return Cost(fixed=2 * file_size(file))
 
@@ -133,6 +134,16 @@ def _gif(file: BinaryIO) -> Cost:
     if introducer != b",":
         raise BrokenContainer("the GIF holds no picture")
     return Cost(fixed=16 * (position - begin))
+
+
+def _bmp(file: BinaryIO) -> Cost:
+    """Pillow unpacks run-length codes in Python, one pixel at a time where a line ends early."""
+    file.seek(18)
+    head = file.read(16)
+    width, height = (abs(int.from_bytes(head[at : at + 4], "little", signed=True)) for at in (0, 4))
+    if head[12:] in (b"\1\0\0\0", b"\2\0\0\0") and width * height > MAX_RLE_PIXELS:
+        raise BrokenContainer(f"run-length coded BMPs are read up to {MAX_RLE_PIXELS:,} pixels")
+    return Cost()
 
 
 def _tiff(file: BinaryIO) -> Cost:

@@ -11,7 +11,8 @@ MAX_SIDE = 65_535
 # The decoder's picture takes four bytes a pixel and the result three; a format that needs more is
 # allowed fewer pixels, so that one limit bounds the memory of all of them.
 BYTES_PER_PIXEL = 7
-# A low limit on pixels must not refuse small pictures for the metadata they carry.
+# What a picture carries besides its pixels must not decide, where there is little of it.
+SPARE = 4_000_000
 ALWAYS_ALLOWED = 64_000_000
 
 
@@ -43,7 +44,7 @@ def check_memory(
     decoding = pixels * format_.bytes_per_pixel
     decoding += cost.fixed + cost.per_pixel * stored[0] * stored[1]
     needed = max(decoding, pixels * (4 if shrinks else BYTES_PER_PIXEL))
-    allowed = max(max_pixels * BYTES_PER_PIXEL, ALWAYS_ALLOWED)
+    allowed = max(max_pixels * BYTES_PER_PIXEL + SPARE, ALWAYS_ALLOWED)
     if needed > allowed:
         raise Refused(
             f"decoding its {stored[0]:,} × {stored[1]:,} pixels takes {needed / 1e6:,.0f} MB, "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Pixels = NDArray[np.uint8]
 
-_BAND_PIXELS = 1 << 20
+_BAND_PIXELS = 1 << 18
 _HIGH_MODES = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")
 
 
@@ -86,22 +86,19 @@ def _to_rgb(band: Image.Image) -> Pixels:
     if band.mode == "LAB":
         return _lab_to_rgb(band)
     if band.has_transparency_data:
-        return _on_white(np.asarray(_with_alpha(band)))
+        return _on_white(band)
     return np.asarray(band.convert("RGB"))
 
 
-def _with_alpha(band: Image.Image) -> Image.Image:
-    if band.mode in ("La", "RGBa"):  # premultiplied
-        band = band.convert("LA" if band.mode == "La" else "RGBA")
-    return band.convert("RGBA")
+def _on_white(band: Image.Image) -> Pixels:
+    from PIL import Image
 
-
-def _on_white(rgba: Pixels) -> Pixels:
-    alpha = rgba[..., 3:].astype(np.uint16)
-    if (alpha == 255).all():
-        return rgba[..., :3]
-    blended = (rgba[..., :3] * alpha + 255 * (255 - alpha) + 127) // 255
-    return blended.astype(np.uint8)
+    if band.mode == "La":  # premultiplied grey has only one way out
+        band = band.convert("LA")
+    band = band.convert("RGBA")
+    white = Image.new("RGB", band.size, "white")
+    white.paste(band, mask=band)
+    return np.asarray(white)
 
 
 def _lab_to_rgb(band: Image.Image) -> Pixels:

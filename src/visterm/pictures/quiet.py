@@ -1,11 +1,13 @@
-"""Keep Pillow's warnings about damaged files off the screen, also where threads decode at once."""
+"""Keep what Pillow and libtiff say about damaged files off the screen, also among threads."""
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 _lock = threading.Lock()
 _changes: list[warnings.catch_warnings[None]] = []
@@ -34,3 +36,22 @@ def quiet() -> Iterator[None]:
             _reading -= 1
             if _reading == 0:
                 _changes.pop().__exit__(None, None, None)
+
+
+@cache
+def silence_libtiff() -> None:
+    """Tell the libtiff inside Pillow not to print; its errors still reach us as exceptions.
+
+    libtiff writes straight to the process's error stream unless its handlers are taken away, which
+    Pillow does not do. Where Pillow hides the library's functions (Windows), it goes on printing.
+    """
+    from PIL import _imaging
+
+    try:
+        library = ctypes.CDLL(_imaging.__file__)
+        setters = (library.TIFFSetErrorHandler, library.TIFFSetWarningHandler)
+    except (AttributeError, OSError):
+        return
+    for setter in setters:
+        setter.argtypes, setter.restype = [ctypes.c_void_p], ctypes.c_void_p
+        setter(None)
