@@ -1,0 +1,224 @@
+"""Compiled loops of PAMIR: draw a triplet, measure its loss, take the passive-aggressive step.
+
+Three loops share the drawing and the step size; they differ in where the score lives.
+`steps_gram` keeps the scores of all pictures up to date, so that looking at a triplet costs a few
+reads and only a step costs a pass over the pictures: best for few pictures or long vectors.
+`steps_sparse` and `steps_dense` keep the weights, and pay for each look: best for many pictures.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Triplets(NamedTuple):
+    """What triplets are drawn from, and the margin they must keep, as plain arrays."""
+
+    query_starts: NDArray[np.int64]
+    query_words: NDArray[np.uint32]
+    query_weights: NDArray[np.float32]
+    relevant_starts: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+    pictures: int
+    # Caption vectors, for the margin ε = max(least, q·c⁺ − q·c⁻); no rows: ε is constant.
+    caption_starts: NDArray[np.int64]
+    caption_words: NDArray[np.uint32]
+    caption_weights: NDArray[np.float32]
+    least_margin: np.float32
+
+
+@njit(inline="always")
+def _random(state):  # type: ignore[no-untyped-def]
+    """SplitMix64: the whole state is one counter, so that a fit can be repeated and resumed."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(inline="always")
+def _below(state, n):  # type: ignore[no-untyped-def]
+    return np.int64(((_random(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def draw(triplets, state):  # type: ignore[no-untyped-def]
+    """A query, a picture that answers it and one that does not, each uniform.
+
+    Every query must have both kinds; `Pamir` drops those that do not before it starts.
+    """
+    query = _below(state, len(triplets.query_starts) - 1)
+    first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
+    better = triplets.relevant[first + _below(state, last - first)]
+    while True:
+        worse = _below(state, triplets.pictures)
+        place = first + np.searchsorted(triplets.relevant[first:last], worse)
+        if place == last or triplets.relevant[place] != worse:
+            return query, better, worse
+
+
+@njit(cache=True, nogil=True)
+def _caption_score(triplets, query, picture):  # type: ignore[no-untyped-def]
+    score = np.float32(0)
+    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
+        word = triplets.query_words[i]
+        for j in range(triplets.caption_starts[picture], triplets.caption_starts[picture + 1]):
+            if triplets.caption_words[j] == word:
+                score += triplets.query_weights[i] * triplets.caption_weights[j]
+    return score
+
+
+@njit(cache=True, nogil=True)
+def margin(triplets, query, better, worse):  # type: ignore[no-untyped-def]
+    if len(triplets.caption_starts) == 0:
+        return triplets.least_margin
+    gap = _caption_score(triplets, query, better) - _caption_score(triplets, query, worse)
+    return max(triplets.least_margin, gap)
+
+
+@njit(inline="always")
+def _step(loss, query_square, picture_square, aggressiveness):  # type: ignore[no-untyped-def]
+    """τ = min(C, l / ‖v‖²) with ‖v‖² = ‖q‖² · ‖p⁺ − p⁻‖²; 0 where both pictures look the same."""
+    square = query_square * picture_square
+    if loss <= 0 or square <= np.float32(1e-12):
+        return np.float32(0)
+    return min(aggressiveness, loss / square)
+
+
+@njit(inline="always")
+def _query_square(triplets, query):  # type: ignore[no-untyped-def]
+    square = np.float32(0)
+    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
+        square += triplets.query_weights[i] * triplets.query_weights[i]
+    return square
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def steps_gram(gram, scores, alpha, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
+    """Steps on α, with scores = α · gram kept current; gram may have columns beyond the pictures.
+
+    gram: (n, m ≥ n), its first n columns the training pictures; scores: (T, m); alpha: (T, n).
+    Returns how many triplets moved the model.
+    """
+    columns = gram.shape[1]
+    difference = np.empty(columns, dtype=np.float32)
+    moved = 0
+    for _ in range(steps):
+        query, better, worse = draw(triplets, state)
+        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        loss = margin(triplets, query, better, worse)
+        for i in range(first, last):
+            row = scores[triplets.query_words[i]]
+            loss -= triplets.query_weights[i] * (row[better] - row[worse])
+        if loss <= 0:
+            continue
+        square = gram[better, better] + gram[worse, worse] - np.float32(2) * gram[better, worse]
+        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
+        if tau == 0:
+            continue
+        moved += 1
+        up, down = gram[better], gram[worse]
+        for j in range(columns):
+            difference[j] = up[j] - down[j]
+        for i in range(first, last):
+            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            alpha[word, better] += step
+            alpha[word, worse] -= step
+            row = scores[word]
+            for j in range(columns):
+                row[j] += step * difference[j]
+    return moved
+
+
+@njit(inline="always")
+def _sparse_dot(row, words, values, first, last):  # type: ignore[no-untyped-def]
+    """Four running sums: plain loads beat the gather instructions a vectoriser would choose."""
+    a = b = c = d = np.float32(0)
+    i = first
+    while i + 3 < last:
+        a += row[words[i]] * values[i]
+        b += row[words[i + 1]] * values[i + 1]
+        c += row[words[i + 2]] * values[i + 2]
+        d += row[words[i + 3]] * values[i + 3]
+        i += 4
+    while i < last:
+        a += row[words[i]] * values[i]
+        i += 1
+    return (a + b) + (c + d)
+
+
+@njit(cache=True, nogil=True)
+def steps_sparse(weights, starts, columns, values, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
+    """Steps on the weights W (T × d) for pictures in compressed rows (columns as uint32)."""
+    spread = np.zeros(weights.shape[1], dtype=np.float32)
+    moved = 0
+    for _ in range(steps):
+        query, better, worse = draw(triplets, state)
+        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        b0, b1, w0, w1 = starts[better], starts[better + 1], starts[worse], starts[worse + 1]
+        loss = margin(triplets, query, better, worse)
+        for i in range(first, last):
+            row = weights[triplets.query_words[i]]
+            gap = _sparse_dot(row, columns, values, b0, b1) - _sparse_dot(
+                row, columns, values, w0, w1
+            )
+            loss -= triplets.query_weights[i] * gap
+        if loss <= 0:
+            continue
+        square = np.float32(0)  # of p⁺ − p⁻, through a dense row that is clean again afterwards
+        for j in range(b0, b1):
+            spread[columns[j]] = values[j]
+        for j in range(w0, w1):
+            gap = spread[columns[j]] - values[j]
+            spread[columns[j]] = np.float32(0)
+            square += gap * gap
+        for j in range(b0, b1):
+            square += spread[columns[j]] * spread[columns[j]]
+            spread[columns[j]] = np.float32(0)
+        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
+        if tau == 0:
+            continue
+        moved += 1
+        for i in range(first, last):
+            row, step = weights[triplets.query_words[i]], tau * triplets.query_weights[i]
+            for j in range(b0, b1):
+                row[columns[j]] += step * values[j]
+            for j in range(w0, w1):
+                row[columns[j]] -= step * values[j]
+    return moved
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def steps_dense(weights, vectors, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
+    """Steps on the weights W (T × d) for dense picture vectors (n × d)."""
+    width = vectors.shape[1]
+    difference = np.empty(width, dtype=np.float32)
+    moved = 0
+    for _ in range(steps):
+        query, better, worse = draw(triplets, state)
+        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        square = np.float32(0)
+        for j in range(width):
+            gap = vectors[better, j] - vectors[worse, j]
+            difference[j] = gap
+            square += gap * gap
+        loss = margin(triplets, query, better, worse)
+        for i in range(first, last):
+            row, gap = weights[triplets.query_words[i]], np.float32(0)
+            for j in range(width):
+                gap += row[j] * difference[j]
+            loss -= triplets.query_weights[i] * gap
+        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
+        if tau == 0:
+            continue
+        moved += 1
+        for i in range(first, last):
+            row, step = weights[triplets.query_words[i]], tau * triplets.query_weights[i]
+            for j in range(width):
+                row[j] += step * difference[j]
+    return moved

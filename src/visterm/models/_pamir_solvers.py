@@ -1,0 +1,151 @@
+"""Where PAMIR keeps its state while it learns: scores over a Gram matrix, or the weights."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.models._pamir_kernels import Triplets, steps_dense, steps_gram, steps_sparse
+from visterm.models.inputs import Vectors, dense, is_sparse, stack
+from visterm.text import Relevance
+
+# The Gram matrix of the pictures must stay small against the memory of a laptop.
+_GRAM_BYTES = 1 << 30
+# A look at a triplet reads its pictures' numbers; a step over a Gram matrix reads all pictures.
+# Steps are rare (a few in a hundred), so the Gram matrix wins up to about this many pictures for
+# each number of a vector; measured by benchmarks/pamir.py.
+_PICTURES_PER_NUMBER = 150
+
+
+class Solver(Protocol):
+    """Learns from triplets and can say at any time what it has learnt."""
+
+    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
+        """Look at so many triplets; returns how many of them moved the model."""
+
+    def restart(self, seed: int) -> None:
+        """Forget what was learnt, and draw from this seed."""
+
+    def learnt(self) -> NDArray[np.float32]:
+        """A copy of what is learnt so far, cheap enough to take at every check."""
+
+    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+        """W, of shape (T, d), at the moment when `learnt` was taken."""
+
+    def validation_rows(self) -> NDArray[np.float32]:
+        """Text-space rows of the validation pictures."""
+
+
+class GramSolver:
+    """Scores of all pictures kept current through their Gram matrix, and the α of the paper."""
+
+    def __init__(
+        self, vectors: Vectors, validation: Vectors | None, start: NDArray[np.float32], seed: int
+    ) -> None:
+        everything = vectors if validation is None else stack(vectors, validation)
+        gram = vectors @ everything.T
+        self._gram = np.ascontiguousarray(dense(gram))
+        self._vectors, self._everything, self._start = vectors, everything, start
+        self.restart(seed)
+
+    def restart(self, seed: int) -> None:
+        self._alpha = np.zeros((len(self._start), self._vectors.shape[0]), dtype=np.float32)
+        scores = (self._everything @ self._start.T).T
+        self._scores = np.ascontiguousarray(scores, dtype=np.float32)
+        self._state = _state(seed)
+
+    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
+        c = np.float32(aggressiveness)
+        return int(
+            steps_gram(self._gram, self._scores, self._alpha, triplets, c, steps, self._state)
+        )
+
+    def learnt(self) -> NDArray[np.float32]:
+        return self._alpha.copy()
+
+    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self._start + np.asarray((self._vectors.T @ learnt.T).T, dtype=np.float32)
+
+    def validation_rows(self) -> NDArray[np.float32]:
+        return self._scores[:, self._gram.shape[0] :].T
+
+
+class WeightSolver:
+    """The weights themselves, for more pictures than a Gram matrix can hold."""
+
+    def __init__(
+        self, vectors: Vectors, validation: Vectors | None, start: NDArray[np.float32], seed: int
+    ) -> None:
+        self._vectors, self._validation, self._start = vectors, validation, start
+        self.restart(seed)
+        # uint32: numba then knows that no index counts from the end, and spares the check.
+        self._rows = (
+            (vectors.indptr.astype(np.int64), vectors.indices.astype(np.uint32), vectors.data)
+            if is_sparse(vectors)
+            else None
+        )
+
+    def restart(self, seed: int) -> None:
+        self._weights = self._start.copy()
+        self._state = _state(seed)
+
+    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
+        rest = (triplets, np.float32(aggressiveness), steps, self._state)
+        if self._rows is None:
+            return int(steps_dense(self._weights, self._vectors, *rest))
+        return int(steps_sparse(self._weights, *self._rows, *rest))
+
+    def learnt(self) -> NDArray[np.float32]:
+        return self._weights.copy()
+
+    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+        return learnt
+
+    def validation_rows(self) -> NDArray[np.float32]:
+        if self._validation is None:
+            raise BadInput("no validation pictures were given")
+        return np.asarray(self._validation @ self._weights.T, dtype=np.float32)
+
+
+def choose_solver(vectors: Vectors, validation: Vectors | None) -> type[GramSolver | WeightSolver]:
+    """The faster of the two for pictures of this number and size."""
+    n = vectors.shape[0]
+    m = n + (0 if validation is None else validation.shape[0])
+    numbers = vectors.nnz / n if is_sparse(vectors) else vectors.shape[1]
+    fits = 4 * n * m <= _GRAM_BYTES
+    return GramSolver if fits and n <= _PICTURES_PER_NUMBER * numbers else WeightSolver
+
+
+def triplets_of(relevance: Relevance, captions: csr_array | None, least_margin: float) -> Triplets:
+    """Arrays to draw triplets from; queries that every picture or none answers cannot rank any."""
+    n = relevance.pictures.shape[1]
+    count = relevance.relevant_per_query
+    useful = relevance.take(np.flatnonzero((count > 0) & (count < n)))
+    if len(useful) == 0:
+        raise BadInput(
+            "no query tells pictures apart: each is answered by every picture or by none; "
+            "give captions that differ"
+        )
+    pictures = useful.pictures.copy()
+    pictures.sort_indices()
+    margins = captions if captions is not None else csr_array((0, 1), dtype=np.float32)
+    return Triplets(
+        query_starts=useful.queries.indptr.astype(np.int64),
+        query_words=useful.queries.indices.astype(np.uint32),
+        query_weights=useful.queries.data.astype(np.float32),
+        relevant_starts=pictures.indptr.astype(np.int64),
+        relevant=pictures.indices.astype(np.int64),
+        pictures=n,
+        caption_starts=margins.indptr.astype(np.int64)[: None if captions is not None else 0],
+        caption_words=margins.indices.astype(np.uint32),
+        caption_weights=margins.data.astype(np.float32),
+        least_margin=np.float32(least_margin),
+    )
+
+
+def _state(seed: int) -> NDArray[np.uint64]:
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64).astype(np.uint64)

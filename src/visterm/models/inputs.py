@@ -1,0 +1,119 @@
+"""What a model is given, checked once and brought to the few shapes the loops understand."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse, vstack
+
+from visterm.errors import BadInput
+from visterm.text import Relevance
+
+Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
+"""Picture vectors, one a row: compressed rows or a dense array."""
+
+
+def is_sparse(vectors: object) -> TypeGuard[csr_array]:
+    """Whether vectors come as compressed rows; a type checker then knows it too.
+
+    >>> is_sparse(csr_array((1, 2))), is_sparse(np.zeros((1, 2)))
+    (True, False)
+    """
+    return bool(issparse(vectors))
+
+
+def dense(vectors: ArrayLike | csr_array) -> NDArray[np.float32]:
+    """The same vectors as a plain array.
+
+    >>> dense(csr_array((1, 2)))
+    array([[0., 0.]], dtype=float32)
+    """
+    return np.asarray(vectors.toarray() if is_sparse(vectors) else vectors, dtype=np.float32)
+
+
+def stack(first: Vectors, second: Vectors) -> Vectors:
+    """The pictures of both, first's first.
+
+    >>> stack(np.zeros((1, 2)), np.ones((2, 2))).shape
+    (3, 2)
+    """
+    if is_sparse(first) and is_sparse(second):
+        return csr_array(vstack([first, second], format="csr"))
+    return np.vstack([dense(first), dense(second)])
+
+
+def picture_vectors(X: ArrayLike | csr_array, *, width: int | None = None) -> Vectors:
+    """Check picture vectors: two dimensions, finite numbers, and the width a fitted model knows.
+
+    >>> picture_vectors([[1, 2], [3, 4]]).dtype
+    dtype('float32')
+    """
+    if is_sparse(X):
+        vectors = csr_array(X, dtype=np.float32)
+        if not vectors.has_canonical_format:
+            vectors = vectors.copy()
+            vectors.sum_duplicates()
+        values = vectors.data
+    else:
+        try:
+            values = vectors = np.ascontiguousarray(X, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise BadInput(
+                "picture vectors must be numbers, one row a picture; run an extractor on the "
+                "pictures first"
+            ) from None
+    if vectors.ndim != 2:
+        raise BadInput(
+            f"picture vectors need two dimensions, one row a picture, not {vectors.ndim}"
+        )
+    if vectors.shape[0] == 0 or vectors.shape[1] == 0:
+        raise BadInput(f"no picture vectors: the shape is {vectors.shape}")
+    if not np.isfinite(values).all():
+        raise BadInput("picture vectors hold NaN or infinite numbers; find and remove them first")
+    if width is not None and vectors.shape[1] != width:
+        raise BadInput(
+            f"the model learnt from vectors of {width} numbers, these have {vectors.shape[1]}; "
+            "use the same extractor for both"
+        )
+    return vectors
+
+
+def word_matrix(Y: ArrayLike | csr_array, pictures: int, *, words: int | None = None) -> csr_array:
+    """Check captions given as pictures × words: one row a picture, no negative or broken entry.
+
+    >>> word_matrix([[0, 1], [2, 0]], pictures=2).nnz
+    2
+    """
+    try:
+        captions = csr_array(Y) if is_sparse(Y) else csr_array(np.atleast_2d(np.asarray(Y, float)))
+    except (TypeError, ValueError):
+        raise BadInput(
+            "captions must be a pictures × words matrix of counts; Vocabulary.counts makes one"
+        ) from None
+    if captions.shape[0] != pictures:
+        raise BadInput(f"{pictures} picture vectors but {captions.shape[0]} captions; pair them up")
+    if words is not None and captions.shape[1] != words:
+        raise BadInput(f"the model knows {words} words, these captions use {captions.shape[1]}")
+    if not np.isfinite(captions.data).all() or (captions.data < 0).any():
+        raise BadInput("captions hold NaN, infinite or negative counts")
+    captions = captions.astype(np.float32)
+    captions.eliminate_zeros()
+    if captions.nnz == 0:
+        raise BadInput("every caption is empty: there is nothing to learn from")
+    captions.sum_duplicates()
+    return captions
+
+
+def relevance_for(Y: Relevance, pictures: int, *, words: int | None = None) -> Relevance:
+    """Check relevance given for these pictures."""
+    if Y.pictures.shape[1] != pictures:
+        raise BadInput(
+            f"relevance speaks of {Y.pictures.shape[1]} pictures, but there are {pictures} vectors"
+        )
+    if words is not None and Y.queries.shape[1] != words:
+        raise BadInput(f"the model knows {words} words, these queries use {Y.queries.shape[1]}")
+    if not np.isfinite(Y.queries.data).all():
+        raise BadInput("query vectors hold NaN or infinite numbers")
+    return Y
