@@ -1,0 +1,122 @@
+"""How segments change: new ones written, pictures taken out, small ones chosen to be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from visterm.index.folder import Draft, Hashed
+from visterm.index.manifest import Group, Segment
+from visterm.index.parts import GivenRows, Part, Positions, Source
+from visterm.index.score import Integers
+
+MANY_GROUPS = 16
+"""A segment with more files of values than this is written anew by the next merge."""
+
+Write = Callable[[Hashed, Source], None]
+"""Writes all words of a source as one group."""
+
+
+def new_segments(
+    draft: Draft,
+    rows: npt.NDArray[np.generic],
+    ids: Integers,
+    write: Write,
+    *,
+    kind: str,
+    size: int,
+) -> Iterator[Segment]:
+    """Write rows as segments of up to ``size`` pictures, in ascending order of id."""
+    rising = bool((ids[1:] > ids[:-1]).all())
+    order = None if rising else np.argsort(ids, kind="stable")
+    for first in range(0, ids.size, size):
+        place = slice(first, min(first + size, ids.size))
+        chosen: Positions = place if order is None else order[place]
+        source = GivenRows(rows, chosen, place.stop - place.start)
+        yield new_segment(draft, source, ids[chosen], write, kind=kind)
+
+
+def new_segment(draft: Draft, source: Source, ids: Integers, write: Write, *, kind: str) -> Segment:
+    """Write one segment; ``ids`` ascend."""
+    follow = int(ids[-1]) - int(ids[0]) == ids.size - 1
+    groups = []
+    if source.words:
+        file = draft.add(kind, lambda file: write(file, source))
+        groups.append(Group(file, ((0, source.words),)))
+    return Segment(
+        pictures=int(ids.size),
+        removed=0,
+        first_id=int(ids[0]),
+        ids=None if follow else draft.add("ids", lambda file: file.write(ids)),
+        alive=None,
+        groups=tuple(groups),
+    )
+
+
+def without(draft: Draft, parts: Sequence[Part], ids: Integers) -> tuple[list[Segment], int]:
+    """The segments with these pictures gone, and how many pictures that were."""
+    kept, gone = [], 0
+    for part in parts:
+        segment = part.segment
+        positions, here = part.find(ids)
+        count = int(here.sum())
+        gone += count
+        if count:
+            alive = np.ones(segment.pictures, np.uint8)
+            if part.alive is not None:
+                alive[:] = part.alive
+            alive[positions[here]] = 0
+            if not alive.any():
+                continue
+            segment = replace(
+                segment, removed=segment.removed + count, alive=_write_bytes(draft, alive)
+            )
+        kept.append(segment)
+    return kept, gone
+
+
+def with_group(segment: Segment, group: Group) -> Segment:
+    """The segment with one more group; those that no longer speak for any word are let go."""
+    kept: list[Group] = []
+    spoken: set[int] = set()
+    for one in (group, *reversed(segment.groups)):
+        words = set(one.words)
+        if not words <= spoken:
+            kept.insert(0, one)
+        spoken |= words
+    return replace(segment, groups=tuple(kept))
+
+
+def due(segments: Sequence[Segment], size: int) -> list[int]:
+    """The numbers of the segments that should now be written as one.
+
+    From the smallest up, segments join while they are at most twice as large as what has been
+    gathered, so a picture is written again only a logarithmic number of times, however many
+    appends there are. Where none join, a segment that is worn is written anew alone.
+    """
+    living = [segment.pictures - segment.removed for segment in segments]
+    run: list[int] = []
+    total = 0
+    for number in sorted(range(len(living)), key=lambda number: living[number]):
+        if living[number] > 2 * total and len(run) > 1:
+            break
+        if living[number] > 2 * total:
+            run, total = [], 0
+        if total + living[number] > size:
+            break
+        run.append(number)
+        total += living[number]
+    if len(run) > 1:
+        return run
+    return [number for number, segment in enumerate(segments) if _worn(segment)][:1]
+
+
+def _worn(segment: Segment) -> bool:
+    return 4 * segment.removed > segment.pictures or len(segment.groups) > MANY_GROUPS
+
+
+def _write_bytes(draft: Draft, alive: npt.NDArray[np.uint8]) -> str:
+    return draft.add("alive", lambda file: file.write(alive))

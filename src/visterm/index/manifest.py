@@ -1,0 +1,121 @@
+"""The table of contents of an index: the only file whose replacement changes anything.
+
+Every other file is written once, under a new name, and never touched again; a manifest names the
+ones that count. It is written whole and takes the old one's place in one step, so a reader sees the
+state before a change or after it, and a kill at any moment leaves the last committed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visterm.errors import VistermError
+from visterm.files import write_whole
+
+FORMAT = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a file must be: its size and the SHA-256 of its bytes."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """A file of the values of some words, given as ranges (first, stop)."""
+
+    file: str
+    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def words(self) -> list[int]:
+        """The words, in the order in which their values lie in the file."""
+        return [word for first, stop in self.ranges for word in range(first, stop)]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Up to a million pictures in ascending order of id; a word's last group speaks for it."""
+
+    pictures: int
+    removed: int
+    first_id: int
+    ids: str | None
+    """The file of the ids; none where they follow each other from ``first_id``."""
+    alive: str | None
+    """The file of one byte a picture, 0 where it was removed; none where all are alive."""
+    groups: tuple[Group, ...]
+
+    def files(self) -> Iterator[str]:
+        yield from (name for name in (self.ids, self.alive) if name is not None)
+        yield from (group.file for group in self.groups)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One committed state of an index."""
+
+    kind: str
+    words: int
+    version: int = 0
+    next_id: int = 0
+    segments: tuple[Segment, ...] = ()
+    files: dict[str, Record] = field(default_factory=dict)
+
+    @property
+    def pictures(self) -> int:
+        """How many pictures are alive."""
+        return sum(segment.pictures - segment.removed for segment in self.segments)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Commit a state: from here on, this is what the folder holds."""
+    content = {"format": FORMAT, **asdict(manifest)}
+    write_whole(folder / NAME, json.dumps({**content, "sha256": _hash(content)}, indent=1).encode())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The last committed state of the index in a folder."""
+    path = folder / NAME
+    try:
+        written = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise VistermError(f"{folder} holds no index; make one with create") from None
+    except (OSError, ValueError) as error:
+        raise VistermError(f"{path} cannot be read ({error}); build the index again") from error
+    found = written.get("format") if isinstance(written, dict) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise VistermError(f"{folder} was written by a newer visterm; install that one to use it")
+    try:
+        if written.pop("sha256") != _hash(written):
+            raise ValueError("its hash is another")
+        return _from_json(written)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise VistermError(f"{path} is damaged ({error!r}); build the index again") from error
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _from_json(written: dict[str, Any]) -> Manifest:
+    segments = tuple(
+        Segment(**{**segment, "groups": tuple(map(_group, segment["groups"]))})
+        for segment in written["segments"]
+    )
+    files = {name: Record(**record) for name, record in written["files"].items()}
+    rest = {name: written[name] for name in ("kind", "words", "version", "next_id")}
+    return Manifest(**rest, segments=segments, files=files)
+
+
+def _group(written: dict[str, Any]) -> Group:
+    return Group(written["file"], tuple((first, stop) for first, stop in written["ranges"]))

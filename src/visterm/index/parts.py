@@ -1,0 +1,119 @@
+"""A segment as it is read: its ids, who is alive, and its maps; and where new rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from visterm.index.layout import Bytes
+from visterm.index.manifest import Segment
+from visterm.index.score import Floats, Integers
+
+Positions = Integers | slice
+
+
+@dataclass(frozen=True)
+class Part:
+    """One opened segment; ``maps`` holds the bytes of its groups, in their order."""
+
+    segment: Segment
+    listed: Integers | None
+    alive: Bytes | None
+    maps: tuple[Bytes, ...]
+
+    def ids(self, positions: Positions = slice(None)) -> Integers:
+        """The ids of the pictures at these positions, ascending as the positions are."""
+        if self.listed is not None:
+            return self.listed[positions]
+        if isinstance(positions, slice):
+            first, pictures = self.segment.first_id, self.segment.pictures
+            return np.arange(first, first + pictures)[positions]
+        return positions + self.segment.first_id
+
+    def find(self, ids: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """The position of each id, and whether a living picture with that id is there."""
+        pictures = self.segment.pictures
+        if self.listed is None:
+            positions = ids - self.segment.first_id
+            here = (positions >= 0) & (positions < pictures)
+        else:
+            positions = np.searchsorted(self.listed, ids)
+            here = positions < pictures
+            here[here] = self.listed[positions[here]] == ids[here]
+        if self.alive is not None:
+            here[here] = self.alive[positions[here]] != 0
+        return positions, here
+
+    def living(self) -> Positions:
+        """The positions of all living pictures."""
+        return slice(None) if self.alive is None else np.flatnonzero(self.alive)
+
+
+class Source(Protocol):
+    """Where the rows of a new segment come from."""
+
+    @property
+    def pictures(self) -> int: ...
+
+    @property
+    def words(self) -> int: ...
+
+    def read(self, pictures: slice, words: slice) -> Floats:
+        """The values of these words for these pictures, one row a picture."""
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Rows of a caller's array, in a chosen order."""
+
+    rows: npt.NDArray[np.generic]
+    order: Positions
+    pictures: int
+
+    @property
+    def words(self) -> int:
+        return self.rows.shape[1]
+
+    def read(self, pictures: slice, words: slice) -> Floats:
+        if isinstance(self.order, slice):
+            chosen = self.rows[self.order][pictures, words]
+        else:
+            chosen = self.rows[self.order[pictures], words]
+        return chosen.astype(np.float32, copy=False)
+
+
+class Reader(Protocol):
+    """Reads exact values out of a part."""
+
+    def __call__(self, part: Part, positions: Integers, words: slice) -> Floats: ...
+
+
+class MergedRows:
+    """The living rows of several parts, together in ascending order of id."""
+
+    def __init__(self, parts: Sequence[Part], read: Reader, words: int) -> None:
+        self.words = words
+        self._parts = parts
+        self._read = read
+        living = [np.arange(part.segment.pictures)[part.living()] for part in parts]
+        ids = np.concatenate([part.ids(here) for part, here in zip(parts, living, strict=True)])
+        order = np.argsort(ids, kind="stable")
+        self.ids = ids[order]
+        self._positions = np.concatenate(living)[order]
+        self._owner = np.repeat(np.arange(len(parts)), [here.size for here in living])[order]
+
+    @property
+    def pictures(self) -> int:
+        return int(self.ids.size)
+
+    def read(self, pictures: slice, words: slice) -> Floats:
+        positions, owner = self._positions[pictures], self._owner[pictures]
+        rows = np.empty((positions.size, words.stop - words.start), np.float32)
+        for number, part in enumerate(self._parts):
+            mine = owner == number
+            rows[mine] = self._read(part, positions[mine], words)
+        return rows
