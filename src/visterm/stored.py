@@ -1,0 +1,98 @@
+"""Fitted things as one safetensors file each: arrays, and JSON in the header. Never pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from visterm.errors import BadInput, NotFitted, VistermError
+from visterm.files import write_whole
+
+FORMAT = 1
+
+
+class Stored(BaseEstimator):
+    """A scikit-learn estimator that can be saved and loaded.
+
+    A class names itself and its fitted attributes; parameters come from its constructor.
+    """
+
+    name: ClassVar[str]
+    arrays: ClassVar[tuple[str, ...]]
+    """Fitted attributes that are arrays; the first one tells whether anything was learnt."""
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that are plain numbers, texts or sequences of them."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt as one file, whole or not at all."""
+        from safetensors.numpy import save
+
+        self._check_fitted()
+        about = {
+            "format": FORMAT,
+            "name": self.name,
+            "parameters": self.get_params(deep=False),
+            "facts": {name: getattr(self, name) for name in self.facts},
+        }
+        arrays = {key: np.ascontiguousarray(array) for key, array in self._arrays().items()}
+        write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, default=_plain)}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        about, arrays = read_stored(path)
+        if about["name"] != cls.name:
+            raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
+        try:
+            thing = cls(**{key: _tuples(value) for key, value in about["parameters"].items()})
+            for key in cls.facts:
+                setattr(thing, key, _tuples(about["facts"][key]))
+            thing._restore(arrays)
+        except (KeyError, TypeError) as error:
+            raise BadInput(f"{path} is damaged, or of another version: {error}") from None
+        return thing
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in self.arrays}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        for name in self.arrays:
+            setattr(self, name, arrays[name])
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, self.arrays[0]):
+            raise NotFitted(f"this {type(self).__name__} has learnt nothing yet; call fit first")
+
+
+def read_stored(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What a file says about itself, and its arrays."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stored:
+            about = json.loads((stored.metadata() or {})["visterm"])
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {path}") from None
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise BadInput(f"{path} was not written by visterm, or is damaged: {error}") from None
+    if about.get("format", 0) > FORMAT:
+        raise VistermError(f"{path} was written by a newer visterm; upgrade to read it")
+    return about, arrays
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and arrays as JSON."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot store a {type(value).__name__} in a file")
+
+
+def _tuples(value: Any) -> Any:
+    """JSON has no tuples; parameters that are sequences were tuples."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
