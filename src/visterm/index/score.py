@@ -49,12 +49,12 @@ def best(ids: Integers, found: Floats, k: int) -> tuple[Integers, Floats]:
     >>> best(np.arange(4), np.float32([1, 3, 3, 2]), 2)
     (array([1, 2]), array([3., 3.], dtype=float32))
     """
-    if k < found.size:
+    if 0 < k < found.size:
         edge = np.partition(found, found.size - k)[found.size - k]
         above = np.flatnonzero(found > edge)
         level = np.flatnonzero(found == edge)
         level = level[np.argsort(ids[level], kind="stable")[: k - above.size]]
         keep = np.concatenate([above, level])
         ids, found = ids[keep], found[keep]
-    order = np.lexsort((ids, -found))
+    order = np.lexsort((ids, -found))[:k]
     return ids[order], found[order]

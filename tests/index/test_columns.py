@@ -1,0 +1,224 @@
+"""The promise: the same ids and scores, ties by id, as sorting the full product."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from visterm.errors import BadInput
+from visterm.index import Index
+
+SKEWS = ("normal", "skewed", "albums", "ties", "constant", "sparse", "extreme", "twins", "offset")
+
+
+def draw(skew: str, pictures: int, words: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows of one character."""
+    rows = rng.standard_normal((pictures, words))
+    if skew == "skewed":
+        rows = np.exp(3 * rows)
+    elif skew == "albums":
+        rows = np.where(np.arange(pictures)[:, None] // 50 % 7 == np.arange(words) % 7, 5, 0) + rows
+    elif skew == "ties":
+        rows = np.round(rows)
+    elif skew == "constant":
+        rows[:, ::2] = np.float32(0.1)
+        rows[:, 1::4] = 7e30
+    elif skew == "sparse":
+        rows[rng.random(rows.shape) < 0.99] = 0
+    elif skew == "extreme":
+        rows = rng.choice([3.4e38, -3.4e38, 1e-45, -1e-45, 1.0, 0.0, 1e20], rows.shape)
+    elif skew == "twins":
+        rows = rows[rng.integers(0, max(1, pictures // 10), pictures)]
+    elif skew == "offset":
+        rows = 1e6 + rows / 16
+    return rows.astype(np.float32)
+
+
+def draw_weights(style: str, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The weights of a query, of one character."""
+    weights = rng.standard_normal(count)
+    if style == "positive":
+        weights = np.abs(weights)
+    elif style == "zeros":
+        weights[::2] = 0
+    elif style == "uneven":
+        weights *= 10.0 ** rng.integers(-30, 8, count)
+    return weights.astype(np.float32)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    skew=st.sampled_from(SKEWS),
+    style=st.sampled_from(["any", "positive", "zeros", "uneven"]),
+    pictures=st.one_of(st.integers(1, 40), st.integers(900, 2600)),
+    words=st.integers(1, 14),
+    segment_size=st.sampled_from([7, 1024, 1100, 5000]),
+    k=st.sampled_from([1, 2, 20, 100, 3000]),
+    seed=st.integers(0, 2**32),
+)
+def test_search_equals_the_full_sort(
+    slow, answer, skew, style, pictures, words, segment_size, k, seed
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = draw(skew, pictures, words, rng)
+    asked = rng.choice(words, rng.integers(1, words + 1), replace=False)
+    weights = draw_weights(style, asked.size, rng)
+    reference = slow(words)
+    reference.append(rows)
+    expected = reference.search(asked, weights, k)
+    with tempfile.TemporaryDirectory() as folder:
+        index = Index.create(folder, words=words)
+        index.segment_size = max(segment_size, pictures // 5)
+        index.append(rows)
+        for index.plain_limit in (0, Index.plain_limit):
+            assert answer(index.search((asked, weights), k)) == expected
+            assert answer(index.search((asked, weights), k, threads=2)) == expected
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    skew=st.sampled_from(SKEWS),
+    share=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+    removed=st.sampled_from([0.0, 0.3, 0.95]),
+    listed=st.booleans(),
+    k=st.sampled_from([1, 20]),
+    seed=st.integers(0, 2**32),
+)
+def test_filtered_and_removed_pictures_are_never_found(
+    slow, answer, skew, share, removed, listed, k, seed
+) -> None:
+    rng = np.random.default_rng(seed)
+    pictures, words = int(rng.integers(1, 2500)), 5
+    rows = draw(skew, pictures, words, rng)
+    ids = rng.choice(3 * pictures, pictures, replace=False) if rng.random() < 0.5 else None
+    asked = rng.choice(words, rng.integers(0, 4), replace=False)
+    weights = draw_weights("any", asked.size, rng)
+    reference = slow(words)
+    reference.append(rows, ids)
+    gone = np.array([number for number in reference.rows if rng.random() < removed], np.int64)
+    reference.remove(gone)
+    allowed = rng.random(rng.integers(1, 4 * pictures)) < share
+    with tempfile.TemporaryDirectory() as folder:
+        index = Index.create(folder, words=words)
+        index.segment_size, index.plain_limit = 1 + pictures // 2, 0
+        index.append(rows, ids)
+        assert index.remove(gone) == gone.size
+        allow = rng.permutation(np.flatnonzero(allowed)) if listed else allowed
+        assert answer(index.search((asked, weights), k)) == reference.search(asked, weights, k)
+        assert answer(index.search((asked, weights), k, allow=allow)) == reference.search(
+            asked, weights, k, np.flatnonzero(allowed)
+        )
+
+
+def test_an_empty_query_finds_the_smallest_ids_with_score_zero(folder) -> None:
+    index = Index.create(folder, words=2)
+    index.append(np.ones((5, 2)), ids=[9, 4, 7, 1, 3])
+    index.remove([3])
+    for query in (([], []), ([1], [0]), np.zeros(2)):
+        ids, scores = index.search(query, 3)
+        assert ids.tolist() == [1, 4, 7]
+        assert scores.tolist() == [0, 0, 0]
+
+
+def test_an_index_without_pictures_finds_none(folder) -> None:
+    ids, scores = Index.create(folder, words=2).search(([0], [1]), 3)
+    assert (ids.size, scores.size) == (0, 0)
+
+
+def test_blocks_that_cannot_win_are_not_read(folder) -> None:
+    rows = np.random.default_rng(0).random((50 * 1024, 2), np.float32)
+    rows[30 * 1024 : 31 * 1024] += 1
+    index = Index.create(folder, words=2)
+    index.append(rows)
+    index.plain_limit = 0
+    asked = np.array([0, 1]), np.ones(2, np.float32)
+    *pruned, counts = index._search(*asked, 20, None, 1, skip=True)
+    *full, all_counts = index._search(*asked, 20, None, 1, skip=False)
+    np.testing.assert_array_equal(pruned, full)
+    assert counts[0] <= 16  # The blocks looked at first; the others' bounds are below.
+    assert all_counts[0] == 50
+
+
+def test_rows_come_back_exactly_and_in_the_order_asked(folder) -> None:
+    rows = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
+    index = Index.create(folder, words=4)
+    index.segment_size = 8
+    index.append(rows, ids=np.arange(30)[::-1])
+    np.testing.assert_array_equal(index.rows([3, 29, 0]), rows[[26, 0, 29]])
+    with pytest.raises(BadInput, match="picture 30 is not in the index"):
+        index.rows([2, 30])
+
+
+def test_updating_a_word_changes_it_alone_in_every_segment(folder) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((30, 4)).astype(np.float32)
+    index = Index.create(folder, words=4)
+    index.segment_size = 8
+    index.append(rows, ids=rng.permutation(30))
+    rows = index.rows(np.arange(30))
+    for word in (2, 0, 2):
+        rows[:, word] = rng.standard_normal(30)
+        index.update_word(word, rows[:, word])
+        np.testing.assert_array_equal(index.rows(np.arange(30)), rows)
+    rows[[7, 3], 1:3] = [[1, 2], [3, 4]]
+    index.update_words([1, 2], [[1, 2], [3, 4]], ids=[7, 3])
+    np.testing.assert_array_equal(Index.open(folder).rows(np.arange(30)), rows)
+    index.update_word(0, np.zeros(30))
+    assert max(len(segment.groups) for segment in index._manifest.segments) <= 4
+
+
+def test_added_words_are_zero_until_they_are_updated(folder) -> None:
+    index = Index.create(folder, words=1)
+    index.append([[1], [2]])
+    index.add_words(2)
+    index.append([[3, 4, 5]])
+    index.plain_limit = 0
+    assert index.rows([0, 2]).tolist() == [[1, 0, 0], [3, 4, 5]]
+    assert index.search(([1], [-1]), 3)[0].tolist() == [0, 1, 2]
+    index.update_word(1, [9, 8, 7])
+    assert index.search(([1], [-1]), 3)[0].tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1, np.nan]], "row 0 holds nan for word 1"),
+        ([[0, 0], [np.inf, 0]], "row 1 holds inf for word 0"),
+        ([[1e39, 0]], r"row 0 holds 1e\+39"),
+        ([[1, 2, 3]], "2 a picture"),
+        ([1, 2], "2 a picture"),
+        ([["a", "b"]], "must be numbers"),
+    ],
+)
+def test_rows_that_cannot_be_stored_are_refused(folder, rows, message) -> None:
+    index = Index.create(folder, words=2)
+    with pytest.raises(BadInput, match=message):
+        index.append(rows)
+    assert (len(index), index.version) == (0, 0)
+
+
+def test_wrong_updates_are_refused_and_change_nothing(folder) -> None:
+    index = Index.create(folder, words=2)
+    index.append([[1, 2], [3, 4]])
+    for word, values, ids in [
+        (2, [1, 2], None),
+        (0, [1], None),
+        (0, [[1, 2]], None),
+        (0, [np.nan, 1], None),
+        (0, [1, 2], [0, 5]),
+    ]:
+        with pytest.raises(BadInput):
+            index.update_word(word, values, ids)
+    assert index.rows([0, 1]).tolist() == [[1, 2], [3, 4]]
+    assert index.version == 1
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as name:
+        yield name
