@@ -126,7 +126,7 @@ def overwritten(data: bytes, rng: np.random.Generator) -> bytes:
 
 def forged(data: bytes, rng: np.random.Generator) -> bytes:
     """The header claims another size: a bomb if anybody believes it."""
-    width, height = (int(side) for side in rng.choice([0, 1, 90, 7_900, 16_383, 65_535, 10**6], 2))
+    width, height = (int(side) for side in rng.choice([0, 1, 90, 7_800, 16_383, 65_535, 10**6], 2))
     short = struct.pack(">HH", height % 65_536, width % 65_536)
     broken = bytearray(data)
     if data.startswith(b"\x89PNG"):
@@ -158,7 +158,7 @@ def forged(data: bytes, rng: np.random.Generator) -> bytes:
 
 def bombs() -> Iterator[Mutant]:
     """Real files, small on disk and as large in memory as the limits let them be, or larger."""
-    side, fast = 7_900, {"compress_level": 1}
+    side, fast = 7_800, {"compress_level": 1}
     black, thin = Image.new("RGB", (side, side)), Image.new("P", (side, side))
     yield "png bomb", _saved(Image.new("RGBA", (side, side), (9, 9, 9, 9)), "PNG", fast)
     yield "png bomb over the limit", _saved(Image.new("1", (20_000, 20_000)), "PNG", fast)
@@ -271,7 +271,10 @@ def test_two_thousand_damaged_files_give_pixels_or_a_reason(tmp_path: Path) -> N
     [
         ("while True: pass", "boat.jpg: no answer"),
         ("import os; os.abort()", "boat.jpg: the reader ended with -6"),
-        ("x = bytearray(b'1') * 600_000_000; print('read', peak(), sep='\\t')", "boat.jpg: 6.. MB"),
+        (
+            "x = bytearray(b'1') * 600_000_000; print('read', peak(), sep='\\t')",
+            r"boat.jpg: \d+ MB",
+        ),
         ("raise KeyError('oh')", "boat.jpg: Traceback"),
     ],
 )

@@ -12,7 +12,7 @@ from visterm.pictures import formats
 from visterm.pictures.containers import BrokenContainer, tiff_entries, tiff_numbers
 from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Format
 from visterm.pictures.guards import Cost, cost_of
-from visterm.pictures.limits import check_memory, check_size, webp_size
+from visterm.pictures.limits import DEFAULT_MAX_PIXELS, check_memory, check_size, webp_size
 from visterm.pictures.opening import Refused, opened
 from visterm.pictures.quiet import quiet, silence_libtiff
 
@@ -27,7 +27,7 @@ __all__ = ["SUPPORTED_EXTENSIONS", "read_picture"]
 def read_picture(
     source: str | os.PathLike[str] | bytes,
     *,
-    max_pixels: int = 64_000_000,
+    max_pixels: int = DEFAULT_MAX_PIXELS,
     max_side: int | None = None,
 ) -> Pixels:
     """Decode one picture to upright RGB.
@@ -41,10 +41,11 @@ def read_picture(
     source
         A path, or the bytes of a picture file. Only regular files are opened.
     max_pixels
-        The largest picture that is decoded, checked before its pixels are. Memory is bounded by
-        about seven bytes for each of these pixels (448 MB by default), so formats whose decoders
-        need more are allowed fewer: about 27 million pixels for WebP and AVIF, 44 million for a
-        progressive JPEG without subsampling. Above 178 million Pillow's own limit holds.
+        The largest picture that is decoded, 64 million pixels by default, checked before its pixels
+        are. Decoding may also take no more than 432 MB, and in proportion more where this limit is
+        raised above its default; that is enough for 61 million pixels of most files, 26 million of
+        a WebP or AVIF and 43 million of a progressive JPEG without subsampling. Above 178 million
+        Pillow's own ``Image.MAX_IMAGE_PIXELS`` holds.
     max_side
         Shrink so that the longer side has at most so many pixels; never enlarge. Much faster for
         JPEG, which is then decoded at a fraction of its size.
@@ -117,14 +118,7 @@ def _decode_as(
             if format_ is formats.JPEG:
                 _prepare_jpeg(picture, _target(size, max_side))
             shrinks = _target(size, max_side) is not None
-            check_memory(
-                format_,
-                cost,
-                stored=size,
-                decoded=picture.size,
-                shrinks=shrinks,
-                max_pixels=max_pixels,
-            )
+            check_memory(picture, format_, cost, size=size, shrinks=shrinks, limit=max_pixels)
             picture.load()
             _let_go(picture)
             # Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.

@@ -12,22 +12,22 @@ HEAD = 64
 class Format:
     """A picture format: what people call it, what Pillow calls it and which module reads it.
 
-    ``bytes_per_pixel`` is what Pillow holds at its peak while it decodes one pixel, measured with
-    Pillow 13; a format whose decoder needs several copies of the picture has a large number here.
+    ``bytes_per_pixel`` is what Pillow 13 was measured to hold at its peak for one pixel, where the
+    decoder needs several copies of the picture.
     """
 
     name: str
     pillow: str
     module: str
     extensions: tuple[str, ...]
-    bytes_per_pixel: float
+    bytes_per_pixel: float = 0.0
 
 
-JPEG = Format("JPEG", "JPEG", "PIL.JpegImagePlugin", (".jpg", ".jpeg", ".jpe", ".jfif"), 4)
-PNG = Format("PNG", "PNG", "PIL.PngImagePlugin", (".png", ".apng"), 4)
-GIF = Format("GIF", "GIF", "PIL.GifImagePlugin", (".gif",), 4)
-BMP = Format("BMP", "BMP", "PIL.BmpImagePlugin", (".bmp", ".dib"), 4)
-TIFF = Format("TIFF", "TIFF", "PIL.TiffImagePlugin", (".tif", ".tiff"), 4)
+JPEG = Format("JPEG", "JPEG", "PIL.JpegImagePlugin", (".jpg", ".jpeg", ".jpe", ".jfif"))
+PNG = Format("PNG", "PNG", "PIL.PngImagePlugin", (".png", ".apng"))
+GIF = Format("GIF", "GIF", "PIL.GifImagePlugin", (".gif",))
+BMP = Format("BMP", "BMP", "PIL.BmpImagePlugin", (".bmp", ".dib"))
+TIFF = Format("TIFF", "TIFF", "PIL.TiffImagePlugin", (".tif", ".tiff"))
 WEBP = Format("WebP", "WEBP", "PIL.WebPImagePlugin", (".webp",), 16.5)
 AVIF = Format("AVIF", "AVIF", "PIL.AvifImagePlugin", (".avif",), 16.5)
 HEIC = Format("HEIC", "HEIF", "pillow_heif", (".heic", ".heif"), 16.5)

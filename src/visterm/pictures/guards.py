@@ -27,6 +27,7 @@ MAX_JPEG_SCANS = 100
 MAX_PNG_ANCILLARY = 4_096
 MAX_RLE_PIXELS = 16_000_000
 MAX_TIFF_NUMBERS = 200_000
+MAX_TIFF_SAMPLES = 6
 MAX_TIFF_TILE = 64_000_000
 
 _NEXT_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
@@ -159,6 +160,8 @@ def _tiff(file: BinaryIO) -> Cost:
         values = tiff_numbers(file, entry) if entry else []
         return max(values, default=otherwise)
 
+    if number(277, 1) > MAX_TIFF_SAMPLES:  # Pillow would log this as an error of the program
+        raise BrokenContainer("the TIFF has too many samples a pixel")
     width, height = number(256, 0), number(257, 0)
     pixel = max(number(258, 1) * number(277, 1) / 8, 1)
     if 322 in entries:

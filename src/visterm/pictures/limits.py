@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from visterm.pictures.containers import BrokenContainer
 from visterm.pictures.formats import Format
 from visterm.pictures.guards import Cost
 from visterm.pictures.opening import Refused
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+DEFAULT_MAX_PIXELS = 64_000_000
 MAX_SIDE = 65_535
-# The decoder's picture takes four bytes a pixel and the result three; a format that needs more is
-# allowed fewer pixels, so that one limit bounds the memory of all of them.
-BYTES_PER_PIXEL = 7
-# What a picture carries besides its pixels must not decide, where there is little of it.
-SPARE = 4_000_000
-ALWAYS_ALLOWED = 64_000_000
+# Together with the interpreter and the decoders' libraries this stays below 500 MB.
+MAX_BYTES = 432_000_000
+
+_ONE_BYTE = ("1", "L", "P")
+_TWO_BYTES = ("I;16", "I;16L", "I;16B", "I;16N")
 
 
 def check_size(size: tuple[int, int], max_pixels: int) -> None:
@@ -28,27 +33,24 @@ def check_size(size: tuple[int, int], max_pixels: int) -> None:
 
 
 def check_memory(
-    format_: Format,
-    cost: Cost,
-    *,
-    stored: tuple[int, int],
-    decoded: tuple[int, int],
-    shrinks: bool,
-    max_pixels: int,
+    picture: Image, format_: Format, cost: Cost, *, size: tuple[int, int], shrinks: bool, limit: int
 ) -> None:
-    """Refuse pictures that fit the limit on pixels but not the memory that it stands for.
+    """Refuse pictures that fit the limit on pixels but whose decoder would take too much memory.
 
-    ``stored`` is the size in the file; ``decoded`` is smaller where JPEG is read at a fraction.
+    ``size`` is the size in the file; that of ``picture`` is smaller where a JPEG is decoded at a
+    fraction. ``limit`` is the limit on pixels: who raises it allows more memory, too.
     """
-    pixels = decoded[0] * decoded[1]
-    decoding = pixels * format_.bytes_per_pixel
-    decoding += cost.fixed + cost.per_pixel * stored[0] * stored[1]
-    needed = max(decoding, pixels * (4 if shrinks else BYTES_PER_PIXEL))
-    allowed = max(max_pixels * BYTES_PER_PIXEL + SPARE, ALWAYS_ALLOWED)
+    pixels = picture.width * picture.height
+    depth = 1 if picture.mode in _ONE_BYTE else 2 if picture.mode in _TWO_BYTES else 4
+    decoding = pixels * max(depth, format_.bytes_per_pixel)
+    decoding += cost.fixed + cost.per_pixel * size[0] * size[1]
+    converting = pixels * (depth if shrinks else depth + 3)
+    needed = max(decoding, converting)
+    allowed = MAX_BYTES * max(1.0, limit / DEFAULT_MAX_PIXELS)
     if needed > allowed:
         raise Refused(
-            f"decoding its {stored[0]:,} × {stored[1]:,} pixels takes {needed / 1e6:,.0f} MB, "
-            f"more than the {allowed / 1e6:,.0f} MB allowed; a larger max_pixels allows more"
+            f"decoding its {size[0]:,} × {size[1]:,} pixels takes {needed / 1e6:,.0f} MB, more "
+            f"than the {allowed / 1e6:,.0f} MB allowed; a larger max_pixels allows more"
         )
 
 

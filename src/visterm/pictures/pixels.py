@@ -131,11 +131,18 @@ class _Range:
         return cls(0, next((white for white in usual if high <= white), high), key)
 
     def to_rgb(self, band: Image.Image) -> Pixels:
-        values = np.nan_to_num(np.asarray(band, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
-        grey = np.clip((values - self.low) * self.scale + 0.5, 0, 255).astype(np.uint8)
+        values = _numbers(band)
+        with np.errstate(invalid="ignore"):  # infinity times nothing, where all else is equal
+            grey = np.clip((values - self.low) * self.scale + 0.5, 0, 255).astype(np.uint8)
         if isinstance(self.key, int):
             grey[values == self.key] = 255  # the colour that stands for "nothing here"
         return np.repeat(grey[..., None], 3, axis=2)
+
+
+def _numbers(band: Image.Image) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # damaged floats may be NaNs of the signalling kind
+        values = np.asarray(band, dtype=np.float64)
+    return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
 
 def _white_of_16_bits(picture: Image.Image) -> int:
@@ -150,7 +157,7 @@ def _extremes(picture: Image.Image) -> tuple[float, float]:
     rows = max(_BAND_PIXELS // picture.width, 1)
     for top in range(0, picture.height, rows):
         band = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
-        values = np.asarray(band, dtype=np.float32)
+        values = _numbers(band)
         values = values[np.isfinite(values)]
         if values.size:
             low, high = min(low, float(values.min())), max(high, float(values.max()))
