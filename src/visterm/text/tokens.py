@@ -6,8 +6,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# A word is letters or digits, joined inside by hyphens or apostrophes: tee-shirt, o'clock, 4x4.
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+# One apostrophe and one hyphen for the several that keyboards type; joiners that nobody sees go.
+_ONE_FORM = str.maketrans(
+    {"’": "'", "ʼ": "'", "‐": "-"} | dict.fromkeys("\u00ad\u200c\u200d\u2060")
+)
 
 # English plurals whose singular no suffix rule reaches.
 _IRREGULAR = {
@@ -36,12 +38,36 @@ _IRREGULAR = {
 def tokens(text: str) -> list[str]:
     """Lower-case words of a text, in order.
 
-    Accents stay, but are brought to one form, so that a name typed on two systems is one word.
-
     >>> tokens("A Tree, two TREES; a tee-shirt & café")
     ['a', 'tree', 'two', 'trees', 'a', 'tee-shirt', 'café']
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    text = one_form(text)
+    return _word(text.isascii()).findall(text)
+
+
+def one_form(text: str) -> str:
+    """Lower case, with accents, apostrophes and hyphens as everybody else writes them.
+
+    Accents stay, but are brought to one form, so that a name typed on two systems is one word.
+
+    >>> one_form("Cafe\u0301’S")
+    "café's"
+    """
+    return unicodedata.normalize("NFKC", text).translate(_ONE_FORM).lower()
+
+
+@lru_cache(maxsize=2)
+def _word(ascii_only: bool) -> re.Pattern[str]:
+    """Letters or digits, joined inside by hyphens or apostrophes: tee-shirt, o'clock, 4x4."""
+    # Vowel signs of Hindi, Thai or Hebrew are part of a word but no letters to Python. Only texts
+    # that can hold such marks pay the few milliseconds of looking them up.
+    marks = "" if ascii_only else "".join(filter(_is_mark, map(chr, range(0x10000))))
+    letters = rf"[^\W_]+(?:[{marks}]+[^\W_]*)*" if marks else r"[^\W_]+"
+    return re.compile(rf"{letters}(?:[-']{letters})*")
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Mc")
 
 
 def fold(token: str, language: str = "english") -> str:
