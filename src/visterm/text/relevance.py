@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,11 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.text.weighting import weigh_queries
 
+# About 5 GB while they are made; Corel's 4,500 captions make under 100,000.
+_MOST_SETS = 30_000_000
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Relevance:
     """Queries and the pictures that answer them.
 
@@ -28,6 +32,8 @@ class Relevance:
     pictures: csr_array
 
     def __post_init__(self) -> None:
+        for name in ("queries", "pictures"):  # other layouts would be misread row by row
+            object.__setattr__(self, name, csr_array(getattr(self, name)))
         if self.queries.shape[0] != self.pictures.shape[0]:
             raise BadInput(
                 f"{self.queries.shape[0]} queries but {self.pictures.shape[0]} rows of "
@@ -84,8 +90,9 @@ def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, c
     on the level below) and one more word, so one sorted integer key names it: no tuple is built.
     """
     captions = captions.tocsr(copy=True)
+    captions.sum_duplicates()
     captions.eliminate_zeros()
-    captions.sort_indices()
+    _check_number_of_sets(np.diff(captions.indptr), max_words)
     n, t = captions.shape
     starts, words_of = captions.indptr.astype(np.int64), captions.indices.astype(np.int64)
     position = np.arange(captions.nnz)  # where in words_of the set's last word stands
@@ -106,6 +113,21 @@ def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, c
         step = np.arange(len(grown)) - np.repeat(np.cumsum(later) - later, later)
         position, picture, prefix = position[grown] + 1 + step, picture[grown], number[grown]
     return _stack_words(all_members, t), _stack_pictures(blocks, n)
+
+
+def _check_number_of_sets(lengths: NDArray[np.integer], max_words: int | None) -> None:
+    """Long captions make so many word sets that no memory holds them; say so before trying."""
+    if max_words is not None and max_words < 1:
+        raise BadInput(f"max_words must be at least 1, not {max_words}")
+    total = 0
+    for length, captions in zip(*np.unique(lengths, return_counts=True), strict=True):
+        m, largest = int(length), int(length if max_words is None else min(length, max_words))
+        total += int(captions) * sum(comb(m, size) for size in range(1, largest + 1))
+    if total > _MOST_SETS:
+        raise BadInput(
+            f"captions of up to {lengths.max()} words make {total:,} word sets; give a smaller "
+            "max_words, or a vocabulary without common words"
+        )
 
 
 def _stack_words(members: list[NDArray[np.int64]], t: int) -> csr_array:

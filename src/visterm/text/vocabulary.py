@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.text.tokens import fold, tokens
+from visterm.text.tokens import fold, one_form, tokens
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Words, their inverse document frequency, and how to find them in a text.
 
@@ -62,6 +62,8 @@ class Vocabulary:
         """Learn the words that at least ``min_captions`` captions hold."""
         forms: dict[str, Counter[str]] = {}
         holding: Counter[str] = Counter()
+        if isinstance(captions, str):
+            raise BadInput(f"give a list of captions, as in [{captions!r}], not one text")
         folded = [[(_fold(token, language), token) for token in tokens(c)] for c in captions]
         for caption in folded:
             holding.update({key for key, _ in caption})
@@ -100,6 +102,8 @@ class Vocabulary:
 
     def counts(self, texts: Iterable[str]) -> csr_array:
         """Texts × words: how often each text holds each word. Unknown words are passed over."""
+        if isinstance(texts, str):  # or each of its letters would be taken for a text
+            raise BadInput(f"give a list of texts, as in [{texts!r}], not one text")
         starts, indices, data = [0], [], []
         for text in texts:
             found = Counter(t for token in tokens(text) if (t := self.number(token)) is not None)
@@ -129,7 +133,7 @@ class Vocabulary:
         return cls(tuple(stored["words"]), np.asarray(stored["idf"], float), stored["language"])
 
     def _key(self, word: str) -> str:
-        return _fold(word.lower(), self.language)
+        return _fold(one_form(word), self.language)
 
 
 def _fold(token: str, language: str | None) -> str:
