@@ -1,0 +1,124 @@
+"""The readers of Corel and IAPR TC-12, on small folders of their shape and on the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from visterm.datasets import data_folder, read_corel5k, read_iaprtc12
+from visterm.errors import BadInput
+
+
+@pytest.fixture
+def corel(tmp_path: Path) -> Path:
+    (tmp_path / "train.tsv").write_text("images/train/1.jpeg\tsea sky\nimages/train/2.jpeg\tsun\n")
+    (tmp_path / "test.tsv").write_text("images/test/3.jpeg\ttree\n")
+    (tmp_path / "train_blobs.txt").write_text("3 17 499\n\n")
+    (tmp_path / "test_blobs.txt").write_text("8\n")
+    return tmp_path
+
+
+def test_corel_has_two_parts_and_blobs_row_for_row(corel: Path) -> None:
+    data = read_corel5k(corel)
+    assert data.development.captions == ["sea sky", "sun"]
+    assert data.test.paths == [corel / "images" / "test" / "3.jpeg"]
+    assert [row.tolist() for row in data.development_blobs] == [[3, 17, 499], []]
+    assert [row.tolist() for row in data.test_blobs] == [[8]]
+    assert data.test_blobs is data.test_blobs
+
+
+def test_corel_needs_no_blobs_until_they_are_asked_for(corel: Path) -> None:
+    (corel / "train_blobs.txt").unlink()
+    data = read_corel5k(corel)
+    assert len(data.test_blobs) == 1
+    with pytest.raises(BadInput, match=r"train_blobs\.txt: no blob tokens"):
+        _ = data.development_blobs
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [("1\n2\n3\n", "3 lines for 2"), ("1\nblue\n", "line 2: 'blue'")]
+)
+def test_wrong_blobs_are_named(corel: Path, content: str, said: str) -> None:
+    (corel / "train_blobs.txt").write_text(content)
+    with pytest.raises(BadInput, match=said):
+        _ = read_corel5k(corel).development_blobs
+
+
+@pytest.mark.parametrize("read", [read_corel5k, read_iaprtc12])
+def test_another_folder_is_refused_in_one_line(
+    read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="VISTERM_DATA") as caught:
+        read(tmp_path)
+    assert "test" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_iapr_tables_must_list_the_same_pictures(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        (tmp_path / f"{part}_labels.tsv").write_text("a.jpg\tsky\nb.jpg\tsea\n")
+        (tmp_path / f"{part}_captions.tsv").write_text("a.jpg\tA sky.\nb.jpg\tA sea;\n")
+    data = read_iaprtc12(tmp_path)
+    assert data.train_captions.captions == ["A sky.", "A sea;"]
+    assert data.test_labels.captions == ["sky", "sea"]
+    (tmp_path / "test_captions.tsv").write_text("b.jpg\tA sea;\na.jpg\tA sky.\n")
+    with pytest.raises(BadInput, match=r"test_labels\.tsv and test_captions\.tsv"):
+        read_iaprtc12(tmp_path)
+
+
+def test_the_folder_given_wins_over_the_variable_over_the_shared_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, named, here = tmp_path / "given", tmp_path / "named", tmp_path / "work" / "main"
+    for folder in (
+        given,
+        named / "corel5k",
+        tmp_path / "work" / "shared" / "data" / "corel5k",
+        here,
+    ):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("VISTERM_DATA", str(named))
+    assert data_folder("corel5k", given) == given
+    assert data_folder("corel5k") == named / "corel5k"
+    monkeypatch.delenv("VISTERM_DATA")
+    assert data_folder("corel5k").resolve() == tmp_path / "work" / "shared" / "data" / "corel5k"
+
+
+def test_missing_data_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VISTERM_DATA", raising=False)
+    with pytest.raises(BadInput, match=r"no corel5k data at .*set VISTERM_DATA") as caught:
+        data_folder("corel5k")
+    assert "\n" not in str(caught.value)
+    monkeypatch.setenv("VISTERM_DATA", str(tmp_path))
+    with pytest.raises(BadInput, match="VISTERM_DATA must name"):
+        data_folder("corel5k")
+    with pytest.raises(BadInput, match="you gave"):
+        data_folder("corel5k", tmp_path / "typo")
+
+
+def here(name: str) -> Path:
+    try:
+        return data_folder(name)
+    except BadInput as reason:
+        pytest.skip(str(reason))
+
+
+def test_the_real_corel_has_its_known_sizes() -> None:
+    data = read_corel5k(here("corel5k"))
+    assert (len(data.development), len(data.test)) == (4500, 500)
+    assert len(set(data.test.paths)) == 499
+    tokens = {token for row in data.development_blobs for token in row.tolist()}
+    assert min(tokens) >= 1
+    assert max(tokens) <= 499
+    assert all(path.is_file() for path in data.test.paths)
+
+
+def test_the_real_iapr_has_its_known_sizes() -> None:
+    data = read_iaprtc12(here("iaprtc12"))
+    assert (len(data.train_labels), len(data.test_captions)) == (17665, 1962)
+    labels = {word for caption in data.train_labels.captions for word in caption.split()}
+    assert len(labels) == 291
