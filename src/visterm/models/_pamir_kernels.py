@@ -14,6 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+# Pictures this near each other, by their own size, differ in a Gram matrix by rounding alone.
+_ROUNDING = np.float32(1e-6)
+
 
 class Triplets(NamedTuple):
     """What triplets are drawn from, and the margin they must keep, as plain arrays."""
@@ -85,7 +88,7 @@ def margin(triplets, query, better, worse):  # type: ignore[no-untyped-def]
 def _step(loss, query_square, picture_square, aggressiveness):  # type: ignore[no-untyped-def]
     """τ = min(C, l / ‖v‖²) with ‖v‖² = ‖q‖² · ‖p⁺ − p⁻‖²; 0 where both pictures look the same."""
     square = query_square * picture_square
-    if loss <= 0 or square <= np.float32(1e-12):
+    if loss <= 0 or square <= 0:
         return np.float32(0)
     return min(aggressiveness, loss / square)
 
@@ -117,7 +120,10 @@ def steps_gram(gram, scores, alpha, triplets, aggressiveness, steps, state):  # 
             loss -= triplets.query_weights[i] * (row[better] - row[worse])
         if loss <= 0:
             continue
-        square = gram[better, better] + gram[worse, worse] - np.float32(2) * gram[better, worse]
+        squares = gram[better, better] + gram[worse, worse]
+        square = squares - np.float32(2) * gram[better, worse]
+        if square <= _ROUNDING * squares:
+            continue
         tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
         if tau == 0:
             continue
