@@ -81,8 +81,12 @@ def read_stored(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise BadInput(f"there is no file {path}") from None
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise BadInput(f"{path} was not written by visterm, or is damaged: {error}") from None
-    if about.get("format", 0) > FORMAT:
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise BadInput(f"{path} was not written by visterm, or is damaged: it has no format")
+    if about["format"] > FORMAT:
         raise VistermError(f"{path} was written by a newer visterm; upgrade to read it")
+    if not {"name", "parameters", "facts"} <= about.keys():
+        raise BadInput(f"{path} is damaged: it does not say what it holds")
     return about, arrays
 
 
