@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from visterm.evaluation import mean_average_precision
 from visterm.models.inputs import (
     Vectors,
     dense,
+    is_sparse,
     picture_vectors,
     relevance_for,
     stack,
@@ -37,6 +38,8 @@ from visterm.text.weighting import inverse_frequency, weigh_queries
 if TYPE_CHECKING:
     from visterm.models._pamir_kernels import Triplets
     from visterm.models._pamir_solvers import Solver
+
+Row: TypeAlias = "ArrayLike | csr_array"
 
 
 @dataclass(frozen=True)
@@ -129,22 +132,22 @@ class Pamir(Model):
         choices = self._checked_choices(validation)
         vectors = picture_vectors(X)
         told = self._supervision(Y, vectors.shape[0])
-        words = told.relevance.queries.shape[1]
-        start = np.zeros((words, vectors.shape[1]), dtype=np.float32)
         report = progress or silent
-        self.n_features_in_, self.idf_, self.validation_ = vectors.shape[1], told.idf, float("nan")
-        if validation is None:
-            self.C_, self.iterations_ = choices[0], self.iterations
-            self.weights_ = self._learn(vectors, told, start, report)
-            return self
-        held = picture_vectors(validation[0], width=vectors.shape[1])
-        held_told = self._supervision(validation[1], held.shape[0], told.idf)
-        best = self._search(vectors, told, held, held_told, choices, report)
-        self.validation_, self.C_, self.iterations_, self.weights_ = best
-        if self.retrain:
-            vectors, told = self._joined(vectors, told, held, held_told)
-            self.idf_ = told.idf
-            self.weights_ = self._learn(vectors, told, start, report)
+        best, c, iterations = float("nan"), choices[0], self.iterations
+        if validation is not None:
+            held = picture_vectors(validation[0], width=vectors.shape[1])
+            held_told = self._supervision(validation[1], held.shape[0], told.idf)
+            if self.retrain and (told.captions is None or held_told.captions is None):
+                raise BadInput("retrain needs captions: who is relevant across sets is not known")
+            found = self._search(vectors, told, held, held_told, choices, report)
+            best, c, iterations, weights = found
+            if self.retrain:
+                vectors, told = self._joined(vectors, told, held, held_told)
+        if validation is None or self.retrain:
+            start = np.zeros((len(told.idf), vectors.shape[1]), dtype=np.float32)
+            weights = self._learn(vectors, told, start, report, c, iterations, self.random_state)
+        self.weights_, self.idf_, self.n_features_in_ = weights, told.idf, vectors.shape[1]
+        self.validation_, self.C_, self.iterations_ = best, c, iterations
         return self
 
     def partial_fit(
@@ -156,23 +159,24 @@ class Pamir(Model):
         queries.
         """
         fitted = hasattr(self, "weights_")
+        c = self.C_ if fitted else self._checked_choices(None)[0]
+        if steps is not None and steps < 0:
+            raise BadInput(f"steps must be 0 or more, not {steps}")
         vectors = picture_vectors(X, width=self.n_features_in_ if fitted else None)
         told = self._supervision(Y, vectors.shape[0], self.idf_ if fitted else None)
-        words = told.relevance.queries.shape[1]
-        if not fitted:
-            self.n_features_in_, self.idf_, self.iterations_ = vectors.shape[1], told.idf, 0
-            self.C_, self.validation_ = self._checked_choices(None)[0], float("nan")
-            self.weights_ = np.zeros((words, vectors.shape[1]), dtype=np.float32)
         steps = told.relevance.pictures.nnz if steps is None else steps
+        before = self.iterations_ if fitted else 0
+        start = self.weights_ if fitted else np.zeros((len(told.idf), vectors.shape[1]), np.float32)
         # A seed of its own for each call, or every call would draw the same triplets again.
-        seed = self.random_state + self.iterations_
-        self.weights_ = self._learn(vectors, told, self.weights_, silent, steps=steps, seed=seed)
-        self.iterations_ += steps
+        seed = self.random_state + before
+        self.weights_ = self._learn(vectors, told, start, silent, c, steps, seed)
+        if not fitted:
+            self.n_features_in_, self.idf_ = vectors.shape[1], told.idf
+            self.C_, self.validation_ = c, float("nan")
+        self.iterations_ = before + steps
         return self
 
-    def update(
-        self, query: ArrayLike | csr_array, better: ArrayLike, worse: ArrayLike, margin: float = 1.0
-    ) -> float:
+    def update(self, query: Row, better: Row, worse: Row, margin: float = 1.0) -> float:
         """Learn one triplet, as from a click; returns its loss before the step.
 
         >>> model = Pamir().partial_fit(np.eye(2), np.eye(2), steps=0)
@@ -180,11 +184,10 @@ class Pamir(Model):
         1.0
         """
         self._check_fitted()
-        q = dense(query).ravel()
-        pair = picture_vectors(np.vstack([dense(better), dense(worse)]), width=self.n_features_in_)
+        q = _row(query)
         if len(q) != len(self.weights_):
             raise BadInput(f"the model knows {len(self.weights_)} words, the query has {len(q)}")
-        difference = pair[0] - pair[1]
+        difference = _row(better, self.n_features_in_) - _row(worse, self.n_features_in_)
         loss = max(0.0, margin - float(q @ (self.weights_ @ difference)))
         square = float(q @ q) * float(difference @ difference)
         if loss > 0 and square > 0:
@@ -195,15 +198,22 @@ class Pamir(Model):
         return np.asarray(vectors @ self.weights_.T, dtype=np.float32)
 
     def _checked_choices(self, validation: Validation | None) -> list[float]:
-        choices = [float(c) for c in np.atleast_1d(np.asarray(self.C, dtype=float))]
+        try:
+            choices = [float(c) for c in np.atleast_1d(np.asarray(self.C, dtype=float))]
+        except (TypeError, ValueError):
+            choices = []
         if not choices or any(not c > 0 for c in choices):
             raise BadInput(f"C must be positive, not {self.C}")
         if len(choices) > 1 and validation is None:
             raise BadInput("choosing C among several needs validation pictures")
         if self.margin not in ("constant", "caption"):
             raise BadInput(f"margin is 'constant' or 'caption', not {self.margin!r}")
+        if self.least_margin is not None and not 0 < self.least_margin < np.inf:
+            raise BadInput(f"least_margin must be positive and finite, not {self.least_margin}")
         if self.iterations < 1:
             raise BadInput(f"iterations must be at least 1, not {self.iterations}")
+        if not isinstance(self.random_state, int | np.integer) or self.random_state < 0:
+            raise BadInput(f"random_state must be a whole number ≥ 0, not {self.random_state}")
         return choices
 
     def _supervision(
@@ -211,8 +221,6 @@ class Pamir(Model):
     ) -> _Supervision:
         words = None if idf is None else len(idf)
         if isinstance(Y, Relevance):
-            if self.margin == "caption":
-                raise BadInput("the caption margin needs captions (pictures × words) to learn from")
             told = relevance_for(Y, pictures, words=words)
             return _Supervision(told, np.ones(told.queries.shape[1]) if idf is None else idf)
         captions = word_matrix(Y, pictures, words=words)
@@ -231,11 +239,12 @@ class Pamir(Model):
         # numba loads here, not when somebody only wants to map pictures with a fitted model.
         from visterm.models._pamir_solvers import choose_solver, triplets_of
 
-        by_caption = self.margin == "caption" and told.captions is not None
-        captions = weigh_queries(told.captions, told.idf) if by_caption else None
-        least = self.least_margin
-        if least is None:
-            least = 0.1 if by_caption else 1.0
+        captions, least = None, 1.0
+        if self.margin == "caption":
+            if told.captions is None:
+                raise BadInput("the caption margin needs captions (pictures × words) to learn from")
+            captions, least = weigh_queries(told.captions, told.idf), 0.1
+        least = least if self.least_margin is None else self.least_margin
         solver = choose_solver(vectors, held)(vectors, held, start, seed)
         return solver, triplets_of(told.relevance, captions, least)
 
@@ -245,15 +254,13 @@ class Pamir(Model):
         told: _Supervision,
         start: NDArray[np.float32],
         progress: Progress,
-        *,
-        steps: int | None = None,
-        seed: int | None = None,
+        c: float,
+        steps: int,
+        seed: int,
     ) -> NDArray[np.float32]:
-        steps = self.iterations_ if steps is None else steps
-        seed = self.random_state if seed is None else seed
         solver, triplets = self._solve(vectors, told, start, seed)
         for done, chunk in _chunks(steps):
-            solver.run(triplets, self.C_, chunk)
+            solver.run(triplets, c, chunk)
             progress("training", done, steps)
         return solver.weights(solver.learnt())
 
@@ -290,8 +297,6 @@ class Pamir(Model):
     def _joined(
         self, vectors: Vectors, told: _Supervision, held: Vectors, held_told: _Supervision
     ) -> tuple[Vectors, _Supervision]:
-        if told.captions is None or held_told.captions is None:
-            raise BadInput("retrain needs captions: who is relevant across both sets is not known")
         both = stack(vectors, held)
         captions = csr_array(vstack([told.captions, held_told.captions], format="csr"))
         return both, self._supervision(captions, both.shape[0])
@@ -306,3 +311,9 @@ def _chunks(steps: int, parts: int = 40) -> Iterator[tuple[int, int]]:
 
 def _quality(rows: NDArray[np.float32], relevance: Relevance) -> float:
     return mean_average_precision(relevance.queries @ rows.T, relevance.pictures)
+
+
+def _row(values: Row, width: int | None = None) -> NDArray[np.float32]:
+    """One checked vector."""
+    one = values if is_sparse(values) else np.atleast_2d(np.asarray(values))
+    return dense(picture_vectors(one, width=width))[0]
