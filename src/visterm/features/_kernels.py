@@ -21,7 +21,11 @@ def grey_of(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     grey = np.empty((h, w), dtype=np.uint8)
     for r in range(h):
         for c in range(w):
-            red, green, blue = np.int32(rgb[r, c, 0]), np.int32(rgb[r, c, 1]), np.int32(rgb[r, c, 2])
+            red, green, blue = (
+                np.int32(rgb[r, c, 0]),
+                np.int32(rgb[r, c, 1]),
+                np.int32(rgb[r, c, 2]),
+            )
             grey[r, c] = (red * 19595 + green * 38470 + blue * 7471 + 32768) >> 16
     return grey
 
@@ -119,6 +123,9 @@ def block_histograms(
             block = blocks[r * (columns - 1) + c]
             for b in range(bins):
                 block[b] = (
-                    cells[r, c, b] + cells[r, c + 1, b] + cells[r + 1, c, b] + cells[r + 1, c + 1, b]
+                    cells[r, c, b]
+                    + cells[r, c + 1, b]
+                    + cells[r + 1, c, b]
+                    + cells[r + 1, c + 1, b]
                 )
     return blocks

@@ -65,7 +65,7 @@ def _at_least(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 @cache
 def _uniform_bins() -> NDArray[np.uint8]:
-    """LBP code to bin: 58 patterns with at most two changes around the circle, and one for the rest.
+    """LBP code to bin: 58 patterns with at most two changes around the circle, one for the rest.
 
     Patterns are numbered by how many neighbours are brighter, then by where the run of brighter
     ones begins, which is the order scikit-image uses.
@@ -96,7 +96,11 @@ def _nearest_by_cell(
     farthest = np.maximum(np.abs(below), np.abs(above)) ** 2
 
     def over_cells(axis: NDArray[np.float32]) -> NDArray[np.float32]:
-        red, green, blue = axis[:, None, None, :, 0], axis[None, :, None, :, 1], axis[None, None, :, :, 2]
+        red, green, blue = (
+            axis[:, None, None, :, 0],
+            axis[None, :, None, :, 1],
+            axis[None, None, :, :, 2],
+        )
         return (red + green + blue).reshape(32**3, -1)
 
     # A little slack keeps rounding from dropping a colour that is exactly as near.

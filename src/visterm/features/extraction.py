@@ -1,0 +1,160 @@
+"""Work over many pictures: decoded one by one, described in fixed batches, on every core.
+
+A broken picture costs its own row and yields a reason. Batches have one size whatever the number
+of workers, so that the results do not depend on it either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import UnreadablePicture
+from visterm.progress import Progress, silent
+
+BATCH = 32
+
+Pixels: TypeAlias = "NDArray[np.uint8]"
+Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"
+"""A picture file, or the pixels of one."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A picture that could not be used, by its place in the list, and why."""
+
+    number: int
+    picture: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Batch(Generic[Result]):
+    """The result of one batch: of which pictures it speaks, and which were skipped."""
+
+    numbers: list[int]
+    result: Result | None
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def over_pictures(
+    work: Callable[[list[Pixels]], Result],
+    pictures: Sequence[Picture],
+    *,
+    max_side: int | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+    what: str = "pictures",
+) -> Iterator[Batch[Result]]:
+    """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
+
+    >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
+    >>> [batch.result for batch in over_pictures(len, [flat, flat])]
+    [2]
+    """
+    batches = [
+        list(enumerate(pictures[start : start + BATCH], start))
+        for start in range(0, len(pictures), BATCH)
+    ]
+    done = 0
+    for batch in _in_order(work, batches, max_side, min(workers, len(batches))):
+        done += len(batch.numbers) + len(batch.skipped)
+        progress(what, done, len(pictures))
+        yield batch
+
+
+def _in_order(
+    work: Callable[[list[Pixels]], Result],
+    batches: list[list[tuple[int, Picture]]],
+    max_side: int | None,
+    workers: int,
+) -> Iterator[Batch[Result]]:
+    if workers <= 1:
+        yield from (_run(work, batch, max_side) for batch in batches)
+        return
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    position = 0
+    while position < len(batches):
+        pool = Parallel(
+            n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
+        )
+        try:
+            for batch in pool(delayed(_run)(work, b, max_side) for b in batches[position:]):
+                position += 1
+                yield batch
+        except TerminatedWorkerError:
+            # Some decoder crashed. The next batch is done picture by picture, each in a process
+            # of its own, so that only the picture at fault is lost; then the pool goes on.
+            yield _run_apart(work, batches[position], max_side)
+            position += 1
+
+
+def _run(
+    work: Callable[[list[Pixels]], Result],
+    batch: list[tuple[int, Picture]],
+    max_side: int | None,
+) -> Batch[Result]:
+    from visterm.pictures import read_picture
+
+    numbers, decoded, skipped = [], [], []
+    for number, picture in batch:
+        try:
+            if isinstance(picture, np.ndarray):
+                pixels = _shrunk(picture, max_side)
+            else:
+                pixels = read_picture(picture, max_side=max_side)
+        except UnreadablePicture as error:
+            skipped.append(Skipped(number, error.where, error.reason))
+        else:
+            numbers.append(number)
+            decoded.append(pixels)
+    return Batch(numbers, work(decoded) if decoded else None, skipped)
+
+
+def _shrunk(pixels: Pixels, max_side: int | None) -> Pixels:
+    """Pixels given as an array, brought to the size that files are decoded to."""
+    h, w = pixels.shape[:2]
+    if max_side is None or max(h, w) <= max_side:
+        return pixels
+    from PIL import Image
+
+    scale = max_side / max(h, w)
+    size = (max(1, round(w * scale)), max(1, round(h * scale)))
+    return np.asarray(
+        Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS, reducing_gap=3)
+    )
+
+
+def _run_apart(
+    work: Callable[[list[Pixels]], Result],
+    batch: list[tuple[int, Picture]],
+    max_side: int | None,
+) -> Batch[Result]:
+    """The batch without the pictures that crash a process of their own."""
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    sound, skipped = [], []
+    for number, picture in batch:
+        with ProcessPoolExecutor(max_workers=1) as alone:
+            try:
+                alone.submit(_run, work, [(number, picture)], max_side).result()
+                sound.append((number, picture))
+            except TerminatedWorkerError:
+                where = "pixels" if isinstance(picture, np.ndarray) else os.fspath(picture)
+                skipped.append(Skipped(number, where, "it crashes the decoder"))
+    whole = _run(work, sound, max_side)
+    return Batch(whole.numbers, whole.result, sorted(whole.skipped + skipped, key=_number))
+
+
+def _number(skipped: Skipped) -> int:
+    return skipped.number

@@ -1,0 +1,102 @@
+"""What all extractors share: pictures in, one vector a picture out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+
+from visterm.errors import BadInput, VistermError
+from visterm.features.extraction import Picture, Pixels, Skipped, over_pictures
+from visterm.progress import Progress, silent
+from visterm.stored import Stored
+
+Rows: TypeAlias = "csr_array | NDArray[np.float32]"
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Rows of the pictures that could be read, their numbers, and the others with reasons."""
+
+    rows: Rows
+    numbers: NDArray[np.int64]
+    skipped: list[Skipped]
+
+
+class Extractor(Stored):
+    """Pixels to vectors.
+
+    An extractor sets ``name`` and ``version`` (raised when the same pictures would give other
+    rows), learns in ``fit`` what it must, and describes a batch of pictures in ``rows``.
+    """
+
+    version: ClassVar[int] = 1
+    max_side: int | None
+    """Pictures are shrunk to this many pixels on the long side before they are described."""
+    workers: int
+
+    def fit(self, pictures: Sequence[Picture], y: Any = None) -> Self:
+        raise NotImplementedError
+
+    def rows(self, pictures: list[Pixels]) -> Rows:
+        """Vectors of decoded pictures, one a row."""
+        raise NotImplementedError
+
+    def transform(self, pictures: Sequence[Picture]) -> Rows:
+        """Vectors of pictures, one a row; an error names every picture that cannot be read."""
+        found = self.extract(pictures)
+        if found.skipped:
+            first = found.skipped[0]
+            raise VistermError(
+                f"{len(found.skipped)} of {len(pictures)} pictures cannot be read, the first is "
+                f"{first.picture}: {first.reason}; use extract to skip them"
+            )
+        return found.rows
+
+    def extract(self, pictures: Sequence[Picture], *, progress: Progress = silent) -> Extraction:
+        """Vectors of all pictures that can be read, and the reasons for the others."""
+        self._check_fitted()
+        parts: list[Rows] = []
+        numbers: list[int] = []
+        skipped: list[Skipped] = []
+        for batch in over_pictures(
+            self.rows,
+            pictures,
+            max_side=self.max_side,
+            workers=self.workers,
+            progress=progress,
+            what="extracting",
+        ):
+            if batch.result is not None:
+                parts.append(batch.result)
+            numbers += batch.numbers
+            skipped += batch.skipped
+        if not parts:
+            raise BadInput("none of the pictures can be read" if skipped else "no pictures given")
+        return Extraction(stack_rows(parts), np.array(numbers, dtype=np.int64), skipped)
+
+
+def stack_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of several batches under each other.
+
+    >>> stack_rows([np.zeros((1, 2)), np.zeros((2, 2))]).shape
+    (3, 2)
+    """
+    if issparse(parts[0]):
+        return csr_array(vstack(parts, format="csr"))
+    return np.concatenate(parts)
+
+
+def warn_skipped(skipped: Sequence[Skipped]) -> None:
+    """Tell about pictures left out of fitting, once."""
+    if skipped:
+        first = skipped[0]
+        warnings.warn(
+            f"{len(skipped)} pictures left out, the first is {first.picture}: {first.reason}",
+            stacklevel=3,
+        )

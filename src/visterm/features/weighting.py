@@ -1,0 +1,58 @@
+"""Visterm counts to picture vectors: tf·idf with unit length, channel by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+
+def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
+    """Pictures × visterms counts from the visterm numbers of each picture (one row a picture).
+
+    >>> count_visterms(np.array([[0, 2, 2]]), 3).toarray()
+    array([[1., 0., 2.]], dtype=float32)
+    """
+    n, each = numbers.shape
+    ones = np.ones(numbers.size, dtype=np.float32)
+    starts = np.arange(0, numbers.size + 1, each)
+    counts = csr_array((ones, numbers.ravel(), starts), shape=(n, size))
+    counts.sum_duplicates()
+    return counts
+
+
+def weigh_visterms(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` with unit length; ``root`` takes √tf, which keeps large areas from shouting.
+
+    >>> weigh_visterms(count_visterms(np.array([[0, 1, 1, 1, 1]]), 2), np.ones(2), root=True).data
+    array([0.4472136, 0.8944272], dtype=float32)
+    """
+    frequency = np.sqrt(counts.data) if root else counts.data
+    values = (frequency * idf[counts.indices]).astype(np.float32)
+    weighed = csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    return unit_rows(weighed)
+
+
+def unit_rows(vectors: csr_array) -> csr_array:
+    """Rows scaled to unit length; empty ones stay empty.
+
+    >>> unit_rows(csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).toarray().tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    picture = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    length = np.sqrt(np.bincount(picture, vectors.data**2, minlength=vectors.shape[0]))
+    length[length == 0] = 1.0
+    data = (vectors.data / length[picture]).astype(vectors.dtype)
+    return csr_array((data, vectors.indices, vectors.indptr), shape=vectors.shape)
+
+
+def join_channels(channels: Sequence[csr_array]) -> csr_array:
+    """Channels side by side, normalised after joining.
+
+    >>> one = csr_array(np.array([[1.0]]))
+    >>> join_channels([one, one]).toarray().round(3).tolist()
+    [[0.707, 0.707]]
+    """
+    return unit_rows(csr_array(hstack(channels, format="csr")))
