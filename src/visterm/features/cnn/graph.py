@@ -10,7 +10,7 @@ epsilon is 1e-3, and pixels enter as (v − 127) / 128.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +60,7 @@ def build_graph(weights: Weights) -> bytes:
     try:
         from onnx import TensorProto, checker, helper
     except ImportError as error:
-        raise MissingExtra(
-            "building the CNN needs the library onnx: pip install onnx"
-        ) from error
+        raise MissingExtra("building the CNN needs the library onnx: pip install onnx") from error
     sketch = _Sketch()
     x = sketch.node("Transpose", ["pictures"], perm=[0, 3, 1, 2])
     x = sketch.node("Cast", [x], to=TensorProto.FLOAT)
@@ -79,14 +77,14 @@ def build_graph(weights: Weights) -> bytes:
     grid = sketch.relu6(sketch.convolve(x, head, bias), name="grid")
     sketch.node("Flatten", [sketch.node("GlobalAveragePool", [grid])], name="pooled")
     width = len(bias)
-    float_info = helper.make_tensor_value_info
+    described = helper.make_tensor_value_info
     graph = helper.make_graph(
         sketch.nodes,
         "efficientnet-lite0",
-        [float_info("pictures", TensorProto.UINT8, ["n", "height", "width", 3])],
+        [described("pictures", TensorProto.UINT8, ["n", "height", "width", 3])],
         [
-            float_info("grid", TensorProto.FLOAT, ["n", width, "rows", "columns"]),
-            float_info("pooled", TensorProto.FLOAT, ["n", width]),
+            described("grid", TensorProto.FLOAT, ["n", width, "rows", "columns"]),
+            described("pooled", TensorProto.FLOAT, ["n", width]),
         ],
         sketch.constants,
     )
@@ -113,7 +111,7 @@ class _Sketch:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def node(self, kind: str, inputs: list[str], name: str = "", **attributes: object) -> str:
+    def node(self, kind: str, inputs: list[str], name: str = "", **attributes: Any) -> str:
         from onnx import helper
 
         name = name or f"{kind.lower()}{len(self.nodes)}"

@@ -1,0 +1,101 @@
+"""The CNN that comes with visterm: EfficientNet-Lite0."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput
+from visterm.features.cnn import weights
+from visterm.features.cnn.cache import kept
+from visterm.features.cnn.extractor import NetworkExtractor
+from visterm.features.cnn.graph import GRAPH_VERSION, MEAN, SCALE, build_graph
+from visterm.features.cnn.network import Network
+from visterm.features.cnn.recipe import Recipe
+
+
+class CNN(NetworkExtractor):
+    """What EfficientNet-Lite0, trained on ImageNet, sees in a picture: 1,280 numbers.
+
+    The activations of its last convolution, averaged over a 7 × 7 grid or cell by cell.
+
+    M. Tan and Q. Le, ICML 2019; the weights are of the Lite variant of 2020.
+
+    Parameters
+    ----------
+    size : int
+        Side of the square that the network sees, a multiple of 32; the grid has side size / 32.
+    crop : {"squash", "centre", "pad"}
+        How a picture becomes a square: all of it bent, its middle, or all of it with a border.
+    output : {"pooled", "grid"}
+        One vector a picture, or one for each cell of the grid, row by row: (n, cells, 1280).
+    normalise : {"sqrt-l2", "l2", "none"}
+        Square roots and unit length, unit length only, or the activations as they are.
+    workers : int
+        Processes that decode and describe pictures.
+
+    Examples
+    --------
+    >>> from visterm.features.cnn import CNN
+    >>> picture = np.full((128, 192, 3), 90, dtype=np.uint8)
+    >>> CNN().transform([picture]).shape
+    (1, 1280)
+    >>> CNN(output="grid").transform([picture]).shape
+    (1, 49, 1280)
+    """
+
+    name = "cnn"
+    version = 1
+
+    def __init__(
+        self,
+        size: int = 224,
+        crop: str = "squash",
+        output: str = "pooled",
+        normalise: str = "sqrt-l2",
+        workers: int = 1,
+    ) -> None:
+        self.size = size
+        self.crop = crop
+        self.output = output
+        self.normalise = normalise
+        self.workers = workers
+
+    def classifier(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Weights (1000 × 1280) and biases of ImageNet's classes, for plain pooled vectors."""
+        tensors = weights.efficientnet_lite0()
+        return tensors["_fc.weight"], tensors["_fc.bias"]
+
+    def _recipe(self) -> Recipe:
+        mean, std = MEAN / 255, SCALE / 255
+        recipe = Recipe(
+            size=self.size,
+            mean=(mean, mean, mean),
+            std=(std, std, std),
+            layout="NHWC",
+            crop=self.crop,
+            normalise=self.normalise,
+        )
+        if self.size % 32:
+            raise BadInput(f"size must be a multiple of 32, not {self.size}")
+        if self.output not in ("pooled", "grid"):
+            raise BadInput(f"output must be 'pooled' or 'grid', not {self.output!r}")
+        return recipe
+
+    def _opened(self) -> tuple[Network, Recipe, str]:
+        return _efficientnet_lite0(), self._recipe(), self.output
+
+    def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
+        return output.reshape(len(output), -1).T if output.ndim == 3 else output
+
+
+# Kept here and not on the extractor, which travels to other processes and is saved and cloned.
+@cache
+def _efficientnet_lite0() -> Network:
+    def build() -> bytes:
+        return build_graph(weights.efficientnet_lite0())
+
+    made_of = f"{weights.SHA256} {GRAPH_VERSION}"
+    return Network(kept("efficientnet-lite0", made_of, build), "the CNN")

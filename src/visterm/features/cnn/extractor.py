@@ -1,0 +1,69 @@
+"""What extractors over a network share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.features.cnn.framing import frame
+from visterm.features.cnn.network import Network
+from visterm.features.cnn.recipe import Recipe, normalised
+from visterm.features.extraction import Picture, Pixels
+from visterm.features.extractor import Extractor
+
+
+class NetworkExtractor(Extractor):
+    """What extractors over a network share; they say which network and how it is fed."""
+
+    arrays: ClassVar[tuple[str, ...]] = ()
+
+    def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
+        """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
+        self._opened()
+        return self
+
+    def prepare(self, pixels: Pixels) -> NDArray[np.uint8]:
+        """The square of one picture that the network will see."""
+        return frame(pixels, self._recipe())
+
+    def rows(self, pictures: list[Pixels]) -> NDArray[np.float32]:
+        """Vectors of decoded pictures, one a row, on all cores that the workers leave."""
+        network, recipe, output = self._opened()
+
+        def row(pixels: Pixels) -> NDArray[np.float32]:
+            return self._shaped(network.run(frame(pixels, recipe), recipe, output))
+
+        threads = min(_cores() // max(1, self.workers), len(pictures))
+        if threads <= 1:
+            found = [row(pixels) for pixels in pictures]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(row, pictures))
+        return normalised(np.stack(found), recipe.normalise)
+
+    @property
+    def max_side(self) -> int:  # type: ignore[override]
+        """Twice what the network sees, so that even a 2 : 1 picture is never enlarged."""
+        return 2 * self._recipe().size
+
+    def _recipe(self) -> Recipe:
+        raise NotImplementedError
+
+    def _opened(self) -> tuple[Network, Recipe, str]:
+        raise NotImplementedError
+
+    def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
+        return output
+
+    def _check_fitted(self) -> None:
+        """Nothing is learnt, so an extractor over a network is always ready."""
+
+
+def _cores() -> int:
+    from joblib import cpu_count
+
+    return int(cpu_count())

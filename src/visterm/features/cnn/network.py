@@ -1,0 +1,113 @@
+"""A network opened with onnxruntime: squares of pixels in, one of its outputs out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput, MissingExtra
+from visterm.features.cnn.recipe import Recipe
+
+_INPUT_TYPES = {
+    "tensor(uint8)": np.uint8,
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+}
+
+
+class Network:
+    """An ONNX model with one input for pictures.
+
+    It runs on one thread, the caller's: two pictures on two threads are faster than one picture
+    on two, and each picture's vector is the same whatever its neighbours are.
+
+    Parameters
+    ----------
+    model
+        The path of an ONNX file, or its bytes.
+    where
+        What errors call it.
+    """
+
+    def __init__(self, model: str | bytes, where: str) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingExtra("networks need onnxruntime: pip install onnxruntime") from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors only; they also come as exceptions
+        self.where = where
+        try:
+            self._session = onnxruntime.InferenceSession(
+                model, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime's exceptions share no base class of their own
+            raise BadInput(f"{where} cannot be opened as an ONNX model: {_line(error)}") from None
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1 or inputs[0].type not in _INPUT_TYPES:
+            listed = ", ".join(f"{i.name} {i.type}" for i in inputs)
+            raise BadInput(
+                f"{where} must have one input, of pixels or floats, but has {listed}; "
+                "export the image tower alone"
+            )
+        self.input = inputs[0].name
+        self.dtype = _INPUT_TYPES[inputs[0].type]
+        self.shape: list[Any] = inputs[0].shape
+        self.outputs: dict[str, list[Any]] = {o.name: o.shape for o in self._session.get_outputs()}
+
+    def vector_output(self, wanted: str) -> str:
+        """The output to take: the wanted one, or the first with a vector a picture."""
+        if wanted in self.outputs:
+            return wanted
+        flat = [name for name, shape in self.outputs.items() if len(shape) == 2]
+        if wanted or not flat:
+            listed = ", ".join(f"{name} {shape}" for name, shape in self.outputs.items())
+            missing = f"no output {wanted!r}" if wanted else "no output with a vector a picture"
+            raise BadInput(f"{self.where} has {missing}; it has {listed}")
+        return flat[0]
+
+    def check(self, recipe: Recipe) -> None:
+        """Refuse a recipe whose square the model cannot take."""
+        axes = {"N": "n", "C": 3, "H": recipe.size, "W": recipe.size}
+        ours = [axes[axis] for axis in recipe.layout]
+        fits = len(self.shape) == 4 and all(
+            not isinstance(theirs, int) or axis == "N" or theirs == axes[axis]
+            for theirs, axis in zip(self.shape, recipe.layout, strict=True)
+        )
+        if not fits:
+            raise BadInput(
+                f"{self.where} takes pictures of shape {self.shape}, but its recipe gives {ours}; "
+                "set size and layout to match"
+            )
+
+    def run(self, square: NDArray[np.uint8], recipe: Recipe, output: str) -> NDArray[np.float32]:
+        """The named output for one framed picture, without its first axis."""
+        fed = self._fed(square, recipe)
+        try:
+            (result,) = self._session.run([output], {self.input: fed})
+        except Exception as error:
+            raise BadInput(f"{self.where} cannot be run: {_line(error)}") from None
+        result = np.asarray(result, dtype=np.float32)
+        if len(result) != 1 or not np.isfinite(result).all():
+            raise BadInput(f"{self.where} gives {output} that is not one row of finite numbers")
+        return result[0]
+
+    def _fed(self, square: NDArray[np.uint8], recipe: Recipe) -> NDArray[Any]:
+        if self.dtype is not np.uint8:
+            # One multiplication and addition in place of /255, −mean, /std.
+            std = np.asarray(recipe.std, dtype=np.float64)
+            factor = (1 / (255 * std)).astype(np.float32)
+            shift = (-np.asarray(recipe.mean) / std).astype(np.float32)
+            fed = (square * factor + shift).astype(self.dtype, copy=False)
+        else:
+            fed = square
+        return np.ascontiguousarray(fed.transpose(2, 0, 1) if recipe.layout == "NCHW" else fed)[
+            None
+        ]
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
