@@ -101,6 +101,21 @@ def _query_square(triplets, query):  # type: ignore[no-untyped-def]
     return square
 
 
+@njit(cache=True, nogil=True)
+def gram_sparse(starts, columns, values, holder_starts, holders, held, gram):  # type: ignore[no-untyped-def]
+    """Add rows · everythingᵀ to gram, through the pictures that hold each number of a row.
+
+    The rows come compressed, everything by column. A pair costs only the numbers it shares, and
+    equal rows get equal products to the last bit, for each sum runs over the columns in order.
+    """
+    for picture in range(len(starts) - 1):
+        row = gram[picture]
+        for i in range(starts[picture], starts[picture + 1]):
+            column, value = columns[i], values[i]
+            for j in range(holder_starts[column], holder_starts[column + 1]):
+                row[holders[j]] += value * held[j]
+
+
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def steps_gram(gram, scores, alpha, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
     """Steps on α, with scores = α · gram kept current; gram may have columns beyond the pictures.

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models._pamir_kernels import Triplets, steps_dense, steps_gram, steps_sparse
+from visterm.models._pamir_kernels import (
+    Triplets,
+    gram_sparse,
+    steps_dense,
+    steps_gram,
+    steps_sparse,
+)
 from visterm.models.inputs import Vectors, dense, is_sparse, stack
 from visterm.text import Relevance
 
@@ -47,8 +53,7 @@ class GramSolver:
         self, vectors: Vectors, validation: Vectors | None, start: NDArray[np.float32], seed: int
     ) -> None:
         everything = vectors if validation is None else stack(vectors, validation)
-        gram = vectors @ everything.T
-        self._gram = np.ascontiguousarray(dense(gram))
+        self._gram = _gram(vectors, everything)
         self._vectors, self._everything, self._start = vectors, everything, start
         self.restart(seed)
 
@@ -82,12 +87,7 @@ class WeightSolver:
     ) -> None:
         self._vectors, self._validation, self._start = vectors, validation, start
         self.restart(seed)
-        # uint32: numba then knows that no index counts from the end, and spares the check.
-        self._rows = (
-            (vectors.indptr.astype(np.int64), vectors.indices.astype(np.uint32), vectors.data)
-            if is_sparse(vectors)
-            else None
-        )
+        self._rows = _compressed(vectors) if is_sparse(vectors) else None
 
     def restart(self, seed: int) -> None:
         self._weights = self._start.copy()
@@ -109,6 +109,29 @@ class WeightSolver:
         if self._validation is None:
             raise BadInput("no validation pictures were given")
         return np.asarray(self._validation @ self._weights.T, dtype=np.float32)
+
+
+def _gram(vectors: Vectors, everything: Vectors) -> NDArray[np.float32]:
+    """Inner products of the pictures with everything, n × m."""
+    if not (is_sparse(vectors) and is_sparse(everything)):
+        return np.ascontiguousarray(dense(vectors) @ dense(everything).T)
+    gram = np.zeros((vectors.shape[0], everything.shape[0]), dtype=np.float32)
+    columns = everything.tocsc()
+    gram_sparse(
+        *_compressed(vectors),
+        columns.indptr.astype(np.int64),
+        columns.indices.astype(np.uint32),
+        columns.data,
+        gram,
+    )
+    return gram
+
+
+def _compressed(
+    vectors: csr_array,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+    # uint32: numba then knows that no index counts from the end, and spares the check.
+    return vectors.indptr.astype(np.int64), vectors.indices.astype(np.uint32), vectors.data
 
 
 def choose_solver(vectors: Vectors, validation: Vectors | None) -> type[GramSolver | WeightSolver]:
