@@ -1,8 +1,16 @@
-"""Picture files as people keep them: safe decoding to upright RGB.
+"""Picture files as people keep them: safe decoding to upright RGB, and the captions they carry.
 
 Importing this room loads neither Pillow nor NumPy; they come with the first picture.
 """
 
+from visterm.pictures.captions import Caption, captions_of
 from visterm.pictures.decode import SUPPORTED_EXTENSIONS, read_picture
+from visterm.pictures.tables import read_caption_table
 
-__all__ = ["SUPPORTED_EXTENSIONS", "read_picture"]
+__all__ = [
+    "SUPPORTED_EXTENSIONS",
+    "Caption",
+    "captions_of",
+    "read_caption_table",
+    "read_picture",
+]

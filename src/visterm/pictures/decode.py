@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures import formats
-from visterm.pictures.containers import BrokenContainer, tiff_entries, tiff_numbers
+from visterm.pictures.containers import BrokenContainer
+from visterm.pictures.exif import orientation_of
 from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Format
 from visterm.pictures.guards import Cost, cost_of
-from visterm.pictures.limits import DEFAULT_MAX_PIXELS, check_memory, check_size, webp_size
+from visterm.pictures.limits import (
+    DEFAULT_MAX_PIXELS,
+    check_fixed_cost,
+    check_memory,
+    check_size,
+    webp_size,
+)
 from visterm.pictures.opening import Refused, opened
-from visterm.pictures.quiet import quiet, silence_libtiff
+from visterm.pictures.plugins import make_ready, open_with_pillow
+from visterm.pictures.quiet import quiet
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -90,11 +97,11 @@ def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
         if format_ is None:
             names = ", ".join(known.name for known in formats.FORMATS)
             raise Refused(f"it is not a picture in a format visterm reads ({names})")
-        _make_ready(format_)
+        make_ready(format_)
         cost = cost_of(file, format_)
+        check_fixed_cost(cost, max_pixels)
         if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
             check_size(webp_size(head), max_pixels)
-        file.seek(0)
         return _decode_as(format_, file, cost, max_pixels, max_side)
     except (Refused, BrokenContainer):
         raise
@@ -112,7 +119,7 @@ def _decode_as(
     from visterm.pictures.pixels import rgb_array, shrunk_array
 
     try:
-        with quiet(), Image.open(file, formats=[format_.pillow]) as picture:
+        with quiet(), open_with_pillow(file, format_) as picture:
             size = picture.size
             check_size(size, max_pixels)
             if format_ is formats.JPEG:
@@ -122,7 +129,8 @@ def _decode_as(
             picture.load()
             _let_go(picture)
             # Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.
-            orientation = 1 if format_ in (formats.TIFF, formats.HEIC) else _orientation(picture)
+            exif = b"" if format_ in (formats.TIFF, formats.HEIC) else picture.info.get("exif", b"")
+            orientation = orientation_of(exif) if isinstance(exif, bytes) else 1
             target = _target(size if format_ is formats.JPEG else picture.size, max_side)
             if target is None:
                 return rgb_array(picture, orientation)
@@ -136,25 +144,6 @@ def _decode_as(
         raise Refused(f"its {format_.name} data are broken") from None
     except Exception as problem:  # decoders of damaged files raise whatever comes to hand
         raise Refused(_in_few_words(format_, problem)) from None
-
-
-def _make_ready(format_: Format) -> None:
-    """Load the one Pillow module that reads this format; ``Image.open`` would load all of them."""
-    module: Any
-    try:
-        module = importlib.import_module(format_.module)
-    except ImportError:
-        if format_ is formats.HEIC:
-            raise Refused(
-                "HEIC pictures need the extra 'heic': pip install 'visterm[heic]'"
-            ) from None
-        module = None
-    if not getattr(module, "SUPPORTED", module is not None):
-        raise Refused(f"the installed Pillow does not read {format_.name}")
-    if format_ is formats.TIFF:
-        silence_libtiff()
-    if format_ is formats.HEIC:
-        module.register_heif_opener(thumbnails=False)
 
 
 def _target(size: tuple[int, int], max_side: int | None) -> tuple[int, int] | None:
@@ -179,19 +168,6 @@ def _let_go(picture: ImageFile) -> None:
     vars(picture).pop("_decoder", None)
     if isinstance(picture.fp, io.BytesIO):
         picture.fp = None
-
-
-def _orientation(picture: ImageFile) -> int:
-    """EXIF's orientation, 1 where there is none that can be read."""
-    exif = picture.info.get("exif")
-    if not isinstance(exif, bytes):
-        return 1
-    file = io.BytesIO(exif.removeprefix(b"Exif\0\0"))
-    try:
-        numbers = [tiff_numbers(file, entry) for entry in tiff_entries(file) if entry.tag == 274]
-    except BrokenContainer:
-        return 1
-    return numbers[0][0] if numbers and numbers[0] and numbers[0][0] in range(1, 9) else 1
 
 
 def _in_few_words(format_: Format, problem: Exception) -> str:

@@ -32,6 +32,19 @@ def check_size(size: tuple[int, int], max_pixels: int) -> None:
         raise Refused(f"its longer side of {max(size):,} pixels is more than {MAX_SIDE:,}")
 
 
+def check_fixed_cost(cost: Cost, limit: int) -> None:
+    """Refuse files that hold too much besides their pixels, before anybody reads it."""
+    if cost.fixed > _allowed(limit):
+        raise Refused(
+            f"what it holds besides its pixels takes {cost.fixed / 1e6:,.0f} MB, more than the "
+            f"{_allowed(limit) / 1e6:,.0f} MB allowed; a larger max_pixels allows more"
+        )
+
+
+def _allowed(limit: int) -> float:
+    return MAX_BYTES * max(1.0, limit / DEFAULT_MAX_PIXELS)
+
+
 def check_memory(
     picture: Image, format_: Format, cost: Cost, *, size: tuple[int, int], shrinks: bool, limit: int
 ) -> None:
@@ -46,7 +59,7 @@ def check_memory(
     decoding += cost.fixed + cost.per_pixel * size[0] * size[1]
     converting = pixels * (depth if shrinks else depth + 3)
     needed = max(decoding, converting)
-    allowed = MAX_BYTES * max(1.0, limit / DEFAULT_MAX_PIXELS)
+    allowed = _allowed(limit)
     if needed > allowed:
         raise Refused(
             f"decoding its {size[0]:,} × {size[1]:,} pixels takes {needed / 1e6:,.0f} MB, more "

@@ -1,0 +1,133 @@
+"""Find the blocks of metadata inside a picture file: IPTC, XMP and EXIF, none of them read yet."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from visterm.pictures import formats
+from visterm.pictures.containers import (
+    BrokenContainer,
+    Entry,
+    Part,
+    jpeg_segments,
+    png_chunks,
+    riff_chunks,
+    tiff_entries,
+)
+from visterm.pictures.guards import cost_of
+from visterm.pictures.iptc import iptc_of_photoshop, iptc_of_tiff
+from visterm.pictures.limits import DEFAULT_MAX_PIXELS, check_fixed_cost
+from visterm.pictures.plugins import make_ready, open_with_pillow
+from visterm.pictures.quiet import quiet
+
+MAX_BLOCK = 8_000_000
+
+_XMP_IN_JPEG = b"http://ns.adobe.com/xap/1.0/\0"
+_XMP_IN_PNG = b"XML:com.adobe.xmp\0"
+
+
+@dataclass
+class Blocks:
+    """The bytes of each kind of metadata in one file; empty where it has none."""
+
+    iptc: bytes = b""
+    xmp: bytes = b""
+    exif: bytes = b""
+
+
+def blocks_of(file: BinaryIO, format_: formats.Format) -> Blocks:
+    """Raises `BrokenContainer`, or OSError, where the file cannot be walked."""
+    if format_ is formats.JPEG:
+        return _jpeg(file)
+    if format_ is formats.PNG:
+        return _png(file)
+    if format_ is formats.WEBP:
+        return _webp(file)
+    if format_ is formats.TIFF:
+        return _tiff(file)
+    if format_ in (formats.AVIF, formats.HEIC):
+        return _by_pillow(file, format_)
+    return Blocks()
+
+
+def _jpeg(file: BinaryIO) -> Blocks:
+    blocks = Blocks()
+    photoshop = b""
+    for part in jpeg_segments(file):
+        if part.kind not in (b"\xe1", b"\xed"):
+            continue
+        data = part.read(file, part.length)
+        if data.startswith(b"Photoshop 3.0\0") and len(photoshop) < MAX_BLOCK:
+            photoshop += data[14:]  # what does not fit one segment goes on in the next
+        elif data.startswith(b"Exif\0\0") and len(blocks.exif) < MAX_BLOCK:
+            blocks.exif += data[6:]
+        elif data.startswith(_XMP_IN_JPEG) and not blocks.xmp:
+            blocks.xmp = data[len(_XMP_IN_JPEG) :]
+    blocks.iptc = iptc_of_photoshop(photoshop)
+    return blocks
+
+
+def _png(file: BinaryIO) -> Blocks:
+    blocks = Blocks()
+    for part in png_chunks(file):
+        if part.kind == b"eXIf" and not blocks.exif:
+            blocks.exif = part.read(file, MAX_BLOCK)
+        elif part.kind == b"iTXt" and not blocks.xmp:
+            blocks.xmp = _international_text(file, part)
+    return blocks
+
+
+def _international_text(file: BinaryIO, part: Part) -> bytes:
+    """The packet in an iTXt chunk: keyword, two flags, language, translated keyword, text."""
+    data = part.read(file, MAX_BLOCK)
+    if not data.startswith(_XMP_IN_PNG):
+        return b""
+    flags, rest = data[len(_XMP_IN_PNG) :][:2], data[len(_XMP_IN_PNG) + 2 :]
+    text = rest.split(b"\0", 2)[-1]
+    if flags[:1] != b"\1":
+        return text
+    try:
+        return zlib.decompressobj().decompress(text, MAX_BLOCK)
+    except zlib.error:
+        return b""
+
+
+def _webp(file: BinaryIO) -> Blocks:
+    blocks = Blocks()
+    for part in riff_chunks(file):
+        if part.kind == b"EXIF" and not blocks.exif:
+            blocks.exif = part.read(file, MAX_BLOCK)
+        elif part.kind == b"XMP " and not blocks.xmp:
+            blocks.xmp = part.read(file, MAX_BLOCK)
+    return blocks
+
+
+def _tiff(file: BinaryIO) -> Blocks:
+    """A TIFF's own tags are its EXIF: `read_exif_tags` reads them from the file itself."""
+    entries = {entry.tag: entry for entry in reversed(tiff_entries(file))}
+
+    def block(tag: int) -> bytes:
+        entry: Entry | None = entries.get(tag)
+        if entry is None or entry.length > MAX_BLOCK:
+            return b""
+        file.seek(entry.offset)
+        return file.read(entry.length)
+
+    iptc = iptc_of_tiff(block(33_723)) or iptc_of_photoshop(block(34_377))
+    return Blocks(iptc=iptc, xmp=block(700))
+
+
+def _by_pillow(file: BinaryIO, format_: formats.Format) -> Blocks:
+    """AVIF and HEIC keep metadata behind several tables, which their decoders know how to read."""
+    check_fixed_cost(cost_of(file, format_), DEFAULT_MAX_PIXELS)
+    make_ready(format_)
+    try:
+        with quiet(), open_with_pillow(file, format_) as picture:
+            found = {kind: picture.info.get(kind) for kind in ("xmp", "exif")}
+    except Exception:  # decoders of damaged files raise whatever comes to hand
+        raise BrokenContainer(f"its {format_.name} data are broken") from None
+    return Blocks(
+        **{kind: data[:MAX_BLOCK] for kind, data in found.items() if isinstance(data, bytes)}
+    )

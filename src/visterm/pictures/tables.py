@@ -1,0 +1,201 @@
+"""Captions from a table: a CSV, TSV or JSON-lines file with a path and a text in each row."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import itertools
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from visterm.errors import BadInput
+from visterm.pictures.opening import Refused, opened
+from visterm.pictures.values import tidy
+
+PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "picture", "image", "photo")
+TEXT_COLUMNS = ("text", "caption", "captions", "words", "keywords", "tags", "title", "description")
+
+MAX_LINE = 1_000_000
+
+_CELLS = (".csv", ".tsv", ".tab")
+# The mark after the first cell, whether that is quoted or not.
+_SEPARATOR = re.compile(r'(?:"(?:[^"]|"")*"|[^",;\t]*)([,;\t])')
+_JSON_LINES = (".jsonl", ".ndjson")
+
+
+def read_caption_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Path and text of every row, in order.
+
+    The ending of the name tells the kind. A first row of known names (`PATH_COLUMNS`,
+    `TEXT_COLUMNS`) picks the columns, several texts becoming one line each; without it a row is a
+    path and a text. CSV may be separated by semicolons, and its quoted texts may hold line ends;
+    a line of JSON is an object with such names, or a pair, whose text may be a list. Texts are
+    UTF-8, UTF-16 with its mark, or else Windows' Latin-1. Empty lines are passed over.
+
+    Raises
+    ------
+    BadInput
+        At once where the file cannot be opened, and at the row that is wrong, with its line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pathlib.Path(folder, "captions.csv")
+    ...     _ = table.write_text('file,caption\\nboat.jpg,"a boat, at sea"\\n')
+    ...     list(read_caption_table(table))
+    [('boat.jpg', 'a boat, at sea')]
+    """
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in _CELLS and ending not in _JSON_LINES:
+        kinds = ", ".join((*_CELLS, *_JSON_LINES))
+        raise BadInput(f"{name}: captions are read from tables named {kinds}")
+    try:
+        encoding = _encoding_of(name)
+    except Refused as reason:
+        raise BadInput(f"{name}: {reason}") from None
+    return _pairs(name, ending, encoding)
+
+
+def _pairs(name: str, ending: str, encoding: str) -> Iterator[tuple[str, str]]:
+    with open(name, encoding=encoding, errors="replace", newline="") as file:
+        lines = _lines(name, file)
+        if ending in _JSON_LINES:
+            yield from _from_json(name, lines)
+        else:
+            rows = _csv_rows if ending == ".csv" else _tsv_rows
+            yield from _from_rows(name, rows(name, lines))
+
+
+def _encoding_of(name: str) -> str:
+    """Named by the file's first bytes, or UTF-8 if all of it is valid, or Windows' Latin-1."""
+    with opened(name) as file:
+        head = file.read(3)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while block := file.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", True)
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8-sig"
+
+
+def _lines(name: str, file: TextIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise _wrong(name, number, f"the line is longer than {MAX_LINE:,} characters")
+        yield line
+
+
+def _csv_rows(name: str, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    first = next(lines, "")
+    separator = _SEPARATOR.match(first)
+    delimiter = separator[1] if separator else ","
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
+    while True:
+        begin = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise _wrong(name, begin, f"not a row of CSV ({problem})") from None
+        yield begin, row
+
+
+def _tsv_rows(name: str, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    """A text may well begin with a quotation mark, so only cells quoted whole are opened."""
+    for number, line in enumerate(lines, 1):
+        cells = line.rstrip("\r\n").split("\t")
+        for at, cell in enumerate(cells):
+            if len(cell) > 1 and cell[0] == cell[-1] == '"':
+                cells[at] = cell[1:-1].replace('""', '"')
+        yield number, cells
+
+
+def _from_rows(name: str, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[str, str]]:
+    columns: tuple[int, list[int]] | None = None
+    begun = False
+    for number, row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if not begun:
+            begun, columns = True, _columns(row)
+            if columns:
+                continue
+        if columns is None:
+            if len(row) != 2:
+                hint = "; put texts that hold the separator in quotes" if len(row) > 2 else ""
+                raise _wrong(
+                    name, number, f"{len(row)} columns where a path and a text belong{hint}"
+                )
+            yield _pair(name, number, row[0], row[1:])
+        elif len(row) <= columns[0]:
+            raise _wrong(name, number, "the row ends before its path")
+        else:
+            texts = [row[at] for at in columns[1] if at < len(row)]
+            yield _pair(name, number, row[columns[0]], texts)
+
+
+def _columns(row: list[str]) -> tuple[int, list[int]] | None:
+    """Which cells hold the path and the texts, if this row names them."""
+    names = [cell.strip().lower() for cell in row]
+    paths = [at for at, name in enumerate(names) if name in PATH_COLUMNS]
+    texts = [at for at, name in enumerate(names) if name in TEXT_COLUMNS]
+    return (paths[0], texts) if paths and texts else None
+
+
+def _from_json(name: str, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            raise _wrong(name, number, f"not a line of JSON ({problem})") from None
+        if isinstance(row, dict):
+            named = {str(key).strip().lower(): value for key, value in row.items()}
+            path = next((named[key] for key in PATH_COLUMNS if key in named), None)
+            row = [path, [named[key] for key in TEXT_COLUMNS if key in named] or None]
+        path, text = row if isinstance(row, list) and len(row) == 2 else (None, None)
+        texts = _strings(text)
+        if texts is None or not isinstance(path, str):
+            raise _wrong(name, number, 'no path and text, such as {"path": …, "text": …}')
+        yield _pair(name, number, path, texts)
+
+
+def _strings(value: object, depth: int = 2) -> list[str] | None:
+    """The strings of a text, of a list of texts or of a list of such lists; else None."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not depth:
+        return None
+    strings: list[str] = []
+    for part in value:
+        inner = _strings(part, depth - 1)
+        if inner is None:
+            return None
+        strings += inner
+    return strings
+
+
+def _pair(name: str, number: int, path: str, texts: Iterable[str]) -> tuple[str, str]:
+    path = path.strip()
+    if not path or "\0" in path:
+        raise _wrong(name, number, "the path is missing")
+    lines = (tidy(line) for text in texts for line in text.splitlines())
+    return path, "\n".join(line for line in lines if line)
+
+
+def _wrong(name: str, number: int, what: str) -> BadInput:
+    return BadInput(f"{name}, line {number}: {what}")
