@@ -118,11 +118,11 @@ class Blocks(Extractor):
         warn_skipped(skipped)
         whole: csr_array = stack_rows(counts)
         self.idf_ = _idf(whole)
-        return whole if self.weighting == "counts" else self._weigh(whole)
+        return whole if self.weighting == "counts" else self.weigh(whole)
 
     def rows(self, pictures: list[Pixels]) -> csr_array:
         counts = self._count(pictures)
-        return counts if self.weighting == "counts" else self._weigh(counts)
+        return counts if self.weighting == "counts" else self.weigh(counts)
 
     def describe(self, pixels: Pixels) -> list[NDArray[np.uint16]]:
         """Block histograms of one picture, one array (blocks × bins) for each side."""
@@ -142,7 +142,8 @@ class Blocks(Extractor):
             by_channel.append(stack_rows(counts))
         return csr_array(hstack(by_channel, format="csr"))
 
-    def _weigh(self, counts: csr_array) -> csr_array:
+    def weigh(self, counts: csr_array) -> csr_array:
+        """Counts to tf·idf vectors, channel by channel."""
         edges = np.cumsum([0, *self.sizes_])
         channels = [
             weigh_visterms(counts[:, a:b], self.idf_[a:b], root=self.root)

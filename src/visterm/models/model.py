@@ -26,6 +26,8 @@ class Model(Stored):
     """
 
     facts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    takes: ClassVar[str] = "vectors"
+    """What its pictures come as: "vectors" of any kind, or visterm "counts"."""
 
     n_features_in_: int
 

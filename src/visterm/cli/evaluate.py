@@ -1,0 +1,60 @@
+"""visterm evaluate: how good a model is on a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def evaluate(
+    dataset: Annotated[
+        str, typer.Argument(help="corel5k, or a table of path<TAB>words lines ending in .tsv.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="Which model to train.")] = "pamir",
+    features: Annotated[
+        str, typer.Option(help="Which features to describe pictures by.")
+    ] = "blocks",
+    seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Train on a benchmark's pictures and measure the rankings of its test pictures.
+
+    Hyper-parameters are chosen on validation pictures; test pictures are ranked once.
+    """
+    from visterm.cli.output import print_json, progress_bar
+    from visterm.experiments.presets import make_extractor, make_model
+    from visterm.experiments.runs import Seconds, describe, run
+
+    protocol = _protocol(dataset, data, seed)
+    extractor = make_extractor(features, workers=workers, seed=seed)
+    learner = make_model(model, max_words=protocol.max_words, seed=seed)
+    seconds = Seconds()
+    with progress_bar() as progress:
+        with seconds.on("features"):
+            vectors = describe(protocol, extractor, progress=progress)
+        outcome = run(protocol, vectors, learner, seconds, progress=progress)
+    found = {"dataset": dataset, "model": model, "features": features} | outcome.to_json()
+    if json:
+        print_json(found)
+    else:
+        from visterm.experiments.reports import outcome_text
+
+        typer.echo(outcome_text(f"{dataset}, {model} on {features}", outcome))
+
+
+def _protocol(dataset: str, data: Path | None, seed: int):  # type: ignore[no-untyped-def]
+    from visterm.errors import BadInput
+    from visterm.experiments.protocol import captioned_folder, corel5k
+
+    if dataset == "corel5k":
+        return corel5k(data, seed=seed)
+    if dataset.endswith(".tsv"):
+        return captioned_folder(Path(dataset), seed=seed)
+    raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")

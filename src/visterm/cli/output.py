@@ -1,0 +1,48 @@
+"""What a command shows: a progress bar on stderr, one JSON object on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from visterm.progress import Progress, silent
+
+
+def print_json(found: Any) -> None:
+    """One object, one line per level, on stdout."""
+    print(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
+    """A bar for each kind of work, drawn on stderr when that is a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield report

@@ -1,0 +1,105 @@
+"""The main job in one go, on pictures drawn for it: learn from captions, rank without them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.datasets.folder import CaptionedPictures
+from visterm.datasets.scenes import draw_scenes
+from visterm.evaluation import Evaluation
+from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, write_contact_sheet
+from visterm.evaluation.ranking import top
+from visterm.experiments.protocol import Protocol, split_off_test
+from visterm.experiments.runs import Seconds, describe, run
+from visterm.features import Blocks
+from visterm.models import Pamir
+from visterm.progress import Progress, silent
+
+# Small codebooks: 400 pictures cannot fill large ones.
+_CHANNELS = tuple(
+    (side, part, size)
+    for side in (16, 32)
+    for part, size in (("joint", 800), ("edges", 300), ("colours", 300))
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo did: the page it wrote, its rankings and its measures."""
+
+    page: Path
+    protocol: Protocol
+    rankings: list[RankedQuery]
+    evaluation: Evaluation
+    seconds: Seconds
+
+
+def run_demo(
+    folder: Path, *, pictures: int = 600, seed: int = 0, progress: Progress = silent
+) -> Demo:
+    """Draw captioned pictures, hide a third of the captions, learn, rank and write a page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds = Seconds()
+    with seconds.on("drawing"):
+        drawn = draw_scenes(folder / "pictures", pictures, seed=seed, progress=progress)
+    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
+    protocol = split_off_test(known, seed=seed, share=1 / 3, language=None)
+    extractor = Blocks(channels=_CHANNELS, workers=os.cpu_count() or 1, random_state=seed)
+    with seconds.on("features"):
+        vectors = describe(protocol, extractor, progress=progress)
+    model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
+    outcome = run(protocol, vectors, model, seconds, progress=progress)
+    rows = model.transform(vectors.test)
+    rankings = [_ranking(protocol, rows, words) for words in _queries(protocol)]
+    page = folder / "rankings.html"
+    write_contact_sheet(
+        page,
+        rankings,
+        title="visterm: pictures found from words",
+        measures=outcome.evaluation.mean(),
+        note=(
+            f"{len(protocol.development)} captioned pictures taught {len(protocol.vocabulary)} "
+            f"words; these {len(protocol.test)} had their captions hidden."
+        ),
+    )
+    return Demo(page, protocol, rankings, outcome.evaluation, seconds)
+
+
+def _queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+    """Queries of two or three words with several answers, no two about the same thing."""
+    relevance = protocol.test_relevance
+    words, relevant = relevance.words_per_query, relevance.relevant_per_query
+    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant >= 5) & (relevant <= 25))
+    # Telling words with many answers first: the queries a person would try.
+    weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
+    chosen: list[tuple[str, ...]] = []
+    used: set[str] = set()
+    for query in sorted(likely, key=lambda q: -weight[q]):
+        numbers = relevance.queries[[query]].indices
+        said = tuple(protocol.vocabulary.words[t] for t in numbers)
+        if used.isdisjoint(said):
+            chosen.append(said)
+            used.update(said)
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def _ranking(
+    protocol: Protocol, rows: NDArray[np.float32], words: tuple[str, ...], shown: int = 6
+) -> RankedQuery:
+    query = protocol.vocabulary.query_vectors([" ".join(words)])
+    scores = np.asarray(query @ rows.T)[0]
+    answers = [set(words) <= set(caption.split()) for caption in protocol.test.captions]
+    pictures = [
+        RankedPicture(
+            protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]
+        )
+        for i in top(scores, shown)
+    ]
+    return RankedQuery(" ".join(words), pictures, sum(answers))
