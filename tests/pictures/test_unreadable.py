@@ -206,6 +206,39 @@ def test_giant_tiles_and_tables_of_tiffs_are_refused() -> None:
     assert "too many strips" in reason(tiff(*size, *strips) + bytes(2_000_000))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_that_go_on_for_gigabytes_are_not_read_whole(kind: str, tmp_path: Path) -> None:
+    """Holes take no room on the disk; whoever reads them all takes the memory of this machine."""
+    data = saved(kind)
+    if kind == "PNG":  # one chunk that never ends
+        at = data.index(b"IDAT") - 4
+        data = data[:at] + struct.pack(">I", 2**31 - 1) + data[at + 4 : -16]
+    elif kind == "TIFF":
+        tags = [(256, 4, 1, 9), (257, 4, 1, 9), (700, 1, 1_900_000_000, 8)]
+        data = tiff(*tags)
+    path = tmp_path / "endless"
+    path.write_bytes(data)
+    os.truncate(path, 2_000_000_000)
+    program = """
+import resource, sys
+from visterm.pictures import captions_of, read_picture
+from visterm.errors import UnreadablePicture
+resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
+captions_of(sys.argv[1])
+try:
+    print(read_picture(sys.argv[1]).shape)
+except UnreadablePicture as problem:
+    print(problem.reason)
+"""
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    if kind in ("PNG", "TIFF", "WEBP", "AVIF"):
+        assert "besides its pixels takes" in done.stdout
+    else:
+        assert done.stdout == "(40, 60, 3)\n"
+
+
 def test_nothing_is_printed_and_no_warning_leaks_also_by_c_libraries() -> None:
     """In a child process, because libtiff writes to the descriptor and not to sys.stderr."""
     program = """

@@ -108,14 +108,15 @@ def _count_scans(file: BinaryIO, position: int) -> None:
 
 
 def _png(file: BinaryIO) -> Cost:
-    metadata = ancillary = 0
+    metadata = ancillary = largest = 0
     for part in png_chunks(file):
         if part.kind == b"IDAT":
+            largest = max(largest, part.length)  # what the picture leaves of it is read at once
             continue
         metadata, ancillary = metadata + part.length, ancillary + 1
         if ancillary > MAX_PNG_ANCILLARY or metadata > MAX_METADATA:
             raise BrokenContainer("the PNG holds too much besides its pixels")
-    return Cost(fixed=3 * metadata)
+    return Cost(fixed=3 * metadata + largest)
 
 
 def _gif(file: BinaryIO) -> Cost:
