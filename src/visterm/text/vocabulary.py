@@ -69,7 +69,7 @@ class Vocabulary:
             holding.update({key for key, _ in caption})
             for key, token in caption:
                 forms.setdefault(key, Counter())[token] += 1
-        stopped = {_fold(word, language) for word in stop_words}
+        stopped = {_fold(one_form(word), language) for word in stop_words}
         kept = [k for k, count in holding.items() if count >= min_captions and k not in stopped]
         # Most frequent form first; between equals the shorter, then the earlier in the alphabet.
         shown = {k: min(forms[k], key=lambda w: (-forms[k][w], len(w), w)) for k in kept}
