@@ -311,9 +311,24 @@ def test_max_side_bounds_the_longer_side_and_keeps_the_shape(
 def test_a_shrunk_picture_is_close_to_one_shrunk_by_the_mean_of_its_blocks() -> None:
     full = scene(640, 320)
     expected = full.reshape(32, 10, 64, 10, 3).mean((1, 3))
-    for kind, options in (("PNG", {}), ("JPEG", {"quality": 95})):
-        pixels = read_picture(saved(Image.fromarray(full), kind, **options), max_side=64)
-        assert np.abs(pixels - expected).mean() < 2
+    picture = Image.fromarray(full)
+    for source, kind, options in (
+        (picture, "PNG", {}),
+        (picture, "JPEG", {"quality": 95}),
+        (picture.convert("RGBA"), "PNG", {}),
+        (picture.convert("RGBA"), "WEBP", {"lossless": True}),
+    ):
+        pixels = read_picture(saved(source, kind, **options), max_side=64)
+        assert_near(pixels, expected, 2)
+
+
+def test_shrinking_mixes_no_colour_out_of_transparent_pixels() -> None:
+    """A transparent pixel has a colour that nobody sees; it must not bleed into its neighbours."""
+    rgba = np.zeros((100, 100, 4), dtype=np.uint8)
+    rgba[:, ::2] = (255, 255, 255, 255)
+    assert_near(
+        read_picture(saved(Image.fromarray(rgba), "PNG"), max_side=20), np.full((20, 20, 3), 255), 0
+    )
 
 
 def test_small_pictures_are_never_enlarged() -> None:

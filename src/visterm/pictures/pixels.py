@@ -49,6 +49,10 @@ def shrunk_array(picture: Image.Image, size: tuple[int, int], orientation: int =
     """
     from PIL import Image
 
+    if picture.mode in ("RGB", "L") and "transparency" not in picture.info:
+        # Nothing to convert first, so Pillow can take both steps on its own picture.
+        small = picture.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
+        return rgb_array(small, orientation)
     factor = max(1, min(picture.width // (2 * size[0]), picture.height // (2 * size[1])))
     bands = [
         np.asarray(Image.fromarray(band).reduce(factor)) if factor > 1 else band
