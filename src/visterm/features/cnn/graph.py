@@ -71,7 +71,7 @@ def build_graph(weights: Weights) -> bytes:
     for repeats, side, first_stride in STAGES:
         for repeat in range(repeats):
             stride = first_stride if repeat == 0 else 1
-            x = sketch.block(x, weights, f"_blocks.{block}", side, stride, repeat > 0)
+            x = sketch.block(x, weights, f"_blocks.{block}", side, stride)
             block += 1
     head, bias = fold(weights, "_conv_head", "_bn1")
     grid = sketch.relu6(sketch.convolve(x, head, bias), name="grid")
@@ -138,16 +138,17 @@ class _Sketch:
             self.constant("six", np.float32(6))
         return self.node("Clip", [x, "zero", "six"], name)
 
-    def block(
-        self, x: str, weights: Weights, name: str, side: int, stride: int, residual: bool
-    ) -> str:
-        """Add one inverted residual block; only a stage's first one has no shortcut."""
+    def block(self, x: str, weights: Weights, name: str, side: int, stride: int) -> str:
+        """Add one inverted residual block; where its shape allows it, with a shortcut."""
         before = x
+        looking, looking_bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
+        narrow, narrow_bias = fold(weights, f"{name}._project_conv", f"{name}._bn2")
+        if looking.shape[2:] != (side, side):
+            raise BadInput(f"{name} has a {looking.shape[2:]} kernel: it is not EfficientNet-Lite0")
+        width = len(looking)
         if f"{name}._expand_conv.weight" in weights:
-            x = self.relu6(self.convolve(x, *fold(weights, f"{name}._expand_conv", f"{name}._bn0")))
-        kernel, bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
-        if kernel.shape[2:] != (side, side):
-            raise BadInput(f"{name} has a {kernel.shape[2:]} kernel: it is not EfficientNet-Lite0")
-        x = self.relu6(self.convolve(x, kernel, bias, stride=stride, groups=len(kernel)))
-        x = self.convolve(x, *fold(weights, f"{name}._project_conv", f"{name}._bn2"))
-        return self.node("Add", [x, before]) if residual else x
+            wide, wide_bias = fold(weights, f"{name}._expand_conv", f"{name}._bn0")
+            x, width = self.relu6(self.convolve(x, wide, wide_bias)), wide.shape[1]
+        x = self.convolve(x, looking, looking_bias, stride=stride, groups=len(looking))
+        x = self.convolve(self.relu6(x), narrow, narrow_bias)
+        return self.node("Add", [x, before]) if stride == 1 and len(narrow) == width else x

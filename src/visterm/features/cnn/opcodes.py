@@ -114,8 +114,9 @@ def _step(opcode: str, argument: object, stack: list[object], memory: dict[int, 
             _set_items(_take(stack, 2), stack[-1])
         case "SETITEMS":
             _set_items(_take_to_mark(stack), stack[-1])
-        case "APPENDS":
-            items, target = _take_to_mark(stack), stack[-1]
+        case "APPEND" | "APPENDS":
+            items = _take(stack, 1) if opcode == "APPEND" else _take_to_mark(stack)
+            target = stack[-1]
             if not isinstance(target, list):
                 raise Refused("it appends to something that is not a list")
             target.extend(items)
