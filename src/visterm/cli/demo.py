@@ -14,7 +14,11 @@ def demo(
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Draw captioned pictures, hide a third of the captions, learn, and find pictures by words."""
+    """Learn from drawn pictures and find others by words.
+
+    Draws captioned pictures, hides a third of the captions, learns from the rest, ranks the hidden
+    ones for five queries, and writes a page that shows the rankings.
+    """
     from visterm.cli.output import print_json, progress_bar
     from visterm.experiments.demo import run_demo
     from visterm.experiments.runs import percent

@@ -24,15 +24,23 @@ def evaluate(
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train on a benchmark's pictures and measure the rankings of its test pictures.
+    """Measure a model on a benchmark.
 
     Hyper-parameters are chosen on validation pictures; test pictures are ranked once.
     """
     from visterm.cli.output import print_json, progress_bar
+    from visterm.errors import BadInput
+
+    if dataset != "corel5k" and not dataset.endswith(".tsv"):
+        raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
     from visterm.experiments.presets import make_extractor, make_model
+    from visterm.experiments.protocol import captioned_folder, corel5k
     from visterm.experiments.runs import Seconds, describe, run
 
-    protocol = _protocol(dataset, data, seed)
+    if dataset == "corel5k":
+        protocol = corel5k(data, seed=seed)
+    else:
+        protocol = captioned_folder(Path(dataset), seed=seed)
     extractor = make_extractor(features, workers=workers, seed=seed)
     learner = make_model(model, max_words=protocol.max_words, seed=seed)
     seconds = Seconds()
@@ -47,14 +55,3 @@ def evaluate(
         from visterm.experiments.reports import outcome_text
 
         typer.echo(outcome_text(f"{dataset}, {model} on {features}", outcome))
-
-
-def _protocol(dataset: str, data: Path | None, seed: int):  # type: ignore[no-untyped-def]
-    from visterm.errors import BadInput
-    from visterm.experiments.protocol import captioned_folder, corel5k
-
-    if dataset == "corel5k":
-        return corel5k(data, seed=seed)
-    if dataset.endswith(".tsv"):
-        return captioned_folder(Path(dataset), seed=seed)
-    raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")

@@ -71,23 +71,22 @@ def run_demo(
 
 
 def _queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
-    """Queries of two or three words with several answers, no two about the same thing."""
+    """Queries of two or three words with several answers, about different things if possible."""
     relevance = protocol.test_relevance
     words, relevant = relevance.words_per_query, relevance.relevant_per_query
-    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant >= 5) & (relevant <= 25))
+    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant <= len(protocol.test) / 8))
     # Telling words with many answers first: the queries a person would try.
     weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
-    chosen: list[tuple[str, ...]] = []
-    used: set[str] = set()
-    for query in sorted(likely, key=lambda q: -weight[q]):
-        numbers = relevance.queries[[query]].indices
-        said = tuple(protocol.vocabulary.words[t] for t in numbers)
-        if used.isdisjoint(said):
-            chosen.append(said)
-            used.update(said)
-        if len(chosen) == count:
-            break
-    return chosen
+    said = [
+        tuple(protocol.vocabulary.words[t] for t in relevance.queries[[query]].indices)
+        for query in sorted(likely, key=lambda q: -weight[q])
+    ]
+    apart: list[tuple[str, ...]] = []
+    for query in said:
+        if not any(set(query) & set(other) for other in apart):
+            apart.append(query)
+    others = [query for query in said if query not in apart]
+    return (apart + others)[:count]
 
 
 def _ranking(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,12 +171,3 @@ def outcome_text(title: str, outcome: Outcome) -> str:
     spent = ", ".join(f"{what} {s:.1f} s" for what, s in outcome.seconds.to_json().items())
     chosen = ", ".join(f"{name} {value}" for name, value in outcome.chosen.items())
     return f"{table.to_text()}\n\nchosen on validation pictures: {chosen}\nspent: {spent}"
-
-
-TABLES: dict[str, Callable[..., Report]] = {
-    "corel-statistics": corel_statistics,
-    "tpami-9": tpami_9,
-    "tpami-10": tpami_10,
-    "tpami-11": tpami_11,
-    "tpami-12": tpami_12,
-}

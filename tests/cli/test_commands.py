@@ -1,0 +1,114 @@
+"""The command line as a person or a script meets it: whole processes, real output, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from visterm import __version__
+
+
+def visterm(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "visterm", *words], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_version_is_printed() -> None:
+    assert visterm("--version").stdout == f"visterm {__version__}\n"
+
+
+def test_help_lists_the_commands_with_what_they_do() -> None:
+    shown = visterm("--help")
+    assert shown.returncode == 0
+    for command in ("demo", "evaluate", "reproduce"):
+        assert f"\n  {command} " in shown.stdout
+    commands = shown.stdout.partition("Commands:")[2]
+    assert "..." not in commands, "a summary is cut off"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reproduce", "nonsense"], "no table called 'nonsense'; there are corel-statistics"),
+        (["evaluate", "nonsense"], "no dataset called 'nonsense'"),
+        (["evaluate", "corel5k", "--data", "nowhere"], "no corel5k data at nowhere"),
+        (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),
+        (["demo", "--pictures", "3"], "60"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_use_says_what_is_wrong_and_exits_with_2(words: list[str], said: str) -> None:
+    ran = visterm(*words)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_missing_model_or_feature_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "captions.tsv"
+    table.write_text("".join(f"{i}.jpg\ttree snow\n" for i in range(30)))
+    ran = visterm("evaluate", str(table), "--model", "oracle")
+    assert (ran.returncode, "no model called 'oracle'; there are" in ran.stderr) == (2, True)
+    ran = visterm("evaluate", str(table), "--features", "tea-leaves")
+    assert (ran.returncode, "no features called 'tea-leaves'" in ran.stderr) == (2, True)
+
+
+def test_importing_the_command_line_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, visterm.cli.app; "
+        "print([m for m in ('numpy', 'scipy', 'numba', 'sklearn', 'PIL', 'faiss', 'torch', "
+        "'onnxruntime') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("demo")
+    ran = visterm("demo", "--pictures", "120", "--json", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    return folder, json.loads(ran.stdout)
+
+
+def test_demo_prints_one_object_and_writes_the_page(demo: tuple[Path, dict]) -> None:
+    folder, found = demo
+    assert found["hidden"] == 40
+    assert len(found["queries"]) == 5
+    assert all(len(ranked["query"].split()) >= 2 for ranked in found["queries"])
+    assert {"AvgP", "BEP", "P@10", "seconds"} <= found.keys()
+    page = (folder / found["page"]).read_text()
+    assert "http://" not in page
+    assert "https://" not in page
+    assert page.count("<img") >= 5 * 6
+
+
+def test_demo_ranks_the_hidden_pictures_far_above_chance(demo: tuple[Path, dict]) -> None:
+    # Random orders of 40 pictures with a few relevant each give an AvgP of about 12 %.
+    assert demo[1]["AvgP"] > 20
+
+
+def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:
+    folder, _ = demo
+    table = folder / "demo" / "pictures" / "captions.tsv"
+    ran = visterm("evaluate", str(table), "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["AvgP"] > 20
+    assert set(found["slices"]) == {"single", "multi", "easy", "difficult", "seen", "unseen"}
+    assert found["seconds"]["total"] > 0
+    assert found["chosen"]["C"] in (0.1, 0.3, 1.0)
+
+
+def test_output_cut_short_by_its_reader_is_no_error(tmp_path: Path) -> None:
+    environment = os.environ | {"VISTERM_DATA": str(tmp_path)}
+    command = f"{sys.executable} -m visterm --help | head -1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+    assert "Traceback" not in ran.stderr
