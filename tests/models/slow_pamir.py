@@ -1,0 +1,85 @@
+"""PAMIR as its pages describe it, in plain Python and float64: the reference for the fast loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.text import Relevance
+
+MASK = (1 << 64) - 1
+
+
+class SplitMix64:
+    """A counter that goes up by the golden ratio, and a mixer of its bits."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def __call__(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return z ^ (z >> 31)
+
+    def below(self, n: int) -> int:
+        """The upper 32 bits, as a fraction of n."""
+        return ((self() >> 32) * n) >> 32
+
+
+@dataclass
+class SlowPamir:
+    """W, and the triplets that shaped it."""
+
+    relevance: Relevance
+    pictures: NDArray[np.float64]
+    seed: int = 0
+    C: float = 0.1
+    least_margin: float = 1.0
+    captions: NDArray[np.float64] | None = None
+    triplets: list[tuple[int, int, int]] = field(default_factory=list)
+    moved: int = 0
+
+    def __post_init__(self) -> None:
+        n = len(self.pictures)
+        queries, gains = self.relevance.queries.toarray(), self.relevance.pictures.toarray()
+        useful = [q for q in range(len(queries)) if 0 < (gains[q] > 0).sum() < n]
+        self.queries = queries[useful].astype(np.float64)
+        self.relevant = [np.flatnonzero(gains[q]).tolist() for q in useful]
+        self.W = np.zeros((queries.shape[1], self.pictures.shape[1]))
+        state = np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0]
+        self.random = SplitMix64(int(state))
+
+    def draw(self) -> tuple[int, int, int]:
+        query = self.random.below(len(self.queries))
+        relevant = self.relevant[query]
+        better = relevant[self.random.below(len(relevant))]
+        worse = better
+        while worse in relevant:
+            worse = self.random.below(len(self.pictures))
+        return query, better, worse
+
+    def margin(self, query: int, better: int, worse: int) -> float:
+        if self.captions is None:
+            return self.least_margin
+        gap = self.queries[query] @ (self.captions[better] - self.captions[worse])
+        return max(self.least_margin, float(gap))
+
+    def step(self) -> None:
+        query, better, worse = self.draw()
+        self.triplets.append((query, better, worse))
+        q, difference = self.queries[query], self.pictures[better] - self.pictures[worse]
+        v = np.outer(q, difference)
+        loss = max(0.0, self.margin(query, better, worse) - float(np.sum(self.W * v)))
+        square = float(np.sum(v * v))
+        if loss > 0 and square > 0:
+            self.W += min(self.C, loss / square) * v
+            self.moved += 1
+
+    def run(self, steps: int) -> SlowPamir:
+        for _ in range(steps):
+            self.step()
+        return self
