@@ -38,19 +38,55 @@ class BlockDescriptor:
     def __init__(self, colours: NDArray[np.floating], sides: Sequence[int]) -> None:
         if any(side < 4 or side % 2 for side in sides) or not sides:
             raise BadInput(f"block sides must be even and at least 4 pixels, not {list(sides)}")
-        self.sides = tuple(sides)
-        self.colours = np.ascontiguousarray(colours, dtype=np.float32)
-        self._starts, self._candidates = _nearest_by_cell(self.colours)
-
-    def __call__(self, pixels: NDArray[np.uint8]) -> list[NDArray[np.uint16]]:
-        """Blocks × bins counts of a picture, one array per side."""
+        colours = np.ascontiguousarray(colours, dtype=np.float32)
+        if colours.ndim != 2 or colours.shape[1] != 3 or not 1 <= len(colours) <= 256:
+            raise BadInput(f"a colour codebook is k × 3 with 1 to 256 colours, not {colours.shape}")
+        if not ((colours >= 0) & (colours <= 255)).all():
+            raise BadInput("the red, green and blue of a colour lie between 0 and 255")
         from visterm.features import _kernels
 
-        pixels = _at_least(np.ascontiguousarray(pixels), max(self.sides))
+        self.sides = tuple(sides)
+        self.colours = colours
+        # Of equal colours the first is the nearest.
+        distinct = np.sort(np.unique(colours, axis=0, return_index=True)[1]).astype(np.uint8)
+        self._starts, self._candidates = _kernels.colour_cells(colours, distinct)
+        several = np.diff(self._starts) > 1
+        self._first = self._candidates[self._starts[:-1]] + several * np.uint16(256)
+
+    def __call__(self, pixels: NDArray[np.uint8]) -> list[NDArray[np.unsignedinteger]]:
+        """Blocks × bins counts of a picture, one array per side."""
+        labels: dict[tuple[int, ...], tuple[NDArray[np.uint8], NDArray[np.uint8]]] = {}
+        histograms = []
+        for side in self.sides:
+            seen = _at_least(pixels, side)  # the picture itself, unless it is tiny
+            if seen.shape not in labels:
+                labels[seen.shape] = self._labels(seen)
+            histograms.append(_histograms(*labels[seen.shape], side, len(self.colours)))
+        return histograms
+
+    def _labels(self, pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Texture bin and nearest colour of every pixel."""
+        from visterm.features import _kernels
+
+        pixels = np.ascontiguousarray(pixels)
         texture = _kernels.texture_labels(_kernels.grey_of(pixels), _uniform_bins())
-        colour = _kernels.colour_labels(pixels, self.colours, self._starts, self._candidates)
-        k = len(self.colours)
-        return [_kernels.block_histograms(texture, colour, side // 2, k) for side in self.sides]
+        colour = _kernels.colour_labels(
+            pixels, self.colours, self._first, self._starts, self._candidates
+        )
+        return texture, colour
+
+
+def _histograms(
+    texture: NDArray[np.uint8], colour: NDArray[np.uint8], side: int, n_colours: int
+) -> NDArray[np.unsignedinteger]:
+    from visterm.features import _kernels
+
+    half = side // 2
+    blocks = (texture.shape[0] // half - 1) * (texture.shape[1] // half - 1)
+    # Two bytes hold the pixels of any block but the largest.
+    counts = np.empty((blocks, TEXTURE_BINS + n_colours), np.uint16 if side < 256 else np.uint32)
+    _kernels.block_histograms(texture, colour, half, counts)
+    return counts
 
 
 def _at_least(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
@@ -77,33 +113,3 @@ def _uniform_bins() -> NDArray[np.uint8]:
             code = sum(1 << ((start + i) % 8) for i in range(ones))
             bins[code] = 1 + (ones - 1) * 8 + (ones - 1 + 8 - (start + ones - 1)) % 8
     return bins
-
-
-def _nearest_by_cell(
-    colours: NDArray[np.float32],
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """For each 8×8×8 cell of RGB, the colours that are nearest to some point of it.
-
-    A colour can be nearest somewhere in a cell only if its smallest distance to the cell is at
-    most the smallest of all largest distances.
-    """
-    if colours.ndim != 2 or colours.shape[1] != 3 or not 1 <= len(colours) <= 256:
-        raise BadInput(f"a colour codebook is k × 3 with 1 to 256 colours, not {colours.shape}")
-    low = np.arange(0, 256, 8, dtype=np.float32)
-    below = low[:, None, None] - colours  # per axis: cells × colours × axes
-    above = colours - (low + 7)[:, None, None]
-    nearest = np.maximum(np.maximum(below, above), 0) ** 2
-    farthest = np.maximum(np.abs(below), np.abs(above)) ** 2
-
-    def over_cells(axis: NDArray[np.float32]) -> NDArray[np.float32]:
-        red, green, blue = (
-            axis[:, None, None, :, 0],
-            axis[None, :, None, :, 1],
-            axis[None, None, :, :, 2],
-        )
-        return (red + green + blue).reshape(32**3, -1)
-
-    # A little slack keeps rounding from dropping a colour that is exactly as near.
-    possible = over_cells(nearest) <= over_cells(farthest).min(axis=1, keepdims=True) + 0.5
-    starts = np.concatenate([[0], np.cumsum(possible.sum(axis=1))]).astype(np.int32)
-    return starts, np.nonzero(possible)[1].astype(np.uint8)
