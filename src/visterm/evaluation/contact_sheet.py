@@ -1,0 +1,234 @@
+"""Rankings to look at: one HTML page with the pictures inside, for any browser, without a net."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from visterm.errors import BadInput, UnreadablePicture
+from visterm.evaluation.measures import measure
+from visterm.files import write_whole
+from visterm.pictures import read_picture
+
+THUMBNAIL = 288
+"""The longer side of a picture on the page, in pixels: sharp on a phone, small in the file."""
+
+
+@dataclass(frozen=True)
+class RankedPicture:
+    """A picture in a ranking; ``hidden`` says that the model never saw its caption."""
+
+    path: Path
+    score: float
+    caption: str
+    relevant: bool
+    hidden: bool = True
+
+
+@dataclass(frozen=True)
+class RankedQuery:
+    """A query, its best pictures in order, and how many pictures are relevant to it in all."""
+
+    query: str
+    pictures: list[RankedPicture]
+    relevant: int | None = None
+
+    @property
+    def found(self) -> int:
+        """How many of the pictures shown are relevant."""
+        return sum(picture.relevant for picture in self.pictures)
+
+
+def write_contact_sheet(
+    path: Path | str,
+    rankings: Sequence[RankedQuery],
+    *,
+    title: str,
+    measures: Mapping[str, float] | None = None,
+    note: str = "",
+) -> None:
+    """Write rankings as one self-contained page: no script, no link, no request.
+
+    Parameters
+    ----------
+    path
+        The HTML file to write; its folder must exist.
+    rankings
+        The queries in the order to show them. A picture that cannot be read is shown as a frame
+        with the reason.
+    title
+        The page's heading.
+    measures
+        Figures to put at the top, as :meth:`Evaluation.mean` gives them: fractions are shown in
+        percent, ranks as they are.
+    note
+        A sentence under the heading, such as what was trained on what.
+    """
+    if not rankings:
+        raise BadInput("a contact sheet needs at least one ranked query to show")
+    shown: dict[Path, str] = {}
+    sections = "\n".join(_section(ranking, shown) for ranking in rankings)
+    lead = f'<p class="lead">{escape(note)}</p>\n' if note else ""
+    page = (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_HEAD}'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<header>\n"
+        f"<h1>{escape(title)}</h1>\n{lead}{_figures(measures or {})}{_legend(rankings)}</header>\n"
+        f"<main>\n{sections}\n</main>\n</body>\n</html>\n"
+    )
+    # A file's name or a caption may hold characters that no encoding can write.
+    write_whole(path, page.encode("utf-8", errors="replace"))
+
+
+def _figures(measures: Mapping[str, float]) -> str:
+    if not measures:
+        return ""
+    items = "".join(_figure(name, value) for name, value in measures.items())
+    return f'<dl class="figures">{items}</dl>\n'
+
+
+def _figure(name: str, value: float) -> str:
+    try:
+        known = measure(name)
+    except BadInput:
+        meaning, is_rank = "", False
+    else:
+        meaning, is_rank = f' title="{escape(known.description)}"', known.is_rank
+    number = f"{value:.1f}" if is_rank else f"{100 * value:.1f}<small> %</small>"
+    return f"<div><dt{meaning}>{escape(name)}</dt><dd>{number}</dd></div>"
+
+
+def _legend(rankings: Sequence[RankedQuery]) -> str:
+    kinds = {picture.hidden for ranking in rankings for picture in ranking.pictures}
+    terms = [f"<span>{_TICK} framed and ticked: relevant, it holds every word of the query</span>"]
+    if True in kinds:
+        terms.append(
+            "<span><i>slanted</i>: a caption hidden from the model, shown to check it</span>"
+        )
+    if False in kinds:
+        terms.append("<span>upright: a caption the model learnt from</span>")
+    terms.append("<span><u>underlined</u>: a word of the query</span>")
+    return f'<p class="legend">{"".join(terms)}</p>\n'
+
+
+def _section(ranking: RankedQuery, shown: dict[Path, str]) -> str:
+    words = {word.casefold() for word in re.findall(r"\w+", ranking.query)}
+    cards = "\n".join(
+        _card(rank, picture, words, shown) for rank, picture in enumerate(ranking.pictures, start=1)
+    )
+    count = len(ranking.pictures)
+    tally = f"{ranking.found} of the {count} shown are relevant" if count else "no picture found"
+    if ranking.relevant is not None:
+        tally += f", {ranking.relevant} in all"
+    dots = "".join(
+        f"<b{'' if picture.relevant else ' class=no'}></b>" for picture in ranking.pictures
+    )
+    return (
+        f"<section>\n<h2>{escape(ranking.query)}</h2>\n"
+        f'<p class="tally"><span class="dots" aria-hidden="true">{dots}</span>{tally}</p>\n'
+        f"<ol>\n{cards}\n</ol>\n</section>"
+    )
+
+
+def _card(rank: int, picture: RankedPicture, words: set[str], shown: dict[Path, str]) -> str:
+    kind = "hit" if picture.relevant else "miss"
+    tick = _TICK if picture.relevant else ""
+    tag = "i" if picture.hidden else "span"
+    caption = _underlined(picture.caption, words) or "no caption"
+    return (
+        f'<li class="{kind}"><div class="frame">{_picture(picture, shown)}</div>'
+        f'<p class="line"><span class="rank">{rank}</span>{tick}'
+        f'<span class="score" title="score">{picture.score:.3f}</span></p>'
+        f'<p class="words" title="{escape(picture.path.name)}"><{tag}>{caption}</{tag}></p></li>'
+    )
+
+
+def _underlined(caption: str, words: set[str]) -> str:
+    """The caption, safe to put on a page, with the words of the query underlined."""
+    parts = re.split(r"(\w+)", caption)
+    return "".join(
+        f"<u>{escape(part)}</u>" if part.casefold() in words else escape(part) for part in parts
+    )
+
+
+def _picture(picture: RankedPicture, shown: dict[Path, str]) -> str:
+    if picture.path not in shown:
+        try:
+            shown[picture.path] = _inlined(picture.path)
+        except UnreadablePicture as problem:
+            shown[picture.path] = f'<p class="gone">{escape(problem.reason)}</p>'
+    return shown[picture.path]
+
+
+def _inlined(path: Path) -> str:
+    from PIL import Image
+
+    pixels = read_picture(path, max_side=THUMBNAIL)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG", quality=82, optimize=True)
+    code = base64.b64encode(file.getvalue()).decode("ascii")
+    height, width = pixels.shape[:2]
+    # The caption stands right under it, so a reader would only hear it twice from an alt text.
+    return f'<img src="data:image/jpeg;base64,{code}" width="{width}" height="{height}" alt="">'
+
+
+_TICK = '<span class="tick" role="img" aria-label="relevant">✓</span>'
+
+# The policy makes the promise of the page binding: nothing is fetched and nothing runs.
+_HEAD = """\
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+"""
+
+_STYLE = """
+:root { --paper: #faf8f3; --ink: #24211c; --quiet: #6b655a; --rule: #e3ddd0; --mat: #efebe1;
+  --leaf: #2c6a4c; --book: "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, serif; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #171613; --ink: #ebe6da; --quiet: #a49d8e; --rule: #35312a; --mat: #22201c;
+    --leaf: #93cfab; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 3rem clamp(1rem, 4vw, 3rem) 5rem; max-width: 84rem;
+  background: var(--paper); color: var(--ink);
+  font: 0.9375rem/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+h1 { margin: 0; font: 400 clamp(1.8rem, 4.5vw, 2.8rem)/1.15 var(--book); text-wrap: balance; }
+.lead { margin: 0.8rem 0 0; max-width: 62ch; color: var(--quiet); font-size: 1.0625rem; }
+.figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1.8rem 0 0; }
+.figures dt { color: var(--quiet); font-size: 0.8125rem; }
+.figures dd { margin: 0; font: 400 1.7rem/1.2 var(--book); font-variant-numeric: lining-nums; }
+.figures small { font-size: 0.6em; color: var(--quiet); }
+.legend { display: flex; flex-wrap: wrap; gap: 0.3rem 1.8rem; margin: 1.8rem 0 0;
+  padding: 0.8rem 0; border: solid var(--rule); border-width: 1px 0; color: var(--quiet);
+  font-size: 0.8125rem; }
+section { margin-top: 3rem; }
+h2 { margin: 0; font: italic 400 1.6rem/1.2 var(--book); overflow-wrap: anywhere; }
+.tally { display: flex; flex-wrap: wrap; align-items: center; gap: 0.3rem 0.8rem;
+  margin: 0.4rem 0 1.1rem; color: var(--quiet); font-size: 0.8125rem; }
+.dots { display: inline-flex; flex-wrap: wrap; gap: 3px; }
+.dots b { width: 9px; height: 9px; border: 1.5px solid var(--leaf); background: var(--leaf); }
+.dots .no { border-color: var(--rule); background: none; }
+ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(10.75rem, 44%), 1fr));
+  gap: 1.5rem 1.1rem; margin: 0; padding: 0; list-style: none; }
+li { min-width: 0; break-inside: avoid; }
+.frame { display: grid; place-items: center; aspect-ratio: 3 / 2; background: var(--mat);
+  border-radius: 3px; overflow: hidden; }
+.frame img { display: block; width: 100%; height: 100%; object-fit: contain; }
+.hit .frame { outline: 2px solid var(--leaf); outline-offset: 3px; }
+.gone { margin: 0; padding: 0.8rem; color: var(--quiet); font-size: 0.8125rem;
+  text-align: center; overflow-wrap: anywhere; }
+.line { display: flex; align-items: baseline; gap: 0.45rem; margin: 0.6rem 0 0;
+  color: var(--quiet); font-size: 0.75rem; font-variant-numeric: tabular-nums; }
+.rank { color: var(--ink); font-weight: 600; }
+.tick { color: var(--leaf); font-weight: 700; }
+.score { margin-left: auto; }
+.words { margin: 0.1rem 0 0; font-size: 0.875rem; line-height: 1.4; overflow-wrap: anywhere;
+  display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; overflow: hidden; }
+u { text-decoration-color: var(--leaf); text-decoration-thickness: 2px;
+  text-underline-offset: 3px; }
+@media print { body { padding: 0; max-width: none; } section { break-inside: avoid-page; } }
+"""
