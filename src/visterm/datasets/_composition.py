@@ -90,14 +90,14 @@ def _things(view: View, plan: Plan) -> None:
     way = _way(view, plan)
     warm = plan.has("beach", "desert")
     standing: Standing = []
-    for word, most, paint in (
-        ("tree", 4, partial(trees.tree, warm=warm)),
-        ("house", 3, town.house),
-        ("cactus", 4, life.cactus),
-        ("people", 1, partial(life.people, wet=plan.has("rain"))),
-        ("fire", 1, life.fire),
+    for word, least, most, paint in (
+        ("tree", 2, 5, partial(trees.tree, warm=warm)),
+        ("house", 1, 4, town.house),
+        ("cactus", 2, 5, life.cactus),
+        ("people", 1, 1, partial(life.people, wet=plan.has("rain"))),
+        ("fire", 1, 1, life.fire),
     ):
-        for _ in range(view.some(1, most) if plan.has(word) else 0):
+        for _ in range(view.some(least, most) if plan.has(word) else 0):
             y = view.between(low, 1.0)
             standing.append((y, partial(paint, view, view.across(), y)))
     standing += _wordless(view, plan, low)
@@ -118,7 +118,7 @@ def _way(view: View, plan: Plan) -> ways.Way | None:
         ways.road(view, way)
         return way
     if plan.has("river"):
-        way = ways.choose_way(view, 0.25, 0.6)
+        way = ways.choose_way(view, 0.35, 0.7)
         ways.river(view, way)
         return way
     return None
@@ -149,7 +149,7 @@ def _afloat(view: View, plan: Plan, way: ways.Way | None) -> Standing:
     if plan.has("lighthouse"):
         y = view.between(top + 0.04, shore)
         standing.append((y, partial(town.lighthouse, view, view.across(0.2), y)))
-    for _ in range(view.some(1, 3) if plan.has("boat") else 0):
+    for _ in range(view.some(1, 4) if plan.has("boat") else 0):
         y = view.between(top + 0.08, shore) if way is None else view.between(0.78, 0.95)
         x = view.across(0.12) if way is None else way.middle(y)
         standing.append((y, partial(craft.boat, view, x, y)))

@@ -15,7 +15,7 @@ _BODIES = inks("c8322c 285a96 f0ece2 ecb43c 3c785a 3c3e46 dc783c 82b4be")
 
 def boat(view: View, x: float, y: float) -> None:
     """A sailing boat, a steamer with its smoke, or a rowing boat, over its reflection."""
-    size = view.between(0.15, 0.3) * (0.35 + 0.75 * view.nearness(y))
+    size = view.between(0.2, 0.36) * (0.35 + 0.75 * view.nearness(y))
     bare, brush = (view.brush(*words).at(x, y, size, view.light.side) for words in ((), ("boat",)))
     hull, kind = view.choose(_HULLS, y), view.rng.random()
     bare.ellipse(0, 0.06, 0.62, 0.1, veil(shade(hull, 0.45), 0.5))
@@ -48,7 +48,7 @@ def _cabin(view: View, brush: Brush, bare: Brush) -> None:
 
 def car(view: View, x: float, y: float) -> None:
     """A car from its side or from behind, with its lamps lit in the dark."""
-    size, way = view.between(0.22, 0.34) * view.scale(y), 1 if view.chance(0.5) else -1
+    size, way = view.between(0.28, 0.42) * view.scale(y), 1 if view.chance(0.5) else -1
     bare, brush = (view.brush(*words).at(x, y, size, way) for words in ((), ("car",)))
     body, glass = view.choose(_BODIES, y), mix(view.light.sky[1], (30, 40, 50), 0.55)
     bare.ellipse(0, 0, 0.56, 0.08, veil((10, 10, 16), 0.45))

@@ -32,7 +32,7 @@ def _aloft(view: View, size: float, lowest: float) -> tuple[float, float]:
 
 def sun(view: View) -> None:
     """A disc with a glow, pale at noon and red in the evening, sometimes in rays."""
-    size = view.between(0.065, 0.14)
+    size = view.between(0.075, 0.15)
     x, y = _aloft(view, size, view.horizon - size * view.between(-0.4, 1.5))
     high = view.light.name == "day"
     colour = (255, 244, 200) if high else mix((255, 226, 150), (246, 92, 50), view.between(0, 1))
@@ -52,7 +52,7 @@ def sun(view: View) -> None:
 
 def moon(view: View) -> None:
     """A full moon with its seas, or a crescent."""
-    size = view.between(0.06, 0.11)
+    size = view.between(0.07, 0.12)
     x, y = _aloft(view, size, max(view.horizon - 1.6 * size, size))
     colour = mix((250, 244, 214), (236, 178, 110), view.between(0, 0.7))
     bare, disc = view.brush().at(x, y, size), view.brush("moon").at(x, y, size, view.light.side)
@@ -141,8 +141,8 @@ def bird(view: View) -> None:
     tone = view.choose([(24, 26, 34), (60, 56, 60), (250, 248, 240) if pale else (40, 30, 36)])
     near = view.chance(0.3)
     x, y = view.across(0.35), view.between(0.14, max(view.horizon * 0.7, 0.35))
-    for _ in range(view.some(1, 2) if near else view.some(5, 11)):
-        size = view.between(0.13, 0.2) if near else view.between(0.045, 0.085)
+    for _ in range(view.some(1, 2) if near else view.some(6, 12)):
+        size = view.between(0.13, 0.2) if near else view.between(0.055, 0.1)
         spread = 0.12 if near else 0.3
         a, b = x + view.rng.normal(0, spread), y + view.rng.normal(0, spread / 3)
         _gull(view, view.brush("bird").at(float(a), max(float(b), 0.06), size), tone)
@@ -164,7 +164,7 @@ _SILKS = inks("ce3a34 f0be46 287896 f5eedc 5a4682 e8783c")
 def balloon(view: View) -> None:
     """A hot-air balloon or two, striped."""
     for number in range(view.some(1, 2)):
-        size = view.between(0.09, 0.17) * (0.6 if number else 1)
+        size = view.between(0.12, 0.2) * (0.6 if number else 1)
         lowest = max(view.horizon - size * 1.4, size + 0.06)
         brush = view.brush("balloon").at(view.across(0.15), view.between(size + 0.03, lowest), size)
         silks = [view.choose(_SILKS), view.choose(_SILKS)]
@@ -182,9 +182,9 @@ def rain(view: View) -> None:
     bare = view.brush()
     mist = veil(view.light.haze, view.between(0.08, 0.22))
     bare.rectangle(view.left, view.left, view.right, 1.1, mist)
-    count, slant = view.some(160, 300), view.between(-0.4, 0.4)
+    count, slant = view.some(220, 380), view.between(-0.4, 0.4)
     drop = veil(mix(view.light.sky[-1], WHITE, 0.6), view.between(0.4, 0.7))
     long = view.between(0.05, 0.13)
     xs = view.rng.uniform(-0.2, view.wide + 0.2, count)
     for x, y in points(xs, view.rng.uniform(-0.1, 1.05, count)):
-        bare.line([(x, y), (x + slant * long, y + long)], drop, 0.005)
+        bare.line([(x, y), (x + slant * long, y + long)], drop, 0.006)

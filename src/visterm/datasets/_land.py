@@ -21,11 +21,11 @@ _DEEPS = inks("1e5478 186e82 347880 3c5464 243c6e 509696")
 def mountain(view: View, *, snow: bool, tall: bool) -> None:
     """One to three chains of peaks, each nearer and darker than the last, or table mountains."""
     rock = pick(view.rng, _ROCKS)
-    if not snow and not tall and view.chance(0.2):
+    if not snow and not tall and view.chance(0.12):
         _tables(view, rock)
         return
     chains = view.some(1, 3)
-    reach = view.between(0.95, 1.3) if tall else view.between(0.22, 0.5)
+    reach = view.between(0.95, 1.3) if tall else view.between(0.3, 0.58)
     cap = view.between(0.25, 0.6)
     for chain in range(chains):
         far = 0.75 - chain / 6
@@ -45,7 +45,7 @@ def _peak(view: View, x: float, height: float, rock: Colour, snow: float) -> Non
         down = foot - height * (1 - fall) + roughness(view.rng, 10, 0.012) * (fall > 0)
         flanks.append(points(x + out, down))
     left, right = flanks
-    rocky = Paint(ramp(rock, 0.72, 1.3), "crags", 0.25, 0.9)
+    rocky = Paint(ramp(rock, 0.6, 1.4), "crags", 0.2, 0.9)
     view.brush("mountain").polygon([*left[::-1], *right[1:]], rocky)
     if snow > 0:
         deep = max(round(9 * snow), 2)

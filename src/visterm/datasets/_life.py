@@ -26,8 +26,8 @@ def flower(view: View) -> None:
     """A meadow in flower, or a few blooms close enough to count their petals."""
     hues = [view.choose(_PETALS) for _ in range(view.some(1, 3))]
     if view.chance(0.45):
-        for _ in range(view.some(4, 9)):
-            size = view.between(0.04, 0.085)
+        for _ in range(view.some(5, 11)):
+            size = view.between(0.055, 0.1)
             brush = view.brush("flower").at(view.across(0.05), view.between(0.62, 0.95), size)
             _bloom(view, brush, hues[view.some(0, len(hues) - 1)])
         return
@@ -35,7 +35,7 @@ def flower(view: View) -> None:
     top += (1 - top) * view.between(0.25, 0.6)
     ys = np.sort(top + (1.04 - top) * np.sqrt(view.rng.random(count)))
     for x, y in points(view.rng.uniform(0, view.wide, count), ys):
-        size = (0.006 + 0.016 * view.nearness(y)) * view.between(0.7, 1.2)
+        size = (0.008 + 0.02 * view.nearness(y)) * view.between(0.7, 1.2)
         brush, hue = view.brush("flower").at(x, y, size), hues[view.some(0, len(hues) - 1)]
         brush.ellipse(0, 0, 1, 0.75, hue)
         brush.ellipse(0, -0.2, 0.5, 0.35, shade(hue, 1.35))
@@ -57,7 +57,7 @@ def _bloom(view: View, brush: Brush, hue: Colour) -> None:
 
 def cactus(view: View, x: float, y: float) -> None:
     """A tall one with arms, or a low one of flat pads."""
-    green, size = view.choose(_CACTI, y), view.between(0.28, 0.5) * view.scale(y)
+    green, size = view.choose(_CACTI, y), view.between(0.34, 0.58) * view.scale(y)
     brush = view.brush("cactus").at(x, y, size)
     if view.chance(0.3):
         for _ in range(7):
@@ -80,8 +80,8 @@ def _limb(brush: Brush, joints: list[tuple[float, float]], tone: Colour, thick: 
 
 
 def people(view: View, x: float, y: float, *, wet: bool) -> None:
-    """One to five people standing about, under umbrellas where it is wet."""
-    count, tall = view.some(1, 5), view.between(0.26, 0.42) * view.scale(y)
+    """Two to five people standing about, under umbrellas where it is wet."""
+    count, tall = view.some(2, 5), view.between(0.3, 0.45) * view.scale(y)
     for person in range(count):
         a = x + (person - count / 2) * tall * view.between(0.38, 0.55)
         b, high = y + view.between(-0.02, 0.02), tall * view.between(0.72, 1.05)
@@ -112,7 +112,7 @@ def _person(view: View, x: float, y: float, tall: float, *, umbrella: bool) -> N
 
 def fire(view: View, x: float, y: float) -> None:
     """A fire of logs that lights what is around it, with smoke and sparks."""
-    size = view.between(0.14, 0.27) * (0.5 + 0.5 * view.nearness(y))
+    size = view.between(0.18, 0.32) * (0.5 + 0.5 * view.nearness(y))
     bare, brush = (view.brush(*words).at(x, y, size, view.light.side) for words in ((), ("fire",)))
     for ring in np.linspace(3.2, 0.8, 9).tolist():
         glow = veil((255, 140, 50), 0.075 if view.lamps else 0.025)

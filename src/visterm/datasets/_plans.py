@@ -38,55 +38,56 @@ class Place:
     """How often one looks down on it, without a sky."""
 
 
-_UP = {"sun": 2.2, "moon": 6, "star": 6, "cloud": 1.2, "bird": 0.7, "balloon": 0.7, "rainbow": 0.7}
+_UP = {"sun": 3, "moon": 6, "star": 6, "cloud": 1, "bird": 0.5, "balloon": 0.5, "rainbow": 0.7}
 
+# Weights are uneven on purpose: in people's own pictures, too, some things keep company.
 PLACES = {
     "coast": Place(
         0.22,
         (("sea",), ("sea", "beach"), ("sea", "beach")),
         _UP
-        | {"boat": 3, "lighthouse": 1.6, "mountain": 0.8, "bridge": 0.8, "city": 0.6}
-        | {"people": 1.2, "tree": 1.0, "fire": 0.5, "rain": 0.8, "house": 0.5, "bird": 1.2},
+        | {"boat": 5, "lighthouse": 1, "mountain": 0.6, "bridge": 0.5, "city": 0.4, "bird": 1}
+        | {"people": 1, "tree": 1, "fire": 0.3, "rain": 0.6, "house": 0.3},
         down=0.2,
     ),
     "mountains": Place(
-        0.18,
+        0.19,
         (("mountain", "field"), ("mountain", "forest"), ("mountain", "sea"), ("mountain", "field")),
         _UP
-        | {"snow": 2.5, "tree": 1.2, "river": 1.2, "house": 0.9, "road": 0.8, "flower": 0.8}
-        | {"people": 0.6, "boat": 1.0, "car": 4, "rain": 0.6, "bridge": 0.5, "fire": 0.5},
+        | {"snow": 8, "tree": 1, "river": 1, "house": 0.6, "road": 0.5, "flower": 0.8, "boat": 1}
+        | {"people": 0.4, "car": 0.3, "rain": 0.5, "bridge": 0.3, "fire": 0.4},
         down=0.15,
     ),
     "country": Place(
         0.22,
         (("field",),),
         _UP
-        | {"tree": 1.5, "house": 1.5, "flower": 2.0, "road": 1.6, "car": 6, "people": 1.0}
-        | {"forest": 0.8, "snow": 1.0, "fire": 0.8, "river": 0.9, "bridge": 0.8, "rain": 0.7},
+        | {"tree": 2.5, "house": 2.5, "flower": 3, "road": 1, "car": 1, "people": 0.8, "rain": 0.6}
+        | {"forest": 0.6, "snow": 0.8, "fire": 0.5, "river": 0.6, "bridge": 0.5},
         down=0.25,
     ),
     "town": Place(
         0.15,
         (("city",),),
         _UP
-        | {"road": 2.0, "car": 6, "people": 1.4, "river": 0.9, "bridge": 1.5, "rain": 1.4}
-        | {"tree": 0.8, "snow": 0.8, "boat": 0.8},
+        | {"road": 2, "car": 3, "people": 2, "river": 0.6, "bridge": 1, "rain": 1.5, "tree": 0.6}
+        | {"snow": 0.6, "boat": 0.5},
         down=0.2,
     ),
     "desert": Place(
-        0.12,
+        0.11,
         (("desert",),),
         _UP
-        | {"cactus": 3.0, "mountain": 1.2, "road": 1.2, "car": 6, "people": 1.0, "fire": 1.2}
-        | {"tree": 0.4},
+        | {"cactus": 5, "mountain": 1, "road": 0.8, "car": 0.6, "people": 0.8, "fire": 1}
+        | {"tree": 0.3},
         down=0.2,
     ),
     "woodland": Place(
         0.11,
         (("forest",),),
         _UP
-        | {"river": 1.5, "road": 1.0, "house": 1.2, "snow": 1.5, "fire": 1.8, "people": 1.0}
-        | {"rain": 1.0, "flower": 0.8, "car": 4, "bridge": 0.5},
+        | {"river": 1.5, "road": 0.8, "house": 1, "snow": 2, "fire": 2.5, "people": 0.8}
+        | {"rain": 0.8, "flower": 0.6, "car": 0.4, "bridge": 0.3},
         down=0.45,
     ),
 }
@@ -105,6 +106,9 @@ NEEDS: Mapping[str, frozenset[str]] = {
     "snow": frozenset({"mountain", "field", "forest", "city"}),
 }
 """For some words one of a few others must be there already."""
+
+BRINGS: Mapping[str, str] = {"car": "road", "boat": "river", "bridge": "river"}
+"""What comes with a word where nothing that it needs is there yet."""
 
 CLASHES: Mapping[str, frozenset[str]] = {
     "sun": frozenset({"night", "rain", "star", "moon", "overcast"}),
@@ -138,10 +142,13 @@ def choose_plan(rng: np.random.Generator) -> Plan:
         # Between tall houses and over high ridges some sky may still be seen.
         words |= {"sky", "cloud"} if hour == "overcast" else {"sky"}
     budget = max(int(rng.integers(3, MOST_WORDS + 1)), min(len(words) + 1, MOST_WORDS))
-    for _ in range(2):  # What needed another word may find it there on the second round.
-        for word in _shuffled(rng, place.extras):
-            if len(words) < budget and _fits(word, words, hour, down):
-                words.add(word)
+    for word in _shuffled(rng, place.extras):
+        more = {word} - words
+        if word in BRINGS and not NEEDS[word] & words:
+            more.add(BRINGS[word])
+        fits = all(_fits(one, words | more, hour, down) for one in more)
+        if fits and len(words | more) <= budget:
+            words |= more
     winter = "snow" in words and (name != "mountains" or bool(rng.random() < 0.4))
     return Plan(name, frozenset(words), hour, _horizon(rng, words, down, name), down, winter)
 
@@ -157,7 +164,7 @@ def _horizon(rng: np.random.Generator, words: set[str], down: bool, place: str) 
 
 
 def _fits(word: str, words: set[str], hour: str, down: bool) -> bool:
-    if word in words or (down and word in ALOFT):
+    if down and word in ALOFT:
         return False
     if any(_clash(word, other) for other in (*words, hour)):
         return False

@@ -56,7 +56,7 @@ def _tower(view: View, brush: Brush, high: float, tone: Colour, near: float) -> 
 
 def house(view: View, x: float, y: float) -> None:
     """A cottage seen from its gable, a long house, or a white box under a flat roof."""
-    brush = view.brush("house").at(x, y, view.between(0.18, 0.36) * view.scale(y))
+    brush = view.brush("house").at(x, y, view.between(0.24, 0.42) * view.scale(y))
     wall, tiles = view.choose(_PLASTER, y), view.choose(_TILES, y)
     eaves, pitch = -view.between(0.55, 0.75), view.between(0.4, 0.65)
     texture = view.one("wash", "needles", "bricks", "strokes")
@@ -92,7 +92,7 @@ def _openings(view: View, brush: Brush, eaves: float, wall: Colour) -> None:
 
 def lighthouse(view: View, x: float, y: float) -> None:
     """A tapered tower, banded or plain, on its rock; at night with its beam."""
-    half = view.between(0.045, 0.068) * (0.55 + 0.45 * view.nearness(y))
+    half = view.between(0.052, 0.075) * (0.55 + 0.45 * view.nearness(y))
     stone, white = view.lit((96, 90, 88), y), view.lit((246, 240, 228), y)
     bare, brush = view.brush().at(x, y, half), view.brush("lighthouse").at(x, y, half)
     mound = [(-5, 0.5), (-3, -0.6), (-1, -1.1), (2, -0.9), (4.4, 0.5)]

@@ -108,7 +108,7 @@ def woods(view: View) -> None:
 
 def tree(view: View, x: float, y: float, *, warm: bool) -> None:
     """One tree of some kind; a palm where it is warm."""
-    brush = view.brush("tree").at(x, y, view.between(0.34, 0.62) * view.scale(y))
+    brush = view.brush("tree").at(x, y, view.between(0.42, 0.72) * view.scale(y))
     bark, kind = view.choose(_BARK, y), view.rng.random()
     if warm:
         _palm(view, brush, bark)

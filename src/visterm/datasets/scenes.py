@@ -129,9 +129,9 @@ def _printed(rng: np.random.Generator, picture: Image.Image) -> NDArray[np.uint8
     left, top = rng.integers(0, SIDE, 2).tolist()
     weave = np.asarray(tile("grain"))
     rows, columns = (top + np.arange(height)) % SIDE, (left + np.arange(width)) % SIDE
-    grain = rng.standard_normal((height, width), np.float32) * np.float32(rng.uniform(1.5, 6.0))
+    grain = rng.standard_normal((height, width), np.float32) * np.float32(rng.uniform(0.5, 2.5))
     paper = weave[rows[:, None], columns].astype(np.float32) - 128
-    grain += paper * np.float32(rng.uniform(0.02, 0.07))
+    grain += paper * np.float32(rng.uniform(0.01, 0.04))
     pixels = pixels * inks
     pixels *= edges[..., None]
     pixels += grain[..., None]
