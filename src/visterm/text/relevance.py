@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.text.weighting import weigh_queries
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # About 5 GB while they are made; Corel's 4,500 captions make under 100,000.
 _MOST_SETS = 30_000_000
@@ -32,6 +35,8 @@ class Relevance:
     pictures: csr_array
 
     def __post_init__(self) -> None:
+        from scipy.sparse import csr_array
+
         for name in ("queries", "pictures"):  # other layouts would be misread row by row
             object.__setattr__(self, name, csr_array(getattr(self, name)))
         if self.queries.shape[0] != self.pictures.shape[0]:
@@ -74,6 +79,7 @@ def relevance_from_captions(
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> captions = csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 1, 0]]))
     >>> relevance = relevance_from_captions(captions, np.ones(3))
     >>> len(relevance), relevance.pictures.sum(axis=1).tolist()
@@ -89,6 +95,8 @@ def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, c
     Sets grow by one later word a level. A set of size s + 1 is its first s words (already numbered
     on the level below) and one more word, so one sorted integer key names it: no tuple is built.
     """
+    from scipy.sparse import csr_array
+
     captions = captions.tocsr(copy=True)
     captions.sum_duplicates()
     captions.eliminate_zeros()
@@ -131,6 +139,8 @@ def _check_number_of_sets(lengths: NDArray[np.integer], max_words: int | None) -
 
 
 def _stack_words(members: list[NDArray[np.int64]], t: int) -> csr_array:
+    from scipy.sparse import csr_array
+
     sizes = np.concatenate([[0], *(np.full(len(m), m.shape[1]) for m in members)])
     indices = np.concatenate([np.empty(0, np.int64), *(m.ravel() for m in members)])
     values = np.ones(len(indices), dtype=np.float32)
@@ -138,7 +148,7 @@ def _stack_words(members: list[NDArray[np.int64]], t: int) -> csr_array:
 
 
 def _stack_pictures(blocks: list[csr_array], n: int) -> csr_array:
-    from scipy.sparse import vstack
+    from scipy.sparse import csr_array, vstack
 
     if not blocks:
         return csr_array((0, n), dtype=np.float32)

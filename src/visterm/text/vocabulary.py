@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.text.tokens import fold, one_form, tokens
 from visterm.text.weighting import inverse_frequency, weigh_queries
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,8 @@ class Vocabulary:
     idf : array of shape (T,)
     language : str or None
         Language whose singular and plural fold into one word; None takes words as written.
+    keys : tuple of str
+        The folded forms by which words are found; made from the words unless given.
 
     Examples
     --------
@@ -40,9 +44,14 @@ class Vocabulary:
     words: tuple[str, ...]
     idf: NDArray[np.float64]
     language: str | None = "english"
+    keys: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        keys = [self._key(word) for word in self.words]
+        # Folding thousands of words takes longer than a search: a stored vocabulary brings them.
+        keys = self.keys or tuple(self._key(word) for word in self.words)
+        object.__setattr__(self, "keys", keys)
+        if len(keys) != len(self.words):
+            raise BadInput(f"{len(self.words)} words but {len(keys)} folded forms")
         if len(self.idf) != len(self.words):
             raise BadInput(f"{len(self.words)} words but {len(self.idf)} weights")
         repeated = [word for word, count in Counter(keys).items() if count > 1]
@@ -102,6 +111,8 @@ class Vocabulary:
 
     def counts(self, texts: Iterable[str]) -> csr_array:
         """Texts × words: how often each text holds each word. Unknown words are passed over."""
+        from scipy.sparse import csr_array
+
         if isinstance(texts, str):  # or each of its letters would be taken for a text
             raise BadInput(f"give a list of texts, as in [{texts!r}], not one text")
         starts, indices, data = [0], [], []
@@ -126,11 +137,21 @@ class Vocabulary:
         return weigh_queries(self.counts(texts), self.idf, binary=binary)
 
     def to_json(self) -> dict[str, Any]:
-        return {"words": list(self.words), "idf": self.idf.tolist(), "language": self.language}
+        return {
+            "words": list(self.words),
+            "idf": self.idf.tolist(),
+            "language": self.language,
+            "keys": list(self.keys),
+        }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Vocabulary:
-        return cls(tuple(stored["words"]), np.asarray(stored["idf"], float), stored["language"])
+        return cls(
+            tuple(stored["words"]),
+            np.asarray(stored["idf"], float),
+            stored["language"],
+            tuple(stored.get("keys", ())),
+        )
 
     def _key(self, word: str) -> str:
         return _fold(one_form(word), self.language)

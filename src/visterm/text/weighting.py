@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def inverse_frequency(captions: csr_array) -> NDArray[np.float64]:
@@ -15,6 +19,7 @@ def inverse_frequency(captions: csr_array) -> NDArray[np.float64]:
     A word that no caption holds weighs as one that half a caption holds: rarer than every seen
     word, and finite.
 
+    >>> from scipy.sparse import csr_array
     >>> inverse_frequency(csr_array(np.array([[1, 1, 0], [1, 0, 0]]))).round(3).tolist()
     [0.0, 0.693, 1.386]
     """
@@ -45,11 +50,14 @@ def weigh_queries(words: csr_array, idf: NDArray[np.floating], *, binary: bool =
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> words = csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]))
     >>> weigh_queries(words, np.array([1.0, 1.0, 0.0]), binary=False).toarray().round(1)
     array([[0.4, 0.9, 0. ],
            [0. , 0. , 1. ]], dtype=float32)
     """
+    from scipy.sparse import csr_array  # a search needs words, and not the wait for SciPy
+
     if words.shape[1] != len(idf):
         raise BadInput(f"queries over {words.shape[1]} words but {len(idf)} word weights")
     counts = np.sign(words.data) if binary else words.data.astype(np.float64)
