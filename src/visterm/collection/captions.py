@@ -1,0 +1,171 @@
+"""What people said about the pictures: by source, a person's own before all others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.stores import below
+from visterm.errors import BadInput
+
+PERSON = "person"
+"""The source of what somebody typed; while it is there, the other sources are not asked."""
+TABLE = "table"
+_GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
+
+
+@dataclass
+class Imported:
+    """What an import from a table did."""
+
+    pictures: int = 0
+    unknown: list[str] = field(default_factory=list)
+
+
+def give(catalogue: Catalogue, picture: int, source: str, text: str) -> None:
+    """Set one caption, inside a transaction; an empty text takes it away."""
+    if text.strip():
+        catalogue.db.execute(
+            "INSERT OR REPLACE INTO captions VALUES (?, ?, ?)", (picture, source, text.strip())
+        )
+    else:
+        catalogue.db.execute(
+            "DELETE FROM captions WHERE picture = ? AND source = ?", (picture, source)
+        )
+
+
+def keep_read(
+    catalogue: Catalogue, picture: int, found: Iterable[tuple[str, str]], *, all_there_is: bool
+) -> None:
+    """Store what was read from a picture's file and from beside it, inside a transaction.
+
+    ``all_there_is`` lets go of what was read before: not so where the picture also lies elsewhere,
+    perhaps with other words beside it, or has just been moved without them.
+    """
+    if all_there_is:
+        catalogue.db.execute(
+            "DELETE FROM captions WHERE picture = ? AND source NOT IN (?, ?)", (picture, *_GIVEN)
+        )
+    for source, text in found:
+        give(catalogue, picture, source, text)
+
+
+def inherit(catalogue: Catalogue, old: int, new: int) -> None:
+    """A file was changed in its place: what people gave its old content belongs to the new.
+
+    Editing a picture, or writing keywords into it, makes other bytes of what is the same picture
+    to its owner.
+    """
+    db = catalogue.db
+    db.execute(
+        """INSERT OR IGNORE INTO captions SELECT ?, source, text FROM captions
+            WHERE picture = ? AND source IN (?, ?)""",
+        (new, old, *_GIVEN),
+    )
+    db.execute(
+        "INSERT OR IGNORE INTO feedback SELECT query, ?, answer, time FROM feedback"
+        " WHERE picture = ?",
+        (new, old),
+    )
+
+
+def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
+    """All captions of one picture by source."""
+    return dict(
+        catalogue.db.execute(
+            "SELECT source, text FROM captions WHERE picture = ? ORDER BY source", (picture,)
+        )
+    )
+
+
+def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
+    """Id, content hash and text of every picture that has words and a vector, by id.
+
+    A person's own caption stands alone; otherwise every source is heard. With the setting
+    ``folders`` the names of a picture's folders are words too.
+    """
+    folders = catalogue.get("folders") == "yes"
+    question = """
+        SELECT pictures.id, hash, source, text FROM pictures
+        JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
+        JOIN captions ON captions.picture = pictures.id
+        WHERE present > 0"""
+    values = [extractor]
+    if folders:
+        question += """
+        UNION ALL SELECT pictures.id, hash, 'folders', replace(folder, '/', ' ') FROM pictures
+        JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
+        JOIN places ON places.picture = pictures.id
+        WHERE NOT vanished AND folder != ''"""
+        values.append(extractor)
+    texts: dict[str, str] = {}
+    before: tuple[int, bytes] | None = None
+    for picture, digest, source, text in catalogue.db.execute(question + " ORDER BY 1, 3", values):
+        if before is not None and before[0] != picture:
+            yield (*before, _heard(texts))
+            texts = {}
+        before = (picture, digest)
+        texts[source] = f"{texts[source]}\n{text}" if source in texts else text
+    if before is not None:
+        yield (*before, _heard(texts))
+
+
+def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
+    """Captions from a table of paths and texts, inside a transaction.
+
+    Paths count from the table's folder or from the collection's; a bare name will do where only
+    one picture has it. A picture that stands in several rows gets the words of them all.
+    """
+    from visterm.pictures import read_caption_table
+
+    said: dict[int, list[str]] = {}
+    report = Imported()
+    for path, text in read_caption_table(table):
+        picture = _named(catalogue, root, table.parent, path)
+        if picture is None:
+            report.unknown.append(path)
+        elif text not in said.setdefault(picture, []):
+            said[picture].append(text)
+    for picture, texts in said.items():
+        give(catalogue, picture, TABLE, "\n".join(texts))
+    report.pictures = len(said)
+    return report
+
+
+def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int:
+    """The picture of which this file is a copy."""
+    found = below(root, path)
+    picture = None if found is None else at_path(catalogue, found)
+    if picture is None:
+        hint = "visterm add finds new pictures" if found is not None else f"it is outside {root}"
+        raise BadInput(f"{os.fspath(path)} is not in the collection; {hint}")
+    return picture
+
+
+def _heard(texts: dict[str, str]) -> str:
+    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
+
+
+def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | None:
+    for start in (beside, root):
+        found = below(root, start / path)
+        picture = None if found is None else at_path(catalogue, found)
+        if picture is not None:
+            return picture
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    called = catalogue.db.execute(
+        "SELECT DISTINCT picture FROM places WHERE name = ? AND NOT vanished LIMIT 2", (name,)
+    ).fetchall()
+    return int(called[0][0]) if len(called) == 1 else None
+
+
+def at_path(catalogue: Catalogue, path: str) -> int | None:
+    """The picture at a path below the collection's folder."""
+    folder, _, name = path.rpartition("/")
+    picture = catalogue.one(
+        "SELECT picture FROM places WHERE folder = ? AND name = ?", folder, name
+    )
+    return None if picture is None else int(picture)

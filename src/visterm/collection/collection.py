@@ -1,0 +1,305 @@
+"""A folder of pictures that can be asked: the one object that the faces talk to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from visterm.collection import captions, stores
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.lock import Locked
+from visterm.collection.search import Answer, search
+from visterm.collection.survey import scopes, unchanged
+from visterm.collection.versions import current, sweep
+from visterm.errors import BadInput, VistermError
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.collection.captions import Imported
+    from visterm.collection.checking import Checked
+    from visterm.collection.ingest import Added
+    from visterm.collection.status import Status
+    from visterm.collection.survey import Tell
+    from visterm.collection.training import Trained
+
+
+def _nobody(path: str, reason: str) -> None:
+    """For a library call to which nobody listens."""
+
+
+class Collection:
+    """A folder of pictures, what is known about them, and the model that answers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from visterm.datasets.scenes import draw_scenes
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = draw_scenes(folder, 30, size=(48, 32))
+    >>> with Collection.open(folder) as collection:
+    ...     added = collection.add(features="blocks")
+    ...     imported = collection.caption_from(f"{folder}/captions.tsv")
+    ...     trained = collection.train(iterations=2000)
+    ...     answer = collection.search("sky -sea", k=3)
+    >>> added.new, imported.pictures, len(answer.results)
+    (30, 30, 3)
+    """
+
+    def __init__(self, root: Path, catalogue: Catalogue) -> None:
+        self.root = root
+        self.catalogue = catalogue
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str] = ".",
+        *,
+        store: str | os.PathLike[str] | None = None,
+        create: bool = True,
+    ) -> Self:
+        """The collection that a folder is part of, made if there is none.
+
+        Parameters
+        ----------
+        folder
+            The folder itself, or one inside the collection.
+        store
+            Where to keep what is known, if not in ``.visterm`` beside the pictures.
+        create
+            Whether a new collection may be begun; else `BadInput` says that there is none.
+        """
+        where = stores.find(folder, store)
+        if not where.exists:
+            if not create:
+                raise BadInput(
+                    f"{where.root} is no collection yet; visterm add {folder} makes it one"
+                )
+            stores.make(where)
+        return cls(where.root, Catalogue(where.store))
+
+    @property
+    def store(self) -> Path:
+        """The folder that holds what is known."""
+        return self.catalogue.store
+
+    def close(self) -> None:
+        self.catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add(
+        self,
+        paths: Iterable[str | os.PathLike[str]] = (),
+        *,
+        features: str | None = None,
+        folders: bool | None = None,
+        workers: int | None = None,
+        progress: Progress = silent,
+        tell: Tell = _nobody,
+    ) -> Added:
+        """Find new, changed, moved, vanished and returned pictures, and describe what is new.
+
+        Parameters
+        ----------
+        paths
+            Folders or files inside the collection; all of it without any.
+        features
+            The extractor, by name; as before, or else the best there is.
+        folders
+            Whether the names of folders are words; as before where not given.
+        workers
+            Processes that decode and describe pictures.
+        tell
+            Hears of every file that is skipped: its path and the reason.
+        """
+        from visterm.collection.extractors import choose
+        from visterm.collection.ingest import ingest
+        from visterm.collection.mapping import catch_up
+        from visterm.collection.removal import welcome
+
+        named = sorted({self._inside(path) for path in paths})
+        with self._writing("adding pictures"):
+            welcome(self.catalogue, named)
+            if folders is not None:
+                with self.catalogue.transaction():
+                    self.catalogue.set("folders", "yes" if folders else None)
+            report = ingest(
+                self.catalogue,
+                self.root,
+                named or scopes(self.catalogue) or [""],
+                choose(self.catalogue, features),
+                workers=workers or _workers(),
+                progress=progress,
+                tell=tell,
+            )
+            catch_up(self.catalogue, progress=progress)
+        return report
+
+    def caption(self, picture: str | os.PathLike[str], text: str) -> None:
+        """Say what is to be seen in a picture; it wins over words from anywhere else.
+
+        An empty text takes back what was said before.
+        """
+        with self.catalogue.writing("captioning"):
+            number = captions.find_picture(self.catalogue, self.root, picture)
+            with self.catalogue.transaction():
+                captions.give(self.catalogue, number, captions.PERSON, text)
+
+    def captions(self, picture: str | os.PathLike[str]) -> dict[str, str]:
+        """All captions of a picture by their source."""
+        number = captions.find_picture(self.catalogue, self.root, picture)
+        return captions.of_picture(self.catalogue, number)
+
+    def caption_from(self, table: str | os.PathLike[str]) -> Imported:
+        """Take captions from a CSV, TSV or JSON-lines table of paths and texts, all or none."""
+        with self.catalogue.writing("captioning"), self.catalogue.transaction():
+            return captions.import_table(self.catalogue, self.root, Path(table))
+
+    def train(
+        self,
+        *,
+        model: str = "pamir",
+        force: bool = False,
+        progress: Progress = silent,
+        **parameters: Any,
+    ) -> Trained:
+        """Learn from all captions; the model that was there stays if the new one is worse.
+
+        ``force`` takes the new one anyway; ``parameters`` are the model's own.
+        """
+        from visterm.collection.training import train
+
+        with self._writing("training"):
+            return train(self.catalogue, model=model, force=force, progress=progress, **parameters)
+
+    def search(self, query: str, k: int = 20, *, fold: bool = False) -> Answer:
+        """The ``k`` best pictures for a query such as ``tree snow:2 -people in:alps``.
+
+        ``fold`` shows one of several pictures that are nearly the same.
+        """
+        if k < 1:
+            raise BadInput(f"ask for 1 or more pictures, not {k}")
+        self._mend()
+        answer = search(self.catalogue, self.root, query, 4 * k if fold else k)
+        if not fold:
+            return answer
+        from visterm.collection.similar import folded
+
+        return Answer(folded(self.catalogue, answer.results, k), answer.unknown)
+
+    def like(
+        self, picture: str | os.PathLike[str], k: int = 20, *, query: str = "", fold: bool = False
+    ) -> Answer:
+        """The ``k`` pictures that look most like a picture; of a query only conditions count."""
+        from visterm.collection.similar import folded, like
+        from visterm.text.query import parse_query
+
+        if k < 1:
+            raise BadInput(f"ask for 1 or more pictures, not {k}")
+        conditions = parse_query(query)
+        if conditions.words:
+            raise BadInput("with a picture to compare, a query may hold in: and captioned: only")
+        found = like(self.catalogue, self.root, Path(picture), conditions, 4 * k if fold else k)
+        return Answer(folded(self.catalogue, found, k) if fold else found)
+
+    def status(self) -> Status:
+        """How much there is of everything."""
+        from visterm.collection.status import status
+
+        return status(self.catalogue, self.root)
+
+    def check(
+        self, *, repair: bool = False, progress: Progress = silent, tell: Tell = _nobody
+    ) -> Checked:
+        """Verify every file and number; ``repair`` rebuilds what can be rebuilt."""
+        from visterm.collection.checking import check, mend
+
+        with self.catalogue.writing("checking"):
+            found = check(self.catalogue)
+            if repair and found.problems:
+                return mend(self, found, progress=progress, tell=tell)
+            return found
+
+    def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
+        """Forget pictures or folders, with their captions and vectors; their files stay.
+
+        Returns how many pictures were forgotten. They stay out until ``add`` names them.
+        """
+        from visterm.collection.mapping import catch_up
+        from visterm.collection.removal import remove
+
+        inside = [self._inside(path) for path in paths]
+        with self._writing("removing pictures"):
+            count = remove(self.catalogue, inside)
+            catch_up(self.catalogue)
+        return count
+
+    def forget_everything(self) -> None:
+        """Delete the whole store: captions, feedback and models with it; pictures stay."""
+        with self.catalogue.writing("removing the collection"):
+            pass  # whoever is writing finishes first
+        self.close()
+        try:
+            shutil.rmtree(self.store)
+        except OSError as error:
+            raise VistermError(f"cannot delete {self.store}: {error.strerror}") from error
+
+    @property
+    def has_news(self) -> bool:
+        """Whether pictures came or went since the folders were last listed."""
+        return not unchanged(self.catalogue, self.root)
+
+    @property
+    def has_captions(self) -> bool:
+        return self.catalogue.one("SELECT 1 FROM captions LIMIT 1") is not None
+
+    @property
+    def has_model(self) -> bool:
+        return current(self.catalogue) is not None
+
+    def __len__(self) -> int:
+        """How many different pictures there are."""
+        return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
+
+    def _mend(self) -> None:
+        """Finish what a killed writer left for the index, unless somebody is writing now."""
+        if not self.has_model or self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is None:
+            return
+        from visterm.collection.mapping import catch_up
+
+        with (
+            contextlib.suppress(Locked),
+            self.catalogue.writing("bringing the index up to date", wait=0),
+        ):
+            catch_up(self.catalogue)
+
+    @contextlib.contextmanager
+    def _writing(self, doing: str) -> Iterator[None]:
+        with self.catalogue.writing(doing):
+            sweep(self.catalogue)
+            yield
+
+    def _inside(self, path: str | os.PathLike[str]) -> str:
+        inside = stores.below(self.root, path)
+        if inside is None:
+            raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
+        return inside
+
+
+def _workers() -> int:
+    """Processes that decode pictures: one a core, but no more than memory is good for."""
+    return min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

@@ -1,0 +1,127 @@
+"""What there is to learn from: captioned pictures as matrices, with a part held out to judge by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.captions import to_learn_from
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.rows import Rows
+from visterm.collection.stop_words import STOP_WORDS
+from visterm.errors import VistermError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.text import Relevance, Vocabulary
+
+HELD_OUT = 0.1
+_ENOUGH_TO_JUDGE = 10
+"""With fewer held-out pictures a comparison would be chance."""
+_MANY = 100
+"""From so many captions on, a word must stand in two: one picture teaches nothing to others."""
+_MOST_SETS = 2_000_000
+_LARGEST_QUERY = 4
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Vectors, captions and words; ``held`` says which pictures are kept out of learning."""
+
+    vectors: Vectors
+    captions: csr_array
+    vocabulary: Vocabulary
+    held: NDArray[np.bool_]
+    max_words: int
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    @property
+    def can_be_judged(self) -> bool:
+        return int(self.held.sum()) >= _ENOUGH_TO_JUDGE and bool(self.captions[self.held].nnz)
+
+    def queries(self) -> Relevance:
+        """What the held-out pictures' captions ask for, among the held-out pictures."""
+        from visterm.text import relevance_from_captions
+
+        return relevance_from_captions(
+            self.captions[self.held], self.vocabulary.idf, max_words=self.max_words
+        )
+
+
+def gather(catalogue: Catalogue, extractor: str) -> Lesson:
+    """Everything that can be learnt from now.
+
+    Raises
+    ------
+    VistermError
+        Where there is too little, with what is missing.
+    """
+    from visterm.text import Vocabulary
+
+    found = list(to_learn_from(catalogue, extractor))
+    if not found:
+        raise VistermError(
+            "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
+            "caption --from TABLE (keywords inside picture files are found by visterm add)"
+        )
+    texts = [text for *_, text in found]
+    vocabulary = Vocabulary.from_captions(
+        texts, min_captions=2 if len(texts) >= _MANY else 1, stop_words=STOP_WORDS
+    )
+    captions = vocabulary.counts(texts)
+    told = np.diff(captions.indptr) > 0
+    if told.sum() < 2 or len(vocabulary) < 2:
+        raise VistermError(
+            f"{told.sum()} captioned pictures with {len(vocabulary)} words are too few to learn "
+            "from; ranking needs at least 2 pictures with different words"
+        )
+    kept = [one for one, has_words in zip(found, told, strict=True) if has_words]
+    captions = captions[np.flatnonzero(told)]
+    held = np.array([held_out(digest) for _, digest, _ in kept])
+    return Lesson(
+        vectors_of(catalogue, extractor, [number for number, *_ in kept]),
+        captions,
+        vocabulary,
+        held,
+        _largest_query(np.diff(captions.indptr)),
+    )
+
+
+def held_out(digest: bytes) -> bool:
+    """Whether a picture is kept to judge by: a matter of its content, so that it never changes."""
+    # Not the first bytes: whoever else deals pictures out by hash would deal them the same way.
+    return int.from_bytes(digest[-4:], "big") < HELD_OUT * 2**32
+
+
+def vectors_of(catalogue: Catalogue, extractor: str, pictures: list[int]) -> Vectors:
+    """The vectors of many pictures, in their order."""
+    from visterm.features.extractor import stack_rows
+
+    place = {picture: number for number, picture in enumerate(pictures)}
+    parts, order = [], []
+    for numbers, places, block in Rows(catalogue, extractor).blocks():
+        here = np.array([number in place for number in numbers.tolist()])
+        if here.any():
+            parts.append(block.vectors()[places[here]])
+            order += [place[number] for number in numbers[here].tolist()]
+    return stack_rows(parts)[np.argsort(order)]
+
+
+def _largest_query(lengths: NDArray[np.integer]) -> int:
+    """The most words of a query, so that long captions do not make more word sets than help."""
+    for size in range(_LARGEST_QUERY, 1, -1):
+        sets = sum(
+            int(count) * sum(comb(int(length), words) for words in range(1, size + 1))
+            for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)
+        )
+        if sets <= _MOST_SETS:
+            return size
+    return 1

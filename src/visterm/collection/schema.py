@@ -1,0 +1,152 @@
+"""The tables of a catalogue, as the steps that lead from each version of them to the next.
+
+A new catalogue takes every step; an old one takes those it lacks. A step that has been released is
+never edited: what it left out is the business of a later one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from visterm.errors import VistermError
+
+_PICTURES = """
+-- A picture is its content: every file with the same bytes is the same picture. How many files of
+-- it there are now is counted by triggers, so that no code can forget to.
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice: the index knows pictures by it
+    hash BLOB NOT NULL UNIQUE,              -- SHA-256 of the file
+    present INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE places (
+    id INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL,                   -- below the collection's folder, "" for itself
+    name TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    sidecars TEXT NOT NULL,                 -- what lay beside it when its captions were read
+    vanished INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (folder, name)
+);
+CREATE INDEX places_by_picture ON places (picture);
+CREATE INDEX places_by_name ON places (name);
+CREATE TABLE skipped (
+    folder TEXT NOT NULL,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE TABLE captions (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (picture, source)
+) WITHOUT ROWID;
+CREATE TABLE feedback (
+    query TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    answer INTEGER NOT NULL CHECK (answer IN (0, 1)),
+    time REAL NOT NULL,
+    PRIMARY KEY (query, picture)
+) WITHOUT ROWID;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_ROWS = """
+CREATE TABLE extractors (
+    key TEXT PRIMARY KEY,                   -- name and version, as in cnn-1
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    extractor TEXT NOT NULL,
+    rows INTEGER NOT NULL,
+    width INTEGER NOT NULL,
+    files TEXT NOT NULL                     -- JSON: name to SHA-256
+);
+CREATE TABLE rows (
+    extractor TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    segment INTEGER NOT NULL REFERENCES segments,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (extractor, picture)
+) WITHOUT ROWID;
+CREATE INDEX rows_by_segment ON rows (segment, place);
+CREATE TABLE versions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model TEXT NOT NULL,
+    extractor TEXT NOT NULL,
+    words INTEGER NOT NULL,
+    captioned INTEGER NOT NULL,
+    avgp REAL,
+    time REAL NOT NULL,
+    files TEXT NOT NULL                     -- JSON: name to SHA-256
+);
+"""
+
+# Pictures of which the index may not have heard yet. Whatever changes what can be found writes
+# here in the same transaction, so a kill between catalogue and index is mended by the next command.
+_PENDING = """
+CREATE TABLE pending (picture INTEGER PRIMARY KEY);
+CREATE TRIGGER place_added AFTER INSERT ON places WHEN NOT new.vanished BEGIN
+    UPDATE pictures SET present = present + 1 WHERE id = new.picture;
+END;
+CREATE TRIGGER place_gone AFTER DELETE ON places WHEN NOT old.vanished BEGIN
+    UPDATE pictures SET present = present - 1 WHERE id = old.picture;
+END;
+CREATE TRIGGER place_changed AFTER UPDATE OF picture, vanished ON places
+WHEN old.picture != new.picture OR old.vanished != new.vanished BEGIN
+    UPDATE pictures SET present = present - 1 WHERE id = old.picture AND NOT old.vanished;
+    UPDATE pictures SET present = present + 1 WHERE id = new.picture AND NOT new.vanished;
+END;
+CREATE TRIGGER presence_changed AFTER UPDATE OF present ON pictures
+WHEN (old.present > 0) != (new.present > 0) BEGIN
+    INSERT OR IGNORE INTO pending VALUES (new.id);
+END;
+CREATE TRIGGER picture_forgotten AFTER DELETE ON pictures BEGIN
+    INSERT OR IGNORE INTO pending VALUES (old.id);
+END;
+CREATE TRIGGER row_added AFTER INSERT ON rows BEGIN
+    INSERT OR IGNORE INTO pending VALUES (new.picture);
+END;
+CREATE TRIGGER row_gone AFTER DELETE ON rows BEGIN
+    INSERT OR IGNORE INTO pending VALUES (old.picture);
+END;
+"""
+
+# When each folder was last listed, so that a search sees new pictures without listing them all.
+_FOLDERS = """
+CREATE TABLE folders (folder TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+-- Files and folders that were removed, and stay out until somebody adds them by name.
+CREATE TABLE excluded (path TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS)
+NEWEST = len(STEPS)
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """The version of a catalogue's tables; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check_version(db: sqlite3.Connection, where: str) -> None:
+    """Refuse a catalogue from the future, which this program would misread."""
+    found = version_of(db)
+    if found > NEWEST:
+        raise VistermError(
+            f"{where} was written by a newer visterm (its tables have version {found}, this one "
+            f"knows {NEWEST}); upgrade visterm to read it"
+        )
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the tables to the newest version, one step a transaction."""
+    for number in range(version_of(db), NEWEST):
+        db.executescript(
+            f"BEGIN IMMEDIATE;{STEPS[number]}PRAGMA user_version = {number + 1};COMMIT;"
+        )

@@ -1,0 +1,96 @@
+"""How much there is of everything, in one look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.extractors import current_key
+from visterm.collection.survey import unchanged
+from visterm.collection.versions import current
+from visterm.errors import VistermError
+
+
+@dataclass(frozen=True)
+class Status:
+    """Counts and sizes; ``model`` and ``index`` are None before anything was learnt."""
+
+    folder: str
+    store: str
+    pictures: int
+    files: int
+    vanished: int
+    skipped: int
+    captioned: int
+    sources: dict[str, int]
+    features: str | None
+    described: int
+    model: dict[str, Any] | None
+    index: dict[str, Any] | None
+    bytes: dict[str, int]
+    up_to_date: bool
+    """Whether the folders look as they did when they were last listed."""
+
+
+def status(catalogue: Catalogue, root: Path) -> Status:
+    """Count."""
+    with catalogue.snapshot() as db:
+        extractor = current_key(catalogue)
+        sources = db.execute(
+            """SELECT source, count(*) FROM captions JOIN pictures ON pictures.id = picture
+                WHERE present > 0 GROUP BY source ORDER BY source"""
+        ).fetchall()
+        return Status(
+            folder=str(root),
+            store=str(catalogue.store),
+            pictures=catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"),
+            files=catalogue.one("SELECT count(*) FROM places WHERE NOT vanished"),
+            vanished=catalogue.one("SELECT count(*) FROM pictures WHERE present = 0"),
+            skipped=catalogue.one("SELECT count(*) FROM skipped"),
+            captioned=catalogue.one(
+                """SELECT count(DISTINCT picture) FROM captions JOIN pictures ON id = picture
+                    WHERE present > 0"""
+            ),
+            sources=dict(sources),
+            features=extractor,
+            described=catalogue.one("SELECT count(*) FROM rows WHERE extractor = ?", extractor),
+            **_learnt(catalogue),
+            bytes={
+                part: _size(catalogue.store / part)
+                for part in ("catalogue.sqlite", "features", "models", "index")
+            },
+            up_to_date=unchanged(catalogue, root),
+        )
+
+
+def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
+    version = current(catalogue)
+    if version is None:
+        return {"model": None, "index": None}
+    from visterm.index import Index
+
+    model = {
+        "name": version.model,
+        "version": version.id,
+        "features": version.extractor,
+        "words": version.words,
+        "learnt_from": version.captioned,
+        "avgp": version.avgp,
+        "time": version.time,
+    }
+    try:
+        index = {
+            "pictures": len(Index.open(version.index)),
+            "waiting": catalogue.one("SELECT count(*) FROM pending"),
+        }
+    except (VistermError, OSError) as error:
+        index = {"problem": str(error)}
+    return {"model": model, "index": index}
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())

@@ -1,0 +1,14 @@
+"""Words of English captions that say nothing about what is to be seen."""
+
+from __future__ import annotations
+
+_WORDS = """
+a about above across after against all along also am among an and another any are around as at
+away be been before behind being below beneath beside between both but by can could did do does
+down during each every few for from had has have he her here hers him his how i if in inside
+into is it its itself just many me more most much my near no nor not of off on onto or other
+our out outside over own s same she should so some such t than that the their them then there
+these they this those through to too toward towards under until up upon us very was we were
+what when where which while who whom whose will with within without would you your
+"""
+STOP_WORDS = frozenset(_WORDS.split())

@@ -1,0 +1,103 @@
+"""Where a collection is: the folder of the pictures, and the folder that knows about them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.errors import BadInput, VistermError
+
+STORE = ".visterm"
+CATALOGUE = "catalogue.sqlite"
+ROOT = "root"
+"""A file in a store that lies elsewhere: the pictures' folder."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The folder of the pictures and the folder that knows about them."""
+
+    root: Path
+    store: Path
+
+    @property
+    def exists(self) -> bool:
+        return (self.store / CATALOGUE).exists()
+
+
+def find(
+    folder: str | os.PathLike[str] = ".", store: str | os.PathLike[str] | None = None
+) -> Where:
+    """The collection that a folder is part of, or would be the beginning of.
+
+    That is the nearest folder upwards that holds ``.visterm``; else the folder itself, with its
+    store in ``.visterm``, or in the user's data directory where the folder cannot be written.
+    """
+    start = Path(os.path.abspath(folder))
+    if not start.is_dir():
+        raise BadInput(f"there is no folder {folder}")
+    if store is not None:
+        return _elsewhere(start, Path(os.path.abspath(store)))
+    upwards = (start, *start.parents)
+    for root in upwards:
+        if (root / STORE / CATALOGUE).exists():
+            return Where(root, root / STORE)
+    for root in upwards:
+        if (_users(root) / CATALOGUE).exists():
+            return Where(root, _users(root))
+    beside = start / STORE
+    # Root may write everywhere, but not on a disk that is mounted read-only.
+    writable = os.access(beside if beside.exists() else start, os.W_OK)
+    return Where(start, beside if writable else _users(start))
+
+
+def below(root: Path, path: str | os.PathLike[str]) -> str | None:
+    """A path as it is called below the collection's folder, with slashes; None for others.
+
+    >>> below(Path("/pictures"), "/pictures/sea/boat.jpg"), below(Path("/pictures"), "/tmp")
+    ('sea/boat.jpg', None)
+    """
+    # As it is written, links and all; else as it really lies, when the way to it was another.
+    for spelt in (os.path.abspath(path), os.path.realpath(path)):
+        for base in (os.path.abspath(root), os.path.realpath(root)):
+            if spelt == base:
+                return ""
+            if spelt.startswith(os.path.join(base, "")):
+                return Path(os.path.relpath(spelt, base)).as_posix()
+    return None
+
+
+def make(where: Where) -> None:
+    """Make the store of a new collection."""
+    try:
+        where.store.mkdir(parents=True, exist_ok=True)
+        if where.store.parent != where.root:
+            (where.store / ROOT).write_bytes(os.fsencode(where.root))
+    except OSError as error:
+        raise VistermError(
+            f"cannot make {where.store}: {error.strerror}; name another folder with --store"
+        ) from error
+
+
+def _elsewhere(start: Path, store: Path) -> Where:
+    try:
+        root = Path(os.fsdecode((store / ROOT).read_bytes()))
+    except OSError:
+        return Where(store.parent if store.name == STORE else start, store)
+    if start != root and root not in start.parents:
+        raise BadInput(f"{store} is the store of {root}, and {start} is not inside that")
+    return Where(root, store)
+
+
+def _users(root: Path) -> Path:
+    """The store of a folder that cannot be written, named so that a person can recognise it."""
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return _data_folder() / f"{root.name or 'root'}-{digest}"
+
+
+def _data_folder() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("visterm", appauthor=False) / "collections"

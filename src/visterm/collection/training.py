@@ -1,0 +1,194 @@
+"""Learning from captions: a new model must be as good as the old one, or the old one stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection import versions
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.extractors import current_key
+from visterm.collection.lesson import Lesson, gather
+from visterm.collection.mapping import build
+from visterm.collection.versions import JUDGED, MODEL, VOCABULARY, Version
+from visterm.errors import BadInput, VistermError
+from visterm.files import write_whole
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.models import Model
+
+STEPS = (0.01, 0.1, 1.0)
+"""The C among which PAMIR chooses by the held-out pictures."""
+_UNJUDGED_C = 0.1
+_ITERATIONS = (50_000, 3_000_000)
+_PER_PAIR = 100
+"""Triplets looked at for each word that some picture holds."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training found; AvgP are fractions over the held-out pictures, None if unmeasured."""
+
+    kept: str
+    """"new", or "previous" where the new model was worse."""
+    pictures: int
+    held_out: int
+    words: int
+    avgp: float | None
+    previous_avgp: float | None
+    untrained_avgp: float | None
+    version: int
+
+
+def train(
+    catalogue: Catalogue,
+    *,
+    model: str = "pamir",
+    force: bool = False,
+    progress: Progress = silent,
+    **parameters: Any,
+) -> Trained:
+    """Learn from all captions, and answer queries with what was learnt if it is no worse.
+
+    The caller holds the lock. ``parameters`` are the model's own.
+    """
+    from visterm.models import MODELS
+
+    if model not in MODELS:
+        raise BadInput(f"no model called {model!r}; there are {', '.join(sorted(MODELS))}")
+    extractor = current_key(catalogue)
+    if extractor is None:
+        raise VistermError("there are no pictures yet; visterm add finds them")
+    lesson = gather(catalogue, extractor)
+    judged, learner = _judged(MODELS[model], lesson, parameters, progress)
+    avgp = None if judged is None else _avgp(judged.transform(_held(lesson)), lesson)
+    previous = versions.current(catalogue)
+    before = _previous_avgp(previous, lesson, extractor)
+    untrained = _untrained_avgp(lesson) if lesson.can_be_judged else None
+    facts = (len(lesson), int(lesson.held.sum()), len(lesson.vocabulary), avgp, before, untrained)
+    if previous is not None and not force and _worse(avgp, before):
+        return Trained("previous", *facts, previous.id)
+    learner.fit(lesson.vectors, lesson.captions, progress=progress)
+    version = _write(catalogue, learner, judged, lesson, extractor, avgp)
+    build(catalogue, version, learner, progress=progress)
+    with catalogue.transaction() as db:
+        versions.name(catalogue, version)
+        db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
+    versions.sweep(catalogue)
+    return Trained("new", *facts, version.id)
+
+
+def _judged(
+    kind: type[Model], lesson: Lesson, parameters: dict[str, Any], progress: Progress
+) -> tuple[Model | None, Model]:
+    """The model without the held-out pictures, and one set up as it chose, to learn from all."""
+    known = kind().get_params()
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise BadInput(f"{kind.name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
+    offered = {
+        "C": STEPS,
+        "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
+        "max_words": lesson.max_words,
+    }
+    chosen = {name: value for name, value in offered.items() if name in known} | parameters
+    if not lesson.can_be_judged:
+        if isinstance(chosen.get("C"), tuple):
+            chosen["C"] = _UNJUDGED_C
+        return None, kind(**chosen)
+    learnt = np.flatnonzero(~lesson.held)
+    judged = kind(**chosen).fit(
+        lesson.vectors[learnt],
+        lesson.captions[learnt],
+        validation=(_held(lesson), lesson.queries()),
+        progress=progress,
+    )
+    # What a model chose on validation pictures it keeps under the parameter's name and "_".
+    found = {name: getattr(judged, f"{name}_") for name in known if hasattr(judged, f"{name}_")}
+    return judged, kind(**(chosen | found))
+
+
+def _write(
+    catalogue: Catalogue,
+    learner: Model,
+    judged: Model | None,
+    lesson: Lesson,
+    extractor: str,
+    avgp: float | None,
+) -> Version:
+    """Write the files of a version that no catalogue names yet."""
+    version = Version(
+        versions.next_number(catalogue),
+        learner.name,
+        extractor,
+        len(lesson.vocabulary),
+        len(lesson),
+        avgp,
+        time.time(),
+        {},
+        catalogue.store,
+    )
+    version.folder.mkdir(parents=True, exist_ok=True)
+    learner.save(version.folder / MODEL)
+    if judged is not None:
+        judged.save(version.folder / JUDGED)
+    words = json.dumps(lesson.vocabulary.to_json(), ensure_ascii=False)
+    write_whole(version.folder / VOCABULARY, words.encode())
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(version.folder.iterdir())
+    }
+    return replace(version, files=files)
+
+
+def _held(lesson: Lesson) -> Any:
+    return lesson.vectors[np.flatnonzero(lesson.held)]
+
+
+def _avgp(rows: NDArray[np.float32], lesson: Lesson) -> float:
+    from visterm.evaluation import mean_average_precision
+
+    relevance = lesson.queries()
+    return float(mean_average_precision(relevance.queries @ rows.T, relevance.pictures))
+
+
+def _untrained_avgp(lesson: Lesson) -> float:
+    """What ranking by chance would give."""
+    random = np.random.default_rng(0)
+    shape = (int(lesson.held.sum()), len(lesson.vocabulary))
+    return _avgp(random.standard_normal(shape, dtype=np.float32), lesson)
+
+
+def _previous_avgp(previous: Version | None, lesson: Lesson, extractor: str) -> float | None:
+    """How the previous model, which never saw the held-out pictures either, ranks them now.
+
+    Words it does not know score nothing. None where its vectors were other ones.
+    """
+    if previous is None or not lesson.can_be_judged:
+        return None
+    if previous.extractor != extractor or JUDGED not in previous.files:
+        return None
+    from visterm.models import load_model
+
+    known = previous.vocabulary()
+    mapped = load_model(previous.folder / JUDGED).transform(_held(lesson))
+    rows = np.zeros((len(mapped), len(lesson.vocabulary)), np.float32)
+    for number, word in enumerate(lesson.vocabulary.words):
+        old = known.number(word)
+        if old is not None:
+            rows[:, number] = mapped[:, old]
+    return _avgp(rows, lesson)
+
+
+def _worse(new: float | None, old: float | None) -> bool:
+    if new is None or old is None or math.isnan(old):
+        return False
+    return new < old

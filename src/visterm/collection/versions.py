@@ -1,0 +1,136 @@
+"""Models as a collection keeps them: a version is a model, its vocabulary and its index."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.collection.catalogue import Catalogue
+from visterm.errors import VistermError
+from visterm.files import PART
+
+if TYPE_CHECKING:
+    from visterm.text import Vocabulary
+
+MODEL = "model.safetensors"
+JUDGED = "judged.safetensors"
+"""The same model without the held-out pictures: the one that later models are compared with."""
+VOCABULARY = "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class Version:
+    """What the catalogue says about a model."""
+
+    id: int
+    model: str
+    extractor: str
+    words: int
+    captioned: int
+    avgp: float | None
+    time: float
+    files: dict[str, str]
+    store: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.store / "models" / str(self.id)
+
+    @property
+    def index(self) -> Path:
+        return self.store / "index" / str(self.id)
+
+    def vocabulary(self) -> Vocabulary:
+        """The words the model knows."""
+        from visterm.text import Vocabulary
+
+        path = self.folder / VOCABULARY
+        try:
+            return Vocabulary.from_json(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
+
+
+def current(catalogue: Catalogue) -> Version | None:
+    """The version that answers queries; None before anything was learnt."""
+    with catalogue.snapshot() as db:
+        row = db.execute(
+            """SELECT id, model, extractor, words, captioned, avgp, time, files FROM versions
+                ORDER BY id DESC LIMIT 1"""
+        ).fetchone()
+    if row is None:
+        return None
+    number, model, extractor, words, captioned, avgp, time, files = row
+    return Version(
+        number,
+        model,
+        extractor,
+        words,
+        captioned,
+        avgp,
+        time,
+        json.loads(files),
+        catalogue.store,
+    )
+
+
+def next_number(catalogue: Catalogue) -> int:
+    """A number that no version ever had."""
+    used = catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'versions'")
+    return int(used or 0) + 1
+
+
+def name(catalogue: Catalogue, version: Version) -> None:
+    """Make a version the one that answers, inside a transaction; the one before is let go."""
+    catalogue.db.execute("DELETE FROM versions")
+    catalogue.db.execute(
+        "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            version.id,
+            version.model,
+            version.extractor,
+            version.words,
+            version.captioned,
+            version.avgp,
+            version.time,
+            json.dumps(version.files),
+        ),
+    )
+
+
+def sweep(catalogue: Catalogue) -> None:
+    """Delete what the catalogue does not name; the caller holds the lock.
+
+    Files that a reader still has open stay readable to it (on Windows they stay until later).
+    """
+    for path in _rubbish(catalogue):
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+
+
+def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
+    db, store = catalogue.db, catalogue.store
+    named = {row[0] for row in db.execute("SELECT file FROM extractors")}
+    for extractor, files in db.execute("SELECT extractor, files FROM segments"):
+        named |= {f"features/{extractor}/{file}" for file in json.loads(files)}
+    for number, files in db.execute("SELECT id, files FROM versions").fetchall():
+        named |= {f"models/{number}/{file}" for file in json.loads(files)}
+        named |= {f"models/{number}", f"index/{number}"}
+    for room in ("models", "index"):
+        if (store / room).is_dir():
+            yield from (p for p in (store / room).iterdir() if f"{room}/{p.name}" not in named)
+    for pattern in ("features/*/*", "models/*/*"):
+        for path in store.glob(pattern):
+            if path.is_file() and path.relative_to(store).as_posix() not in named:
+                yield path
+    yield from (path for path in store.iterdir() if path.name.endswith(PART))

@@ -1,0 +1,197 @@
+"""The query language: what a person types, read into words with weights, and conditions.
+
+``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
+much. ``in:FOLDER`` and ``captioned:no`` narrow the pictures. Quotes hold spaces together, as in
+``in:"summer 2019"``; a quoted word is never a condition.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput
+from visterm.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from visterm.text.vocabulary import Vocabulary
+
+_QUOTES = {'"': '"', "“": "”", "„": "“"}
+_WEIGHT = re.compile(r"(.+):([^:]*)")
+_ANSWERS = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as it was meant: words with their weights in order, and conditions.
+
+    Attributes
+    ----------
+    words : tuple of (str, float)
+        Negative weights are of words that should not be seen.
+    folders : tuple of str
+        Pictures must lie in one of them.
+    captioned : bool or None
+        Pictures must have a caption, or must not.
+    """
+
+    words: tuple[tuple[str, float], ...] = ()
+    folders: tuple[str, ...] = ()
+    captioned: bool | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words and not self.folders and self.captioned is None
+
+
+@dataclass(frozen=True, eq=False)
+class QueryVector:
+    """A query in the text space of a vocabulary, and the words it does not know."""
+
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    unknown: tuple[str, ...]
+
+
+def parse_query(text: str) -> Query:
+    """Read a query.
+
+    >>> parse_query("snow:2 tree -people in:alps captioned:no").words
+    (('snow', 2.0), ('tree', 1.0), ('people', -1.0))
+
+    Raises
+    ------
+    BadInput
+        Where it cannot be read, with what to write instead.
+    """
+    words: list[tuple[str, float]] = []
+    folders: list[str] = []
+    captioned: bool | None = None
+    for term, quoted in _terms(text):
+        name, colon, value = term.partition(":")
+        if colon and name == "in" and not quoted:
+            folders.append(_folder(value))
+        elif colon and name == "captioned" and not quoted:
+            if value not in _ANSWERS:
+                raise BadInput(f"captioned is yes or no, not {value!r}; write captioned:no")
+            if captioned is not None and captioned != _ANSWERS[value]:
+                raise BadInput("no picture is captioned and not captioned; ask for one of them")
+            captioned = _ANSWERS[value]
+        else:
+            words += _weighted(term, quoted)
+    return Query(tuple(words), tuple(folders), captioned)
+
+
+def query_vector(query: Query, vocabulary: Vocabulary) -> QueryVector:
+    """Word weights ``q_t ∝ w_t · idf_t`` of unit length, as the model met its queries.
+
+    A word that stands twice has its weights added up; words that the vocabulary does not know are
+    left out and named. Where every word has idf 0 they count alike.
+
+    >>> from visterm.text import Vocabulary
+    >>> known = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
+    >>> found = query_vector(parse_query("sun sea moon"), known)
+    >>> found.numbers, found.weights, found.unknown
+    (array([0, 1]), array([0.6, 0.8], dtype=float32), ('moon',))
+    """
+    sums: dict[int, float] = {}
+    unknown: dict[str, None] = {}
+    for word, weight in query.words:
+        number = vocabulary.number(word)
+        if number is None:
+            unknown[word] = None
+        else:
+            sums[number] = sums.get(number, 0.0) + weight
+    numbers = np.array(sorted(sums), dtype=np.int64)
+    wanted = np.array([sums[number] for number in numbers.tolist()])
+    weights = wanted * vocabulary.idf[numbers]
+    if not weights.any():
+        weights = wanted
+    length = float(np.sqrt(np.square(weights).sum())) or 1.0
+    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown))
+
+
+def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Known words that somebody who typed this one may have meant, the likeliest first.
+
+    >>> closest_words("mountian", ["fountain", "mountain", "sea"])
+    ['mountain', 'fountain']
+    """
+    from difflib import get_close_matches
+
+    known = list(known)
+    longer = sorted((one for one in known if one.startswith(word)), key=lambda w: (len(w), w))
+    alike = get_close_matches(word, known, n=count, cutoff=0.6) if len(word) > 2 else []
+    return list(dict.fromkeys(alike + longer))[:count]
+
+
+def _terms(text: str) -> list[tuple[str, bool]]:
+    """The parts between spaces, and whether they began with a quote."""
+    terms: list[tuple[str, bool]] = []
+    term, quoted, open_until, began = "", False, "", False
+    for character in text:
+        if open_until:
+            if character == open_until:
+                open_until = ""
+            else:
+                term += character
+        elif character in _QUOTES:
+            open_until = _QUOTES[character]
+            quoted = quoted or not began
+            began = True
+        elif character.isspace():
+            if began:
+                terms.append((term, quoted))
+            term, quoted, began = "", False, False
+        else:
+            term += character
+            began = True
+    if open_until:
+        raise BadInput(f"a quote is not closed in {text!r}; end it with {open_until}")
+    if began:
+        terms.append((term, quoted))
+    return terms
+
+
+def _weighted(term: str, quoted: bool) -> list[tuple[str, float]]:
+    """The words of one term with their weight."""
+    sign = 1.0
+    if term.startswith("-") and not quoted:
+        sign, term = -1.0, term[1:]
+    weight = 1.0
+    given = None if quoted else _WEIGHT.fullmatch(term)
+    if given is not None:
+        term, number = given.groups()
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = math.nan
+        if not math.isfinite(weight):
+            raise BadInput(
+                f"the weight of {term!r} must be a number, not {number!r}; write {term}:2, or put "
+                "the word in quotes"
+            )
+    found = tokens(term)
+    if not found:
+        raise BadInput(f"{term!r} is no word; leave it out")
+    return [(word, sign * weight) for word in found]
+
+
+def _folder(value: str) -> str:
+    """A folder below the collection, with slashes and without them at its ends.
+
+    >>> _folder("./alps/")
+    'alps'
+    """
+    folder = value.replace("\\", "/").strip("/")
+    while folder.startswith("./"):
+        folder = folder[2:].strip("/")
+    if not folder or folder == ".":
+        raise BadInput("in: needs the name of a folder, such as in:holidays")
+    return folder
