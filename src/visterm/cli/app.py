@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
-from visterm.cli import demo, evaluate, reproduce
+from visterm.cli import (
+    add,
+    caption,
+    check,
+    demo,
+    evaluate,
+    remove,
+    reproduce,
+    search,
+    status,
+    train,
+)
 
 app = typer.Typer(
     name="visterm",
@@ -36,6 +47,13 @@ def _root(
     """Find pictures from words, and teach it what your words look like."""
 
 
+app.command("search")(search.search)
+app.command("add")(add.add)
+app.command("caption")(caption.caption)
+app.command("train")(train.train)
+app.command("status")(status.status)
+app.command("check")(check.check)
+app.command("remove")(remove.remove)
 app.command("demo")(demo.demo)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)

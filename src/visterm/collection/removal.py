@@ -40,9 +40,10 @@ def welcome(catalogue: Catalogue, paths: Sequence[str]) -> None:
                 "DELETE FROM excluded WHERE path = ? OR path LIKE ? ESCAPE '\\'",
                 (path, _inside(path) if path else "%"),
             )
-            # Inside a folder that was removed, only what is named comes back.
-            if catalogue.one("SELECT 1 FROM excluded WHERE ? LIKE path || '/%' ESCAPE '\\'", path):
-                raise BadInput(f"{path} lies in a folder that was removed; add that folder first")
+            outer = "SELECT path FROM excluded WHERE substr(?, 1, length(path) + 1) = path || '/'"
+            removed = catalogue.one(outer, path)
+            if removed is not None:
+                raise BadInput(f"{path} lies in {removed}, which was removed; add {removed} first")
 
 
 def _inside(path: str) -> str:

@@ -1,0 +1,97 @@
+"""visterm add: find pictures and describe them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+if TYPE_CHECKING:
+    from visterm.collection import Collection
+    from visterm.collection.ingest import Added
+
+
+def add(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Folders or pictures; else the whole collection.")
+    ] = None,
+    collection: Folder = Path("."),
+    store: Store = None,
+    features: Annotated[
+        str | None, typer.Option(help="How pictures are described: cnn or blocks.")
+    ] = None,
+    folders: Annotated[
+        bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
+    json: Json = False,
+) -> None:
+    """Find new, changed, moved and vanished pictures.
+
+    The first time it makes the folder a collection. Renamed and moved pictures keep their captions
+    and cost nothing; a file that cannot be read is told and skipped. Ctrl-C keeps what is done.
+    """
+    import time
+
+    from visterm.cli.collections import opened, say, skipping, told
+    from visterm.cli.output import print_json, progress_bar
+    from visterm.collection.ingest import Stopped
+
+    began = time.perf_counter()
+    with opened(_home(collection, store, paths or []), store, create=True) as found:
+        try:
+            with progress_bar() as progress:
+                report = found.add(
+                    paths or [],
+                    features=features,
+                    folders=folders,
+                    workers=workers,
+                    progress=progress,
+                    tell=skipping,
+                )
+        except Stopped as stopped:
+            say(f"stopped; kept so far: {told(stopped.report)}; visterm add goes on from there")
+            raise typer.Exit(130) from None
+        if json:
+            print_json(_object(found, report, time.perf_counter() - began))
+        else:
+            _print(found, report, time.perf_counter() - began)
+
+
+def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
+    """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
+    from visterm.collection.stores import below, find
+
+    home = find(folder, store)
+    if store is not None or not paths or (home.exists and below(home.root, paths[0]) is not None):
+        return folder
+    first = paths[0] if paths[0].is_dir() else paths[0].parent
+    return folder if below(Path(folder).absolute(), first) is not None and len(paths) > 1 else first
+
+
+def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
+    return {
+        **asdict(report),
+        "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
+        "pictures": len(found),
+        "folder": str(found.root),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _print(found: Collection, report: Added, seconds: float) -> None:
+    from visterm.cli.collections import told
+
+    rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
+    typer.echo(f"{told(report)} in {seconds:.1f} s{rate}")
+    typer.echo(f"{found.root} holds {len(found):,} pictures")
+    if not found.has_model:
+        typer.echo(
+            "visterm train learns from their captions"
+            if found.has_captions
+            else "No captions yet: visterm caption PICTURE WORDS, or visterm caption --from TABLE"
+        )

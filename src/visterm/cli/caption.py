@@ -1,0 +1,60 @@
+"""visterm caption: say what is to be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+
+def caption(
+    picture: Annotated[Path | None, typer.Argument(help="The picture to speak of.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(help='What is to be seen in it; "" takes it back.')
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--from", help="A CSV, TSV or JSON-lines table of paths and texts."),
+    ] = None,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Caption pictures by hand or from a table.
+
+    What you say about a picture wins over words found in its file or in a table. Without words its
+    captions are shown, with where they come from.
+    """
+    from visterm.cli.collections import opened, say
+    from visterm.cli.output import print_json
+    from visterm.errors import BadInput
+
+    if (picture is None) == (table is None):
+        raise BadInput("name a picture and its words, or a table with --from")
+    with opened(collection, store) as found:
+        if table is not None:
+            report = found.caption_from(table)
+            if report.unknown:
+                some = ", ".join(report.unknown[:3])
+                say(f"{len(report.unknown):,} rows name no picture of the collection: {some}")
+            if json:
+                print_json({"pictures": report.pictures, "unknown": report.unknown})
+            else:
+                typer.echo(
+                    f"{report.pictures:,} pictures captioned; visterm train learns from them"
+                )
+            return
+        named = Path() if picture is None else picture
+        if words:
+            found.caption(named, " ".join(words))
+        said = found.captions(named)
+    if json:
+        print_json({"picture": str(named), "captions": said})
+        return
+    for source, text in said.items():
+        typer.echo(f"{source:<24} {text.replace(chr(10), ' · ')}")
+    if not said:
+        typer.echo("no captions")

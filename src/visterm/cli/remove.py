@@ -1,0 +1,43 @@
+"""visterm remove: forget pictures, and leave their files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+
+def remove(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Pictures or folders to forget.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Forget the whole collection.")
+    ] = False,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Forget pictures, their captions and vectors.
+
+    The picture files stay. What was removed stays out until visterm add names it again.
+    """
+    from visterm.cli.collections import opened
+    from visterm.cli.output import print_json
+    from visterm.errors import BadInput
+
+    if bool(paths) == everything:
+        raise BadInput("name pictures or folders to forget, or --everything")
+    with opened(collection, store) as found:
+        if everything:
+            count = len(found)
+            found.forget_everything()
+        else:
+            count = found.remove(paths or [])
+    if json:
+        print_json({"removed": count})
+    else:
+        typer.echo(f"{count:,} pictures forgotten; their files are untouched")

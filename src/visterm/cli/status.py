@@ -1,0 +1,52 @@
+"""visterm status: how much there is of everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+if TYPE_CHECKING:
+    from visterm.collection.status import Status
+
+
+def status(collection: Folder = Path("."), store: Store = None, json: Json = False) -> None:
+    """Show pictures, captions, words, model, index and sizes."""
+    from dataclasses import asdict
+
+    from visterm.cli.collections import opened
+    from visterm.cli.output import print_json
+
+    with opened(collection, store) as found:
+        counted = found.status()
+    if json:
+        print_json(asdict(counted))
+        return
+    for name, value in _lines(counted):
+        typer.echo(f"{name:<10} {value}")
+
+
+def _lines(counted: Status) -> list[tuple[str, str]]:
+    sources = ", ".join(f"{source} {count:,}" for source, count in counted.sources.items())
+    lines = [
+        ("folder", counted.folder + ("" if counted.up_to_date else " (has changed: visterm add)")),
+        ("pictures", f"{counted.pictures:,} in {counted.files:,} files"),
+        ("vanished", f"{counted.vanished:,}"),
+        ("skipped", f"{counted.skipped:,}"),
+        ("captioned", f"{counted.captioned:,}" + (f" ({sources})" if sources else "")),
+        ("features", f"{counted.features or 'none'}, {counted.described:,} pictures"),
+    ]
+    if counted.model is None or counted.index is None:
+        lines.append(("model", "none yet: visterm train learns from captions"))
+    else:
+        model, index = counted.model, counted.index
+        quality = "" if model["avgp"] is None else f", AvgP {100 * model['avgp']:.1f} %"
+        learnt = f"{model['words']:,} words from {model['learnt_from']:,} pictures"
+        lines.append(("model", f"{model['name']} {model['version']}, {learnt}{quality}"))
+        pictures = index.get("problem") or f"{index['pictures']:,} pictures"
+        lines.append(("index", pictures))
+    sizes = ", ".join(f"{part} {size / 1e6:,.1f} MB" for part, size in counted.bytes.items())
+    return [*lines, ("sizes", sizes)]

@@ -1,0 +1,53 @@
+"""visterm train: learn what words look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+
+def train(
+    model: Annotated[str, typer.Option(help="Which model learns.")] = "pamir",
+    force: Annotated[
+        bool, typer.Option("--force", help="Take the new model even if it is worse.")
+    ] = False,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Learn from all captions, and keep what is better.
+
+    A tenth of the captioned pictures is held out; AvgP on it is shown beside that of the model
+    before. The new model answers from then on, unless it is worse.
+    """
+    import time
+    from dataclasses import asdict
+
+    from visterm.cli.collections import opened
+    from visterm.cli.output import print_json, progress_bar
+
+    began = time.perf_counter()
+    with opened(collection, store) as found, progress_bar() as progress:
+        done = found.train(model=model, force=force, progress=progress)
+    seconds = time.perf_counter() - began
+    if json:
+        print_json({**asdict(done), "seconds": round(seconds, 3)})
+        return
+    typer.echo(f"learnt {done.words:,} words from {done.pictures:,} pictures in {seconds:.1f} s")
+    if done.avgp is None:
+        typer.echo(f"{done.held_out} held-out pictures are too few to measure how well")
+    else:
+        typer.echo(f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}")
+        typer.echo(f"  by chance: {_percent(done.untrained_avgp)}")
+        if done.previous_avgp is not None:
+            typer.echo(f"  the model before: {_percent(done.previous_avgp)}")
+    if done.kept == "previous":
+        typer.echo("it is worse, so the model before stays; --force takes the new one")
+
+
+def _percent(fraction: float | None) -> str:
+    return "unknown" if fraction is None else f"{100 * fraction:.1f} %"
