@@ -17,7 +17,7 @@ def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
     """
     n, each = numbers.shape
     ones = np.ones(numbers.size, dtype=np.float32)
-    starts = np.arange(0, numbers.size + 1, each)
+    starts = np.arange(n + 1) * each
     counts = csr_array((ones, numbers.ravel(), starts), shape=(n, size))
     counts.sum_duplicates()
     return counts
