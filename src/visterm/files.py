@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -51,7 +50,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryI
     [('words.txt', b'people')]
     """
     path = Path(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PART}")
     try:
         try:
             with open(part, "xb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -75,9 +76,13 @@ def test_search_equals_the_full_sort(
         index = Index.create(folder, words=words)
         index.segment_size = max(segment_size, pictures // 5)
         index.append(rows)
-        for index.plain_limit in (0, Index.plain_limit):
+        index.prepare()
+        assert answer(index.search((asked, weights), k)) == expected
+        assert answer(index.search((asked, weights), k, threads=2)) == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delitem(sys.modules, "visterm.index._kernels")
             assert answer(index.search((asked, weights), k)) == expected
-            assert answer(index.search((asked, weights), k, threads=2)) == expected
+            assert "visterm.index._kernels" not in sys.modules
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -105,7 +110,8 @@ def test_filtered_and_removed_pictures_are_never_found(
     allowed = rng.random(rng.integers(1, 4 * pictures)) < share
     with tempfile.TemporaryDirectory() as folder:
         index = Index.create(folder, words=words)
-        index.segment_size, index.plain_limit = 1 + pictures // 2, 0
+        index.segment_size = 1 + pictures // 2
+        index.prepare()
         index.append(rows, ids)
         assert index.remove(gone) == gone.size
         allow = rng.permutation(np.flatnonzero(allowed)) if listed else allowed
@@ -135,7 +141,7 @@ def test_blocks_that_cannot_win_are_not_read(folder) -> None:
     rows[30 * 1024 : 31 * 1024] += 1
     index = Index.create(folder, words=2)
     index.append(rows)
-    index.plain_limit = 0
+    index.prepare()
     asked = np.array([0, 1]), np.ones(2, np.float32)
     *pruned, counts = index._search(*asked, 20, None, 1, skip=True)
     *full, all_counts = index._search(*asked, 20, None, 1, skip=False)
@@ -177,7 +183,7 @@ def test_added_words_are_zero_until_they_are_updated(folder) -> None:
     index.append([[1], [2]])
     index.add_words(2)
     index.append([[3, 4, 5]])
-    index.plain_limit = 0
+    index.prepare()
     assert index.rows([0, 2]).tolist() == [[1, 0, 0], [3, 4, 5]]
     assert index.search(([1], [-1]), 3)[0].tolist() == [0, 1, 2]
     index.update_word(1, [9, 8, 7])

@@ -21,6 +21,7 @@ from visterm.errors import BadInput, VistermError
 from visterm.index import DenseIndex, Index
 from visterm.index.changes import due
 from visterm.index.manifest import Segment
+from visterm.index.score import score
 
 Kind = type[Index] | type[DenseIndex]
 both = pytest.mark.parametrize("kind", [Index, DenseIndex])
@@ -208,7 +209,7 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self._folder = tempfile.TemporaryDirectory()
         self.index = Index.create(self._folder.name, words=2)
-        self.index.segment_size, self.index.plain_limit = 12, 0
+        self.index.segment_size = 12
         self.rows: dict[int, list[float]] = {}
 
     @rule(count=st.integers(0, 30), seed=st.integers(0, 99))
@@ -248,16 +249,17 @@ class Life(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.index = Index.open(self._folder.name)
-        self.index.segment_size, self.index.plain_limit = 12, 0
+        self.index.segment_size = 12
 
     @invariant()
     def holds_the_same_rows_and_finds_the_same_pictures(self) -> None:
         ids = sorted(self.rows)
         assert self.index.ids().tolist() == ids
         assert self.index.rows(ids).tolist() == [self.rows[number] for number in ids]
-        found = self.index.search(([0, 1], [-1, 0.5]), 3)
-        expected = sorted(ids, key=lambda n: (self.rows[n][0] - self.rows[n][1] / 2, n))[:3]
-        assert found[0].tolist() == expected
+        weights = np.float32([-1, 0.5])
+        found = self.index.search(([0, 1], weights), 3)
+        scores = {number: score(weights, np.float32(self.rows[number])) for number in ids}
+        assert found[0].tolist() == sorted(ids, key=lambda n: (-scores[n], n))[:3]
 
     def teardown(self) -> None:
         assert self.index.verify() == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from visterm.index.tables import Tables, tables
 
 _AT_ONCE = 16
 """Words turned from rows into columns together: one cache line of each row."""
+
+_KERNELS = "visterm.index._kernels"
 
 _NARROW = 8
 """Up to so many words, sums of codes in 16 bits are fine enough, and twice as fast as in 32."""
@@ -52,8 +54,8 @@ class Index(Segmented):
     """
 
     kind = "columns"
-    plain_limit: int = 1 << 20
-    """Up to so many values, adding up the exact columns takes less time than loading numba."""
+    plain_limit: int = 1 << 22
+    """Up to so many values, adding them all up takes less time than loading the kernels would."""
 
     def search(
         self, query: Query, k: int, *, allow: npt.ArrayLike | None = None, threads: int = 1
@@ -74,6 +76,18 @@ class Index(Segmented):
         """
         chosen, weights = read_query(query, self.words)
         return self._search(chosen, weights, read_count(k), allow, threads, skip=True)[:2]
+
+    def prepare(self) -> None:
+        """Load the compiled kernels now, so that no search has to wait for it.
+
+        Without this a small index is searched without them, which for a single search in a new
+        process is faster. A server prepares.
+        """
+        from visterm.index._kernels import find
+
+        nothing = tables((), 1, {})
+        for kind in (np.uint16, np.uint32):
+            find(nothing, np.ones(1, np.float32), 1, np.empty(BLOCK, kind), True)
 
     def update_word(
         self, word: int, values: npt.ArrayLike, ids: npt.ArrayLike | None = None
@@ -146,7 +160,8 @@ class Index(Segmented):
         hidden = masks(parts, allow)
         living = count(parts, hidden)
         k = min(k, living)
-        if k == 0 or not words.size or 8 * k > living or living * words.size <= self.plain_limit:
+        limit = 0 if _KERNELS in sys.modules else self.plain_limit
+        if not words.size or 8 * k > living or living * words.size <= limit:
             return *self._plainly(parts, hidden, words, weights, k), np.array([0, living])
         from visterm.index._kernels import find
 
@@ -155,13 +170,14 @@ class Index(Segmented):
 
         def run(segments: slice) -> tuple[Integers, Floats, Integers]:
             room = np.empty(BLOCK, kind)
-            ids, found, counts = find(chosen.segments(segments), weights, k, room, skip)
-            return ids, found, counts[1:]
+            return find(chosen.segments(segments), weights, k, room, skip)
 
         shares = min(max(threads, 1), len(parts))
         if shares == 1:
             ids, found, counts = run(slice(None))
             return *best(ids, found, k), counts
+        from concurrent.futures import ThreadPoolExecutor
+
         edges = np.linspace(0, len(parts), shares + 1).astype(int)
         with ThreadPoolExecutor(shares) as pool:
             answers = list(pool.map(run, map(slice, edges[:-1], edges[1:])))

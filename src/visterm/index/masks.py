@@ -32,10 +32,13 @@ def masks(parts: Sequence[Part], allow: npt.ArrayLike | None) -> list[Bytes | No
 
 def count(parts: Sequence[Part], chosen: Sequence[Bytes | None]) -> int:
     """How many pictures may be found."""
-    return sum(
-        part.segment.pictures if mask is None else int(np.count_nonzero(mask.view(np.bool_)))
-        for part, mask in zip(parts, chosen, strict=True)
-    )
+    total = 0
+    for part, mask in zip(parts, chosen, strict=True):
+        if mask is None or mask is part.alive:
+            total += part.segment.pictures - part.segment.removed
+        else:
+            total += int(np.count_nonzero(mask))
+    return total
 
 
 def _by_id(part: Part, allowed: npt.NDArray[np.bool_]) -> Bytes:

@@ -1,0 +1,231 @@
+"""How fast is an exact search, against reading the columns it touches and against its peers?
+
+    python -m benchmarks.index --json [--pictures 10000000 --words 256]
+
+Scores are drawn as :mod:`benchmarks.index_scores` says, stored in a temporary folder, and the exact
+best 20 are asked for by queries of 1, 2, 3 and 5 words, on one thread, warm (every query was asked
+before). ``ratio_read`` is our time over that of a plain sum of all 8-bit codes of the query's
+words; ``ratio_read_unpruned`` is the same when every block is scanned. The other ratios are a
+peer's time over ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from benchmarks.common import median_ms, say, show
+from benchmarks.index_peers import (
+    K,
+    Peer,
+    bm25s_peer,
+    faiss_peer,
+    numpy_peer,
+    scipy_peer,
+    words_of,
+)
+from benchmarks.index_scores import draw, popularity
+from visterm.index import Index
+from visterm.index._loops import integers_at
+from visterm.index.layout import BLOCK
+from visterm.index.score import Floats, Integers, best, scores
+
+LENGTHS = (1, 2, 3, 5)
+POOL = 24
+"""Queries draw their words from so many: more columns than any cache holds."""
+
+Query = tuple[Integers, Floats]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.index", description=__doc__)
+    parser.add_argument("--pictures", type=int, default=10_000_000)
+    parser.add_argument("--words", type=int, default=256)
+    parser.add_argument("--queries", type=int, default=40, help="of each length")
+    parser.add_argument("--folder", help="where to keep the index (used again if it is there)")
+    parser.add_argument("--keep", action="store_true", help="do not delete the index")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    folder = Path(given.folder or tempfile.mkdtemp(prefix="visterm-index-"))
+    try:
+        index = stored(folder, given.pictures, given.words)
+        show(measure(index, given.queries), as_json=given.json)
+    finally:
+        if not given.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def stored(folder: Path, pictures: int, words: int) -> Index:
+    """The drawn index, made segment by segment so that memory stays bounded."""
+    if (folder / "manifest.json").exists():
+        return Index.open(folder)
+    index = Index.create(folder, words=words)
+    while len(index) < pictures:
+        count = min(pictures - len(index), index.segment_size)
+        index.append(draw(count, words, np.random.default_rng(len(index))))
+        say(f"drawn {len(index):,} of {pictures:,} pictures")
+    return index
+
+
+def queries(words: int, length: int, count: int) -> list[Query]:
+    """Words by their popularity, weighted as inverse document frequencies and normalised."""
+    rng = np.random.default_rng(length)
+    share = popularity(words)
+    pool = np.random.default_rng(0).choice(words, POOL, replace=False, p=share / share.sum())
+    asked = [np.sort(rng.choice(pool, length, replace=False)) for _ in range(count)]
+    weights = [np.log(1 / share[one]) for one in asked]
+    return [
+        (one, (weight / np.linalg.norm(weight)).astype(np.float32))
+        for one, weight in zip(asked, weights, strict=True)
+    ]
+
+
+def measure(index: Index, count: int) -> dict[str, Any]:
+    """The whole result."""
+    asked = {length: queries(index.words, length, count) for length in LENGTHS}
+    words = np.unique(np.concatenate([one for many in asked.values() for one, _ in many]))
+    opened = opening(index.folder)
+    ours = {length: search_times(index, many) for length, many in asked.items()}
+    say("searched; now the peers")
+    columns = words_of(index, words)
+    exact = all(right(index, columns, words, query) for many in asked.values() for query in many)
+    notes = {}
+    makers: dict[str, Callable[[], Peer]] = {
+        "numpy": functools.partial(numpy_peer, columns, words),
+        "scipy": functools.partial(scipy_peer, columns, words),
+        "bm25s": functools.partial(bm25s_peer, columns, words),
+        "faiss": functools.partial(faiss_peer, index),
+    }
+    for name, make in makers.items():
+        try:
+            peer = make()
+        except ImportError:
+            notes[name] = "missing: pip install -r benchmarks/index_requirements.txt"
+            say(f"{name} is {notes[name]}")
+            continue
+        notes[name] = peer.note
+        for length, many in asked.items():
+            ms = peer.times * peer_time(peer, many)
+            ours[length][f"ms_{name}"] = round(ms, 3)
+            ours[length][f"ratio_{name}"] = round(ms / ours[length]["ms"], 1)
+        say(f"measured {name}: {peer.note}")
+    return {
+        "pictures": len(index),
+        "words": index.words,
+        "k": K,
+        "queries_each": count,
+        "exact": exact,
+        "lengths": ours,
+        **opened,
+        "peers": notes,
+        "load": os.getloadavg()[0],
+    }
+
+
+def search_times(index: Index, many: list[Query]) -> dict[str, float]:
+    """Our times for queries of one length, beside the time to read their columns."""
+    addresses = [index._state[1].of_words(words) for words, _ in many]
+    reads = [functools.partial(read, t.columns, t.places[:, 2], t.sizes) for t in addresses]
+    plain = [functools.partial(index.search, query, K) for query in many]
+    whole = [functools.partial(index._search, *query, K, None, 1, skip=False) for query in many]
+    for call in (*reads, *plain, *whole):
+        call()
+    read_ms, ms, whole_ms = median_ms(reads * 3), median_ms(plain * 3), median_ms(whole * 3)
+    length = many[0][0].size
+    columns = length * len(index)
+    touched = statistics.median(bytes_touched(index, query) for query in many)
+    return {
+        "ms": round(ms, 4),
+        "bytes": touched,
+        "gb_per_s": round(touched / ms / 1e6, 2),
+        "ratio_read": round(ms / read_ms, 3),
+        "ms_unpruned": round(whole_ms, 4),
+        "bytes_unpruned": columns,
+        "gb_per_s_unpruned": round(columns / whole_ms / 1e6, 2),
+        "ratio_read_unpruned": round(whole_ms / read_ms, 3),
+        "ms_read": round(read_ms, 4),
+    }
+
+
+def bytes_touched(index: Index, query: Query) -> int:
+    """Bounds of all blocks, codes of the blocks scanned, exact values of the pictures scored."""
+    blocks, scored = index._search(*query, K, None, 1, skip=True)[2].tolist()
+    bounds = sum(-(-part.segment.pictures // BLOCK) for part in index._parts)
+    return int(query[0].size * (4 * bounds + BLOCK * blocks + 4 * scored))
+
+
+@njit(nogil=True)
+def read(columns, places, sizes):  # type: ignore[no-untyped-def]
+    """Sum all codes of some columns, eight at a time: no search that reads them can be faster."""
+    total = 0
+    for segment in range(sizes.size):
+        for word in range(columns.shape[1]):
+            total += _sum(columns[segment, word] + places[segment], sizes[segment] // 8)
+    return total
+
+
+@njit(nogil=True)
+def _sum(address, count):  # type: ignore[no-untyped-def]
+    total = 0
+    for number in integers_at(address, count):
+        total += number
+    return total
+
+
+def peer_time(peer: Peer, many: list[Query]) -> float:
+    """A peer's median time; its first query is asked once before, to load and compile."""
+    peer.search(*many[0])
+    return median_ms([functools.partial(peer.search, *query) for query in many])
+
+
+def right(index: Index, columns: Floats, words: Integers, query: Query) -> bool:
+    """Whether an answer is that of sorting the full product."""
+    asked, weights = query
+    full = scores(weights, columns[np.searchsorted(words, asked)], len(index))
+    expected = best(np.arange(full.size), full, K)
+    found = index.search(query, K)
+    return np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])
+
+
+_OPEN = """
+import sys, time, json
+from visterm.index import Index
+def private():
+    lines = open("/proc/self/smaps_rollup").read().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+before = private()
+begin = time.perf_counter()
+index = Index.open(sys.argv[1])
+ms = 1000 * (time.perf_counter() - begin)
+after = private()
+print(json.dumps({"open_ms": round(ms, 2), "open_private_mb": round(after, 1),
+                  "open_added_mb": round(after - before, 2)}))
+"""
+
+
+def opening(folder: Path) -> dict[str, float]:
+    """Time and private memory of opening the index in a fresh process.
+
+    ``open_private_mb`` is all of the process, Python and NumPy too; ``open_added_mb`` what opening
+    added to it.
+    """
+    command = [sys.executable, "-c", _OPEN, str(folder)]
+    found: dict[str, float] = json.loads(subprocess.check_output(command))
+    return found
+
+
+if __name__ == "__main__":
+    main()
