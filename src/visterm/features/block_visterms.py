@@ -11,31 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.errors import BadInput
-from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor
+from visterm.features.blocks import BlockDescriptor
+from visterm.features.channels import DEFAULT_CHANNELS, PARTS, Channel, check_channel, is_whole
 from visterm.features.codebook import learn_codebook, nearest_centres
-from visterm.features.extraction import Picture, Pixels, Skipped, over_pictures
-from visterm.features.extractor import Extractor, stack_rows, warn_skipped
+from visterm.features.extraction import Picture, Pixels, Skipped, check_list, over_pictures
+from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
 from visterm.features.weighting import count_visterms, join_channels, weigh_visterms
 from visterm.progress import Progress, silent
-
-Channel = tuple[int, str, int]
-"""Block side in pixels, what of the histogram counts, and the size of the codebook."""
-
-_PARTS = {
-    "joint": slice(None),
-    "edges": slice(0, TEXTURE_BINS),
-    "colours": slice(TEXTURE_BINS, None),
-}
-
-# Chosen on Corel's validation pictures; docs/results.md shows what each part brings.
-DEFAULT_CHANNELS: tuple[Channel, ...] = (
-    (16, "joint", 4000),
-    (16, "edges", 2000),
-    (16, "colours", 2000),
-    (32, "joint", 4000),
-    (32, "edges", 2000),
-    (32, "colours", 2000),
-)
 
 
 class Blocks(Extractor):
@@ -72,7 +54,7 @@ class Blocks(Extractor):
 
     name = "blocks"
     version = 1
-    arrays = ("colours_", "idf_")
+    arrays = ("idf_", "colours_")
     facts = ("sizes_",)
 
     def __init__(
@@ -106,15 +88,10 @@ class Blocks(Extractor):
         """Fit, and the vectors of the same pictures, for the price of one; unreadable ones are
         left out with a warning."""
         self._check_parameters()
-        if len(pictures) == 0:
-            raise BadInput("no pictures to learn from")
+        check_list(pictures)
         self.colours_ = self._learn_colours(pictures)
         self._open(self._learn_codebooks(pictures, progress))
-        self.idf_ = np.zeros(sum(self.sizes_), dtype=np.float32)  # until the counts are known
         counts, skipped = self._pooled(_Count(self), pictures, progress, "counting visterms")
-        if not counts:
-            first = skipped[0]
-            raise BadInput(f"no picture can be read, the first is {first.picture}: {first.reason}")
         warn_skipped(skipped)
         whole: csr_array = stack_rows(counts)
         self.idf_ = _idf(whole)
@@ -124,7 +101,7 @@ class Blocks(Extractor):
         counts = self._count(pictures)
         return counts if self.weighting == "counts" else self.weigh(counts)
 
-    def describe(self, pixels: Pixels) -> list[NDArray[np.uint16]]:
+    def describe(self, pixels: Pixels) -> list[NDArray[np.unsignedinteger]]:
         """Block histograms of one picture, one array (blocks × bins) for each side."""
         return self._descriptor(pixels)
 
@@ -151,8 +128,8 @@ class Blocks(Extractor):
         ]
         return join_channels(channels)
 
-    def _points(self, histograms: NDArray[np.uint16], part: str) -> NDArray[np.float32]:
-        points = histograms[:, _PARTS[part]].astype(np.float32)
+    def _points(self, histograms: NDArray[np.unsignedinteger], part: str) -> NDArray[np.float32]:
+        points = histograms[:, PARTS[part]].astype(np.float32)
         return np.sqrt(points) if self.root else points
 
     def _sides(self) -> list[int]:
@@ -160,9 +137,9 @@ class Blocks(Extractor):
 
     def _learn_colours(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         chosen = self._sample(pictures, 1000)
-        pixels, _ = self._pooled(_Pixels(self.random_state), chosen, silent, "")
+        pixels, skipped = self._pooled(_Pixels(self.random_state), chosen, silent, "")
         if not pixels:
-            raise BadInput("none of the pictures can be read")
+            raise nothing_read(skipped)
         points = np.concatenate(pixels).astype(np.float32)
         return learn_codebook(points, self.colours, seed=self.random_state, points_per_centre=2000)
 
@@ -217,19 +194,18 @@ class Blocks(Extractor):
         self._open([arrays[f"centres_{i}"] for i in range(len(self.channels))])
 
     def _check_parameters(self) -> None:
-        if not self.channels:
-            raise BadInput("blocks need at least one channel, such as (32, 'joint', 1000)")
-        for side, part, size in self.channels:
-            if part not in _PARTS:
-                raise BadInput(f"a channel is {', '.join(_PARTS)}; {part!r} is none of them")
-            if size < 1 or side < 4 or side % 2:
-                raise BadInput(
-                    f"channel {(side, part, size)} needs an even side ≥ 4 and a size ≥ 1"
-                )
+        if isinstance(self.channels, str) or not self.channels:
+            raise BadInput("blocks need a list of channels, such as [(32, 'joint', 1000)]")
+        for channel in self.channels:
+            check_channel(channel)
         if self.weighting not in ("tfidf", "counts"):
             raise BadInput(f"weighting is 'tfidf' or 'counts', not {self.weighting!r}")
-        if not 1 <= self.colours <= 256:
-            raise BadInput(f"between 1 and 256 colours, not {self.colours}")
+        if not is_whole(self.colours, 1) or self.colours > 256:
+            raise BadInput(f"colours are a whole number from 1 to 256, not {self.colours!r}")
+        for name, least in (("max_side", 1), ("workers", 1), ("random_state", 0)):
+            value = getattr(self, name)
+            if not is_whole(value, least):
+                raise BadInput(f"{name} is a whole number from {least} on, not {value!r}")
 
 
 class _Count:
@@ -260,7 +236,7 @@ class _Blocks:
     def __init__(self, descriptor: BlockDescriptor, each: int, seed: int) -> None:
         self.descriptor, self.each, self.seed = descriptor, each, seed
 
-    def __call__(self, pictures: list[Pixels]) -> list[NDArray[np.uint16]]:
+    def __call__(self, pictures: list[Pixels]) -> list[NDArray[np.unsignedinteger]]:
         rng = np.random.default_rng(self.seed)
         described = [self.descriptor(pixels) for pixels in pictures]
         return [

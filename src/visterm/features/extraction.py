@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import UnreadablePicture
+from visterm.errors import BadInput, UnreadablePicture, VistermError
 from visterm.progress import Progress, silent
 
 BATCH = 32
@@ -55,10 +55,14 @@ def over_pictures(
 ) -> Iterator[Batch[Result]]:
     """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
 
+    With several workers and more than one batch, even a picture that kills its process costs only
+    itself; otherwise the work is done in this process.
+
     >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
     >>> [batch.result for batch in over_pictures(len, [flat, flat])]
     [2]
     """
+    check_list(pictures)
     batches = [
         list(enumerate(pictures[start : start + BATCH], start))
         for start in range(0, len(pictures), BATCH)
@@ -68,6 +72,20 @@ def over_pictures(
         done += len(batch.numbers) + len(batch.skipped)
         progress(what, done, len(pictures))
         yield batch
+
+
+def check_list(pictures: Sequence[Picture]) -> None:
+    """Refuse a single picture where a list is meant, before it is taken for one.
+
+    >>> check_list("tree.jpg")
+    Traceback (most recent call last):
+    visterm.errors.BadInput: pictures come as a list; put a single one in brackets
+    """
+    single = isinstance(pictures, str | bytes | os.PathLike)
+    if single or (isinstance(pictures, np.ndarray) and pictures.ndim == 3):
+        raise BadInput("pictures come as a list; put a single one in brackets")
+    if not hasattr(pictures, "__len__") or not hasattr(pictures, "__getitem__"):
+        raise BadInput(f"pictures come as a list, not as a {type(pictures).__name__}")
 
 
 def _in_order(
@@ -103,21 +121,30 @@ def _run(
     batch: list[tuple[int, Picture]],
     max_side: int | None,
 ) -> Batch[Result]:
-    from visterm.pictures import read_picture
-
     numbers, decoded, skipped = [], [], []
     for number, picture in batch:
         try:
-            if isinstance(picture, np.ndarray):
-                pixels = _shrunk(picture, max_side)
-            else:
-                pixels = read_picture(picture, max_side=max_side)
+            pixels = _pixels_of(picture, max_side)
         except UnreadablePicture as error:
             skipped.append(Skipped(number, error.where, error.reason))
         else:
             numbers.append(number)
             decoded.append(pixels)
     return Batch(numbers, work(decoded) if decoded else None, skipped)
+
+
+def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:
+    if isinstance(picture, str | os.PathLike):
+        from visterm.pictures import read_picture
+
+        return read_picture(picture, max_side=max_side)
+    if not isinstance(picture, np.ndarray):
+        kind = type(picture).__name__
+        raise UnreadablePicture(f"a {kind}", "a picture is a path or an array of pixels")
+    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
+        form = f"{picture.dtype} of shape {picture.shape}"
+        raise UnreadablePicture("pixels", f"height × width × 3 bytes are needed, not {form}")
+    return _shrunk(picture, max_side)
 
 
 def _shrunk(pixels: Pixels, max_side: int | None) -> Pixels:
@@ -139,22 +166,29 @@ def _run_apart(
     batch: list[tuple[int, Picture]],
     max_side: int | None,
 ) -> Batch[Result]:
-    """The batch without the pictures that crash a process of their own."""
+    """The batch without the pictures that crash a process when they are alone in it."""
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    sound, skipped = [], []
-    for number, picture in batch:
-        with ProcessPoolExecutor(max_workers=1) as alone:
+    sound, crashed = [], []
+    alone = ProcessPoolExecutor(max_workers=1)
+    try:
+        for number, picture in batch:
             try:
                 alone.submit(_run, work, [(number, picture)], max_side).result()
                 sound.append((number, picture))
             except TerminatedWorkerError:
                 where = "pixels" if isinstance(picture, np.ndarray) else os.fspath(picture)
-                skipped.append(Skipped(number, where, "it crashes the decoder"))
-    whole = _run(work, sound, max_side)
-    return Batch(whole.numbers, whole.result, sorted(whole.skipped + skipped, key=_number))
-
-
-def _number(skipped: Skipped) -> int:
-    return skipped.number
+                crashed.append(Skipped(number, where, "it crashes the decoder"))
+                alone.shutdown()
+                alone = ProcessPoolExecutor(max_workers=1)
+        whole = alone.submit(_run, work, sound, max_side).result()
+    except TerminatedWorkerError:
+        raise VistermError(
+            f"pictures {batch[0][0]} to {batch[-1][0]} end their process together but not alone; "
+            "there may be too little memory: try fewer workers"
+        ) from None
+    finally:
+        alone.shutdown()
+    skipped = sorted(whole.skipped + crashed, key=lambda skip: skip.number)
+    return Batch(whole.numbers, whole.result, skipped)

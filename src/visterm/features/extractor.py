@@ -77,7 +77,7 @@ class Extractor(Stored):
             numbers += batch.numbers
             skipped += batch.skipped
         if not parts:
-            raise BadInput("none of the pictures can be read" if skipped else "no pictures given")
+            raise nothing_read(skipped)
         return Extraction(stack_rows(parts), np.array(numbers, dtype=np.int64), skipped)
 
 
@@ -90,6 +90,18 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
     if issparse(parts[0]):
         return csr_array(vstack(parts, format="csr"))
     return np.concatenate(parts)
+
+
+def nothing_read(skipped: Sequence[Skipped]) -> BadInput:
+    """The error of a list without a single readable picture.
+
+    >>> nothing_read([])
+    BadInput('no pictures were given')
+    """
+    if not skipped:
+        return BadInput("no pictures were given")
+    first = skipped[0]
+    return BadInput(f"no picture can be read; the first is {first.picture}: {first.reason}")
 
 
 def warn_skipped(skipped: Sequence[Skipped]) -> None:

@@ -18,7 +18,8 @@ def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
     n, each = numbers.shape
     ones = np.ones(numbers.size, dtype=np.float32)
     starts = np.arange(n + 1) * each
-    counts = csr_array((ones, numbers.ravel(), starts), shape=(n, size))
+    # A copy, because summing duplicates sorts in place.
+    counts = csr_array((ones, numbers.flatten(), starts), shape=(n, size))
     counts.sum_duplicates()
     return counts
 
@@ -29,10 +30,18 @@ def weigh_visterms(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -
     >>> weigh_visterms(count_visterms(np.array([[0, 1, 1, 1, 1]]), 2), np.ones(2), root=True).data
     array([0.4472136, 0.8944272], dtype=float32)
     """
+    return unit_rows(tfidf(counts, idf, root=root))
+
+
+def tfidf(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` as it is, for those who normalise later.
+
+    >>> tfidf(csr_array(np.array([[4.0, 1.0]])), np.array([1.0, 3.0]), root=False).data
+    array([4., 3.], dtype=float32)
+    """
     frequency = np.sqrt(counts.data) if root else counts.data
     values = (frequency * idf[counts.indices]).astype(np.float32)
-    weighed = csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
-    return unit_rows(weighed)
+    return csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def unit_rows(vectors: csr_array) -> csr_array:
