@@ -7,7 +7,6 @@ does becomes true in one transaction, after the files it names lie whole on the 
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from urllib.parse import quote
 
 from visterm.collection.lock import writer
 from visterm.collection.schema import NEWEST, check_version, migrate, version_of
-from visterm.collection.stores import CATALOGUE
+from visterm.collection.stores import CATALOGUE, may_write
 from visterm.errors import VistermError
 
 
@@ -62,8 +61,7 @@ class Catalogue:
             finally:
                 self._writing -= 1
             return
-        arguments = {} if wait is None else {"wait": wait}
-        with writer(self.store / "lock", doing, **arguments):
+        with writer(self.store / "lock", doing, wait):
             self._writing = 1
             try:
                 with _explained(self.path):
@@ -130,18 +128,27 @@ class Catalogue:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if os.access(path if path.exists() else path.parent, os.W_OK):
+    if may_write(path if path.exists() else path.parent) and may_write(path.parent):
         db = sqlite3.connect(path, timeout=20, isolation_level=None)
         db.execute("PRAGMA journal_mode = WAL")
     else:
-        # Somebody else's collection, perhaps on a medium that nobody can write.
-        still = "" if os.access(path.parent, os.W_OK) else "&immutable=1"
-        db = sqlite3.connect(
-            f"file:{quote(str(path))}?mode=ro{still}", uri=True, isolation_level=None
-        )
+        db = _connect_to_read(path)
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     return db
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Somebody else's collection, perhaps on a medium that nobody can write."""
+    # As long as its log lies beside it, it can be read like any other; else nobody writes it.
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        db = sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, isolation_level=None)
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master")
+            return db
+        except sqlite3.OperationalError:
+            db.close()
+    raise VistermError(f"{path} cannot be read")
 
 
 @contextlib.contextmanager

@@ -290,8 +290,9 @@ class Collection:
     @contextlib.contextmanager
     def _writing(self, doing: str) -> Iterator[None]:
         with self.catalogue.writing(doing):
-            sweep(self.catalogue)
+            sweep(self.catalogue)  # what a killed writer left
             yield
+            sweep(self.catalogue)  # what this one replaced
 
     def _inside(self, path: str | os.PathLike[str]) -> str:
         inside = stores.below(self.root, path)

@@ -24,8 +24,8 @@ class Locked(VistermError):
 
 
 @contextlib.contextmanager
-def writer(path: Path, doing: str, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock file, or say who does after ``wait`` seconds.
+def writer(path: Path, doing: str, wait: float | None = None) -> Iterator[None]:
+    """Hold the lock file, or say who does after ``wait`` seconds, `WAIT` unless given.
 
     >>> import tempfile
     >>> lock = Path(tempfile.mkdtemp(), "lock")
@@ -39,7 +39,7 @@ def writer(path: Path, doing: str, wait: float = WAIT) -> Iterator[None]:
     except OSError as error:
         raise VistermError(f"cannot write {path}: {error.strerror}") from error
     try:
-        _take(handle, path, wait)
+        _take(handle, path, WAIT if wait is None else wait)
         _sign(handle, doing)
         yield
     finally:

@@ -24,7 +24,7 @@ class Where:
 
     @property
     def exists(self) -> bool:
-        return (self.store / CATALOGUE).exists()
+        return os.path.exists(self.store / CATALOGUE)
 
 
 def find(
@@ -36,21 +36,26 @@ def find(
     store in ``.visterm``, or in the user's data directory where the folder cannot be written.
     """
     start = Path(os.path.abspath(folder))
-    if not start.is_dir():
-        raise BadInput(f"there is no folder {folder}")
+    if not os.path.isdir(start):
+        raise BadInput(f"there is no folder {folder} that can be looked into")
     if store is not None:
         return _elsewhere(start, Path(os.path.abspath(store)))
     upwards = (start, *start.parents)
     for root in upwards:
-        if (root / STORE / CATALOGUE).exists():
+        if os.path.exists(root / STORE / CATALOGUE):
             return Where(root, root / STORE)
     for root in upwards:
-        if (_users(root) / CATALOGUE).exists():
+        if os.path.exists(_users(root) / CATALOGUE):
             return Where(root, _users(root))
     beside = start / STORE
     # Root may write everywhere, but not on a disk that is mounted read-only.
-    writable = os.access(beside if beside.exists() else start, os.W_OK)
+    writable = may_write(beside if beside.exists() else start)
     return Where(start, beside if writable else _users(start))
+
+
+def may_write(path: Path) -> bool:
+    """Whether this process may write a file or into a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def below(root: Path, path: str | os.PathLike[str]) -> str | None:

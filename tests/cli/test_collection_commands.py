@@ -1,0 +1,269 @@
+"""A person's way through a collection, as whole processes: first use, captions, training, search."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from visterm.cli.preview import iterm, kitty, sixel, way_of
+from visterm.datasets.scenes import draw_scenes
+from visterm.pictures import read_picture
+
+
+def visterm(
+    *words: str, cwd: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "visterm", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def told(*words: str, cwd: Path) -> Any:
+    ran = visterm(*words, "--json", cwd=cwd)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of captioned pictures in which somebody has typed nothing but a search."""
+    folder = tmp_path_factory.mktemp("Pictures")
+    for path, words in draw_scenes(folder, 40, size=(48, 32)):
+        path.with_suffix(".txt").write_text(" ".join(words))
+    (folder / "captions.tsv").unlink()
+    (folder / "broken.jpg").write_bytes(b"no picture")
+    (folder / "alps").mkdir()
+    shutil.copy(folder / "scene-0001.jpg", folder / "alps" / "copy.jpg")
+    ran = visterm("search", "tree", "sky", "-k", "3", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    assert "for the first time" in ran.stderr
+    assert "skipping broken.jpg: it is not a picture" in ran.stderr
+    assert "40 new, 1 duplicates, 1 skipped" in ran.stderr
+    assert len(ran.stdout.splitlines()) == 3
+    return folder
+
+
+def test_one_command_in_a_folder_indexes_learns_and_answers(searched: Path) -> None:
+    ran = visterm("search", "tree sky", "-k", "5", cwd=searched)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    assert len(lines) == 5
+    scores = [float(score) for score, _ in lines]
+    assert scores == sorted(scores, reverse=True)
+    assert all((searched / path).exists() for _, path in lines)
+
+
+def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None:
+    here = visterm("search", "tree in:alps", "--paths", cwd=searched).stdout
+    assert here == f"alps{os.sep}copy.jpg\n"
+    inside = visterm("search", "tree in:alps", "--paths", cwd=searched / "alps").stdout
+    assert inside == "copy.jpg\n"
+
+
+def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
+    ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
+    found = json.loads(ran.stdout)
+    assert [set(one) for one in found["results"]] == [{"path", "score", "also"}] * 2
+    assert "lighthouse" in found["unknown"]["lighthoues"]
+    assert "no caption taught the word 'lighthoues', so it is left out" in ran.stderr
+
+
+def test_status_and_check_tell_what_there_is(searched: Path) -> None:
+    found = told("status", cwd=searched)
+    assert (found["pictures"], found["files"], found["skipped"]) == (40, 41, 1)
+    assert found["captioned"] == 40
+    assert found["index"]["pictures"] == 40
+    assert told("check", cwd=searched)["problems"] == []
+    shown = visterm("status", cwd=searched).stdout
+    assert "captioned  40 (txt 40)" in shown
+
+
+def test_new_pictures_are_found_by_the_next_search(searched: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(searched, folder)
+    Image.new("RGB", (60, 40), "green").save(folder / "alps" / "green.png")
+    found = told("search", "captioned:no", cwd=folder)
+    assert [Path(one["path"]).name for one in found["results"]] == ["green.png"]
+    (folder / "alps" / "green.png").unlink()
+    as_is = visterm("search", "captioned:no", "--as-is", "--paths", cwd=folder)
+    assert as_is.stdout == f"alps{os.sep}green.png\n"
+    assert told("search", "captioned:no", cwd=folder)["results"] == []
+
+
+def test_captions_training_and_removal_step_by_step(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    draw_scenes(folder, 30, size=(48, 32))
+    table = shutil.move(folder / "captions.tsv", tmp_path / "captions.tsv")
+    added = told("add", "--features", "blocks", cwd=folder)
+    assert (added["new"], added["pictures"], added["skipped"]) == (30, 30, [])
+    nothing = visterm("search", "tree", cwd=folder)
+    assert nothing.returncode == 1
+    assert nothing.stderr.startswith("visterm: nothing has been learnt yet")
+    assert visterm("train", cwd=folder).returncode == 1
+    assert told("caption", "--from", str(table), cwd=folder) == {"pictures": 30, "unknown": []}
+    own = told("caption", "scene-0001.jpg", "a", "zebra", cwd=folder)
+    assert own["captions"]["person"] == "a zebra"
+    trained = told("train", cwd=folder)
+    assert (trained["kept"], trained["pictures"]) == ("new", 30)
+    found = told("search", "zebra", "-k", "1", cwd=folder)
+    assert Path(found["results"][0]["path"]).name == "scene-0001.jpg"
+    alike = visterm("search", "--like", "scene-0002.jpg", "-k", "4", "--paths", cwd=folder)
+    assert len(alike.stdout.split()) == 4
+    assert told("remove", "scene-0001.jpg", cwd=folder) == {"removed": 1}
+    assert told("add", cwd=folder)["pictures"] == 29
+    assert told("remove", "--everything", cwd=folder) == {"removed": 29}
+    assert not (folder / ".visterm").exists()
+
+
+def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(searched, folder)
+    for path in (folder / ".visterm" / "index").rglob("*.columns"):
+        path.write_bytes(b"")
+    broken = visterm("check", cwd=folder)
+    assert broken.returncode == 1
+    assert "visterm check --repair rebuilds what can be rebuilt" in broken.stdout
+    failed = visterm("search", "tree", cwd=folder)
+    assert failed.returncode == 1
+    assert "visterm check --repair" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert told("check", "--repair", cwd=folder)["repaired"] == ["the index built again"]
+    assert visterm("search", "tree", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["search"], "nothing to search for"),
+        (["search", "tree:x"], "the weight of 'tree' must be a number"),
+        (["search", "unheard-of"], "no caption taught the words asked for"),
+        (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
+        (["search", "tree", "-k", "0"], "0"),
+        (["search", "--like", "none.jpg"], "there is no picture none.jpg"),
+        (["caption"], "name a picture and its words, or a table with --from"),
+        (["caption", "none.jpg", "words"], "none.jpg is not in the collection"),
+        (["caption", "--from", "none.csv"], "none.csv: no such file"),
+        (["train", "--model", "oracle"], "no model called 'oracle'"),
+        (["add", "--features", "tea-leaves"], "no features called 'tea-leaves'"),
+        (["add", "none"], "there is no"),
+        (["remove"], "name pictures or folders to forget, or --everything"),
+        (["remove", "none.jpg"], "none.jpg is not in the collection"),
+        (["status", "-C", "none"], "there is no folder none"),
+    ],
+)
+def test_wrong_use_says_what_is_wrong_and_exits_with_2(
+    searched: Path, words: list[str], said: str
+) -> None:
+    ran = visterm(*words, cwd=searched)
+    assert ran.returncode == 2, ran.stderr
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_folder_without_pictures_is_not_made_a_collection(tmp_path: Path) -> None:
+    for words in (["search", "tree"], ["status"], ["train"], ["check"]):
+        ran = visterm(*words, cwd=tmp_path)
+        assert ran.returncode == 2
+    assert "there are no pictures in" in visterm("search", "tree", cwd=tmp_path).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_loads_no_heavy_library(searched: Path) -> None:
+    program = (
+        "import sys; sys.argv = ['visterm', 'search', 'tree sky', '-k', '1']\n"
+        "from visterm.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        "heavy = {'scipy', 'sklearn', 'numba', 'PIL', 'rich', 'faiss', 'joblib', 'onnxruntime'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=searched
+    )
+    assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
+
+
+def test_thumbnails_are_drawn_where_the_terminal_can_and_refused_elsewhere(
+    searched: Path,
+) -> None:
+    words = ("search", "tree", "-k", "1", "--preview")
+    plain = visterm(*words, cwd=searched, environment={"TERM": "dumb"})
+    assert "this terminal shows no pictures" in plain.stderr
+    assert "\033" not in plain.stdout
+    for way, begins in (
+        ("kitty", "\033_Ga=T,f=100,"),
+        ("iterm", "\033]1337;File="),
+        ("sixel", "\033Pq"),
+    ):
+        shown = visterm(*words, cwd=searched, environment={"VISTERM_PREVIEW": way})
+        assert begins in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "way"),
+    [
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM": "xterm-ghostty"}, "kitty"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, "iterm"),
+        ({"TERM": "foot"}, "sixel"),
+        ({"TERM": "xterm-256color"}, None),
+        ({}, None),
+    ],
+)
+def test_a_terminal_is_believed_when_it_says_what_it_can(
+    environment: dict[str, str], way: str | None
+) -> None:
+    assert way_of(environment, True) == way
+    assert way_of(environment, False) is None
+
+
+def test_a_sixel_picture_says_every_pixel_once(searched: Path) -> None:
+    """Decoded by the definition: six bits a column, a colour at a time."""
+    import re
+
+    import numpy as np
+
+    pixels = read_picture(searched / "scene-0001.jpg")
+    text = sixel(pixels)
+    height, width = pixels.shape[:2]
+    assert text.startswith(f'\033Pq"1;1;{width};{height}')
+    body = re.sub(r"#\d+;2;\d+;\d+;\d+", "", text[len(f'\033Pq"1;1;{width};{height}') : -2])
+    drawn = np.zeros((height + 6, width), int)
+    for band, line in enumerate(body.split("-")):
+        for colour in line.split("$"):
+            column = 0
+            for count, one, code in re.findall(r"!(\d+)(.)|#\d+|(.)", colour):
+                for _ in range(int(count or 1) if (one or code) else 0):
+                    bits = ord(one or code) - 63
+                    drawn[6 * band : 6 * band + 6, column] += [bits >> row & 1 for row in range(6)]
+                    column += 1
+    assert (drawn[:height] == 1).all()
+    assert not drawn[height:].any()
+
+
+def test_pictures_for_kitty_and_iterm_are_pngs_that_can_be_read_back(searched: Path) -> None:
+    import base64
+    import re
+
+    import numpy as np
+
+    pixels = read_picture(searched / "scene-0001.jpg")
+    pieces = re.findall(r"\033_G(?:a=T,f=100,)?m=([01]);([^\033]*)\033\\", kitty(pixels))
+    assert [more for more, _ in pieces] == ["1"] * (len(pieces) - 1) + ["0"]
+    assert all(len(piece) <= 4096 for _, piece in pieces)
+    in_iterm = re.fullmatch(r"\033\]1337;File=inline=1;size=(\d+);[^:]*:(.*)\a", iterm(pixels))
+    assert in_iterm is not None
+    for data in ("".join(piece for _, piece in pieces), in_iterm.group(2)):
+        np.testing.assert_array_equal(read_picture(base64.b64decode(data)), pixels)

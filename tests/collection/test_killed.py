@@ -1,0 +1,206 @@
+"""Kills: whatever moment they come at, what was committed is there and what is there is sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.lesson import vectors_of
+from visterm.collection.mapping import findable
+from visterm.collection.versions import MODEL, current
+from visterm.index import Index
+from visterm.models import load_model
+from visterm.text.query import parse_query, query_vector
+
+KILLS = 60
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills and forks are POSIX")
+
+
+class Worker:
+    """The process that works in children."""
+
+    def __init__(self, root: Path, journal: Path) -> None:
+        here = Path(__file__).parent
+        self.journal = journal
+        self.journal.touch()
+        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        self.process = subprocess.Popen(
+            [sys.executable, here / "killed.py", root, journal],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **single, "PYTHONPATH": str(here)},
+        )
+        assert self.line() == "ready"
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def run(self, job: dict[str, Any], kill_after: float | None = None) -> int:
+        """Do a job, or begin it; returns how it ended."""
+        self.say(json.dumps(job))
+        child = int(self.line())
+        if kill_after is not None:
+            time.sleep(kill_after)
+            os.kill(child, signal.SIGKILL)
+        self.say("wait for it")
+        return int(self.line())
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def committed(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.journal.read_text().splitlines()]
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    (tmp_path / "pictures").mkdir()
+    working = Worker(tmp_path / "pictures", tmp_path / "journal")
+    yield working
+    assert working.process.stdin is not None
+    working.process.stdin.close()
+    working.process.wait()
+
+
+def check_sound(collection: Collection, told: list[dict[str, Any]]) -> None:
+    """Everything committed is there, nothing is damaged, and searching equals a fresh build."""
+    found = collection.check()
+    assert found.problems == []
+    pictures = [note["added"] for note in told if "added" in note]
+    assert len(collection) >= max(pictures, default=0)
+    for name, texts in possible_captions(told).items():
+        assert collection.captions(collection.root / name)["person"] in texts
+    version = current(collection.catalogue)
+    trained = [note["version"] for note in told if "version" in note]
+    if version is None:
+        assert not trained
+        return
+    assert version.id >= max(trained, default=0)
+    check_search(collection)
+
+
+def possible_captions(told: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Of each captioned picture the last text committed, and those begun since."""
+    possible: dict[str, list[str]] = {}
+    for note in told:
+        if "captioned" in note:
+            possible[note["captioned"]] = [note["text"]]
+        elif "begun" in note and note["begun"] in possible:
+            possible[note["begun"]].append(note["text"])
+    return possible
+
+
+def check_search(collection: Collection) -> None:
+    version = current(collection.catalogue)
+    assert version is not None
+    ids = findable(collection.catalogue, version.extractor)
+    vectors = vectors_of(collection.catalogue, version.extractor, ids.tolist())
+    rows = load_model(version.folder / MODEL).transform(vectors)
+    fresh = Index.create(
+        collection.root.parent / f"fresh-{time.monotonic_ns()}", words=version.words
+    )
+    fresh.append(rows, ids)
+    vector = query_vector(parse_query("sky tree -sea"), version.vocabulary())
+    expected_ids, expected = fresh.search((vector.numbers, vector.weights), len(ids))
+    shutil.rmtree(fresh.folder)
+    answer = collection.search("sky tree -sea", len(ids)).results
+    np.testing.assert_allclose([one.score for one in answer], expected, rtol=1e-4, atol=1e-5)
+    assert sorted(one.picture for one in answer) == sorted(expected_ids.tolist())
+
+
+def check_nothing_left_over(collection: Collection) -> None:
+    """After the next writer, the disk holds what the catalogue names and nothing else."""
+    collection.add()
+    named = {row[0] for row in collection.catalogue.db.execute("SELECT file FROM extractors")}
+    for extractor, files in collection.catalogue.db.execute(
+        "SELECT extractor, files FROM segments"
+    ):
+        named |= {f"features/{extractor}/{file}" for file in json.loads(files)}
+    kept = {
+        path.relative_to(collection.store).as_posix()
+        for path in (collection.store / "features").rglob("*")
+        if path.is_file()
+    }
+    assert kept == named
+    assert len(list((collection.store / "models").iterdir())) == 1
+    assert len(list((collection.store / "index").iterdir())) == 1
+
+
+def test_sixty_kills_lose_nothing_that_was_committed(
+    worker: Worker, drawn: Path, tmp_path: Path
+) -> None:
+    root, dice = tmp_path / "pictures", random.Random(20)
+    pool = Pool(drawn, root, dice)
+    pool.put(20)
+    assert worker.run({"do": "add"}) == 0
+    assert worker.run({"do": "caption", "captions": pool.captions(20)}) == 0
+    assert worker.run({"do": "train"}) == 0
+    lasts: dict[str, float] = {}
+    killed = 0
+    for number in range(KILLS):
+        job: dict[str, Any] = {"do": ("add", "train", "caption", "merge")[number % 4]}
+        if job["do"] in ("add", "merge"):
+            pool.put(6)
+            pool.move()
+        elif job["do"] == "caption":
+            job["captions"] = pool.captions(4)
+        if job["do"] not in lasts:  # how long it takes, to know when to strike
+            began = time.monotonic()
+            assert worker.run(job) == 0
+            lasts[job["do"]] = time.monotonic() - began
+            if job["do"] in ("add", "merge"):
+                pool.put(6)
+        killed += worker.run(job, kill_after=dice.uniform(0, lasts[job["do"]])) != 0
+        with Collection.open(root) as collection:
+            check_sound(collection, worker.committed())
+    assert killed >= KILLS // 2, "most kills should have come in time"
+    with Collection.open(root) as collection:
+        check_nothing_left_over(collection)
+        check_sound(collection, worker.committed())
+        assert len(collection) == len({path.read_bytes() for path in root.rglob("*.jpg")})
+
+
+class Pool:
+    """Pictures that differ, as many as are asked for, put into and moved about in a folder."""
+
+    def __init__(self, drawn: Path, root: Path, dice: random.Random) -> None:
+        self.sources = sorted(drawn.glob("*.jpg"))
+        self.root, self.dice = root, dice
+        self.count = 0
+
+    def put(self, count: int) -> None:
+        for _ in range(count):
+            source = self.sources[self.count % len(self.sources)]
+            # Bytes after the end of a JPEG make another file of the same picture.
+            content = source.read_bytes() + self.count.to_bytes(4, "big")
+            (self.root / f"{self.count:05d}.jpg").write_bytes(content)
+            self.count += 1
+
+    def move(self) -> None:
+        """Rename a picture that no caption is asked for."""
+        name = f"{self.dice.randrange(20, max(21, self.count)):05d}.jpg"
+        if (self.root / name).exists():
+            (self.root / "moved").mkdir(exist_ok=True)
+            (self.root / name).rename(self.root / "moved" / name)
+
+    def captions(self, count: int) -> dict[str, str]:
+        words = ("sky", "tree", "sea", "snow", "boat", "people")
+        names = range(20) if count == 20 else (self.dice.randrange(20) for _ in range(count))
+        return {f"{n:05d}.jpg": " ".join(self.dice.sample(words, 2)) + f" {n}" for n in names}
