@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from visterm.errors import BadInput
 from visterm.features.cnn import Recipe, read_recipe
-from visterm.features.cnn.framing import frame
+from visterm.features.cnn.framing import frame, seen
 from visterm.features.cnn.recipe import CROPS, FILTERS, normalised
 
 GREY = (0.5, 0.5, 0.5)
@@ -50,6 +50,31 @@ def test_a_fraction_cuts_a_smaller_middle() -> None:
     pixels[16:48, 16:48] = 200
     assert frame(pixels, recipe(crop="centre"))[0, 0].tolist() == [0, 0, 0]
     assert (frame(pixels, recipe(crop="centre", fraction=0.5))[2:-2, 2:-2] == 200).all()
+
+
+def test_half_lies_between_squash_and_centre() -> None:
+    recipes = {crop: recipe(crop=crop) for crop in ("squash", "half", "centre")}
+    assert seen(400, 100, recipes["squash"]) == (0, 0, 400, 100)
+    assert seen(400, 100, recipes["half"]) == (100, 0, 300, 100)
+    assert seen(400, 100, recipes["centre"]) == (150, 0, 250, 100)
+    assert seen(100, 400, recipes["half"]) == (0, 100, 100, 300)
+    green = [
+        (frame(wide_picture(), each)[16] == [0, 255, 0]).all(axis=1).sum()
+        for each in recipes.values()
+    ]
+    assert green[0] < green[1] < green[2]
+
+
+@settings(max_examples=40)
+@given(width=st.integers(1, 5000), height=st.integers(1, 5000), crop=st.sampled_from(CROPS))
+def test_what_is_seen_lies_in_the_middle_and_only_padding_beyond(
+    width: int, height: int, crop: str
+) -> None:
+    left, top, right, bottom = seen(width, height, recipe(crop=crop))
+    assert (left + right, top + bottom) == pytest.approx((width, height))
+    assert (min(left, top) < 0) == (crop == "pad" and width != height)
+    # Pillow refuses a box that reaches a rounding error beyond the picture.
+    assert crop == "pad" or (right <= width and bottom <= height)
 
 
 def test_pad_keeps_all_of_the_picture_and_its_shape() -> None:
@@ -148,8 +173,8 @@ def test_a_recipe_is_read_with_its_defaults(tmp_path: Path) -> None:
         (NEEDED | {"std": [1, "a", 1]}, "std must be three numbers"),
         (NEEDED | {"std": [1, 0, 1]}, "std must be above zero"),
         (NEEDED | {"layout": "CHW"}, "layout must be one of NCHW, NHWC"),
-        (NEEDED | {"crop": "random"}, "crop must be one of squash, centre, pad"),
-        (NEEDED | {"crop": ["pad"]}, "crop must be one of squash, centre, pad"),
+        (NEEDED | {"crop": "random"}, "crop must be one of squash, half, centre, pad"),
+        (NEEDED | {"crop": ["pad"]}, "crop must be one of squash, half, centre, pad"),
         (NEEDED | {"fraction": 1.5}, "fraction must be above 0"),
         (NEEDED | {"filter": "box"}, "filter must be one of"),
         (NEEDED | {"output": 3}, "output must be the name"),

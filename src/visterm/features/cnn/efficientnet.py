@@ -11,9 +11,11 @@ from visterm.errors import BadInput
 from visterm.features.cnn import weights
 from visterm.features.cnn.cache import kept
 from visterm.features.cnn.extractor import NetworkExtractor
+from visterm.features.cnn.framing import seen
 from visterm.features.cnn.graph import GRAPH_VERSION, MEAN, SCALE, build_graph
 from visterm.features.cnn.network import Network
 from visterm.features.cnn.recipe import Recipe
+from visterm.features.extraction import Pixels
 
 
 class CNN(NetworkExtractor):
@@ -27,8 +29,9 @@ class CNN(NetworkExtractor):
     ----------
     size : int
         Side of the square that the network sees, a multiple of 32; the grid has side size / 32.
-    crop : {"squash", "centre", "pad"}
-        How a picture becomes a square: all of it bent, its middle, or all of it with a border.
+    crop : {"half", "squash", "centre", "pad"}
+        How a picture becomes a square: cut and bent half-way, all of it bent, its middle, or all
+        of it with a border. The default was the best on Corel's validation pictures.
     output : {"pooled", "grid"}
         One vector a picture, or one for each cell of the grid, row by row: (n, cells, 1280).
     normalise : {"sqrt-l2", "l2", "none"}
@@ -52,7 +55,7 @@ class CNN(NetworkExtractor):
     def __init__(
         self,
         size: int = 224,
-        crop: str = "squash",
+        crop: str = "half",
         output: str = "pooled",
         normalise: str = "sqrt-l2",
         workers: int = 1,
@@ -62,6 +65,11 @@ class CNN(NetworkExtractor):
         self.output = output
         self.normalise = normalise
         self.workers = workers
+
+    def seen(self, pixels: Pixels) -> tuple[float, float, float, float]:
+        """The part of a picture that the grid covers: left, top, right and bottom, in pixels."""
+        height, width = pixels.shape[:2]
+        return seen(width, height, self._recipe())
 
     def classifier(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Weights (1000 × 1280) and biases of ImageNet's classes, for plain pooled vectors."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,26 @@ from visterm.features.cnn.recipe import Recipe
 # Pillow halves a picture cheaply until it is within so many times the wanted size, and only then
 # filters: three is beyond what the eye, or the network, can tell from filtering all the way.
 _GAP = 3.0
+
+
+def seen(width: int, height: int, recipe: Recipe) -> tuple[float, float, float, float]:
+    """The part of a picture that the square shows, as left, top, right and bottom in its pixels.
+
+    With "pad" it reaches beyond the picture.
+
+    >>> seen(90, 40, Recipe(size=32, mean=(0, 0, 0), std=(1, 1, 1), crop="half"))
+    (15.0, 0.0, 75.0, 40.0)
+    """
+    short, long = min(width, height), max(width, height)
+    if recipe.crop == "squash":
+        across, down = float(width), float(height)
+    elif recipe.crop == "half":
+        side = math.sqrt(width * height)
+        across, down = min(side, width), min(side, height)
+    else:
+        across = down = max(1.0, recipe.fraction * short) if recipe.crop == "centre" else long
+    left, top = (width - across) / 2, (height - down) / 2
+    return left, top, left + across, top + down
 
 
 def frame(pixels: NDArray[np.uint8], recipe: Recipe) -> NDArray[np.uint8]:
@@ -32,18 +54,14 @@ def frame(pixels: NDArray[np.uint8], recipe: Recipe) -> NDArray[np.uint8]:
     picture = Image.fromarray(pixels)
     kind = Image.Resampling[recipe.filter.upper()]
     size, (width, height) = recipe.size, picture.size
-    if recipe.crop == "squash":
-        return np.asarray(picture.resize((size, size), kind, reducing_gap=_GAP))
-    if recipe.crop == "centre":
-        side = max(1.0, recipe.fraction * min(width, height))
-        left, top = (width - side) / 2, (height - side) / 2
-        box = (left, top, left + side, top + side)
+    if recipe.crop != "pad":
+        box = seen(width, height, recipe)
         return np.asarray(picture.resize((size, size), kind, box, reducing_gap=_GAP))
     scale = size / max(width, height)
     inner = (max(1, round(width * scale)), max(1, round(height * scale)))
-    shrunk = np.asarray(picture.resize(inner, kind, reducing_gap=_GAP))
     square = np.empty((size, size, 3), dtype=np.uint8)
     square[:] = np.clip(np.round(255 * np.asarray(recipe.mean)), 0, 255)
-    top, left = (size - inner[1]) // 2, (size - inner[0]) // 2
-    square[top : top + inner[1], left : left + inner[0]] = shrunk
+    left, top = (size - inner[0]) // 2, (size - inner[1]) // 2
+    inside = square[top : top + inner[1], left : left + inner[0]]
+    inside[:] = np.asarray(picture.resize(inner, kind, reducing_gap=_GAP))
     return square

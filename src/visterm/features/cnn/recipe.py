@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 
-CROPS = ("squash", "centre", "pad")
+CROPS = ("squash", "half", "centre", "pad")
 FILTERS = ("bilinear", "bicubic", "lanczos")
 LAYOUTS = ("NCHW", "NHWC")
 NORMALISATIONS = ("none", "l2", "sqrt-l2")
@@ -34,7 +34,8 @@ class Recipe:
         Order of the input's axes: N for pictures, C for colours, H and W for rows and columns.
     crop
         "squash" bends the whole picture into the square, "centre" cuts the middle out of it,
-        "pad" puts all of it into the square and fills the rest with the mean.
+        "half" does half of each (the long side is cut to the geometric mean of both, the rest is
+        bent), "pad" puts all of it into the square and fills the rest with the mean.
     fraction
         With "centre", the side of the middle as a fraction of the picture's short side.
     filter
