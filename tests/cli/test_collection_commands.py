@@ -1,33 +1,51 @@
-"""A person's way through a collection, as whole processes: first use, captions, training, search."""
+"""A person's way through a collection by commands: first use, captions, training, search."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from visterm.cli import main
 from visterm.cli.preview import iterm, kitty, sixel, way_of
 from visterm.datasets.scenes import draw_scenes
 from visterm.pictures import read_picture
 
 
-def visterm(
-    *words: str, cwd: Path, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "visterm", *words],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, **(environment or {})},
-    )
+@dataclass
+class Ran:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def visterm(*words: str, cwd: Path, environment: dict[str, str] | None = None) -> Ran:
+    """Run the command line as the console script does, in this process to save its start."""
+    out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["visterm", *words])
+        for name, value in (environment or {}).items():
+            patch.setenv(name, value)
+        os.chdir(cwd)
+        code: Any = 0
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                main()
+        except SystemExit as left:
+            code = left.code or 0
+        finally:
+            os.chdir(before)
+    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def told(*words: str, cwd: Path) -> Any:
@@ -150,7 +168,7 @@ def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path:
         (["search", "tree:x"], "the weight of 'tree' must be a number"),
         (["search", "unheard-of"], "no caption taught the words asked for"),
         (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
-        (["search", "tree", "-k", "0"], "0"),
+        (["search", "tree", "-k", "0"], "--limit"),
         (["search", "--like", "none.jpg"], "there is no picture none.jpg"),
         (["caption"], "name a picture and its words, or a table with --from"),
         (["caption", "none.jpg", "words"], "none.jpg is not in the collection"),
