@@ -1,0 +1,44 @@
+"""Kernels: how alike two pictures are, for every pair at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from visterm.kernels import kernel as _kernel
+from visterm.kernels.bags import Bags
+from visterm.kernels.kernel import Kernel
+from visterm.kernels.likelihood import ExpectedLikelihood
+from visterm.kernels.match import Match
+from visterm.kernels.sums import Cosine, Sum
+from visterm.kernels.vectors import RBF, ChiSquare, Intersection, Linear
+
+KERNELS: dict[str, type[Kernel]] = {
+    kind.name: kind
+    for kind in (Linear, RBF, ChiSquare, Intersection, Match, ExpectedLikelihood, Sum, Cosine)
+}
+
+
+def kernel_from_json(told: Mapping[str, Any]) -> Kernel:
+    """The kernel that `Kernel.to_json` wrote, with what it had learnt.
+
+    >>> kernel_from_json(RBF(2.0).fit([[0.0], [1.0]]).to_json()).scale_
+    0.5
+    """
+    return _kernel.kernel_from_json(told, KERNELS)
+
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "Bags",
+    "ChiSquare",
+    "Cosine",
+    "ExpectedLikelihood",
+    "Intersection",
+    "Kernel",
+    "Linear",
+    "Match",
+    "Sum",
+    "kernel_from_json",
+]

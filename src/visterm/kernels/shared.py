@@ -1,0 +1,156 @@
+"""What two vectors share, summed over their numbers, for all pairs: in blocks, on every core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from visterm.errors import BadInput
+from visterm.kernels._cores import on_all_cores, slices
+from visterm.kernels.kernel import Pictures
+
+Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
+Finish: TypeAlias = "Callable[[NDArray[np.float32], slice], object]"
+"""Fills or changes in place a block of the table, the rows of a slice."""
+
+# Rows whose part of the table is computed at once: some megabytes for thousands of pictures.
+_ROWS = 256
+# Compressed rows this full are quicker as plain ones.
+_FULL = 0.25
+
+
+def is_sparse(vectors: object) -> TypeGuard[csr_array]:
+    """Whether vectors come as compressed rows; a type checker then knows it too."""
+    return bool(issparse(vectors))
+
+
+def shared(x: Vectors, z: Vectors, how: str, finish: Finish | None = None) -> NDArray[np.float32]:
+    """What every x and every z share, summed over their numbers: n × m, in blocks of rows.
+
+    ``how`` is "product" (x·z), "least" (min(x, z)) or "harmonic" (x·z / (x + z)).
+    """
+    if is_sparse(x) and is_sparse(z):
+        fill = _fill_sparse(x, z, how)
+    else:
+        fill = _fill_dense(_plain(x), _plain(z), how)
+    table = np.empty((x.shape[0], z.shape[0]), dtype=np.float32)
+
+    def work(rows: slice) -> None:
+        fill(table[rows], rows)
+        if finish is not None:
+            finish(table[rows], rows)
+
+    on_all_cores(work, slices(len(table), _ROWS))
+    return table
+
+
+def _fill_dense(x: NDArray[np.float32], z: NDArray[np.float32], how: str) -> Finish:
+    if how == "product":
+        return lambda block, rows: np.matmul(x[rows], z.T, out=block)
+    from visterm.kernels import _kernels
+
+    code = {"least": _kernels.LEAST, "harmonic": _kernels.HARMONIC}[how]
+    return lambda block, rows: _kernels.shared_dense(x[rows], z, code, block)
+
+
+def _fill_sparse(x: csr_array, z: csr_array, how: str) -> Finish:
+    from visterm.kernels import _kernels
+
+    code = {
+        "product": _kernels.PRODUCT,
+        "least": _kernels.LEAST,
+        "harmonic": _kernels.HARMONIC,
+    }[how]
+    starts, columns, values = _compressed(x)
+    holders = _compressed(z.tocsc())
+
+    def fill(block: NDArray[np.float32], rows: slice) -> None:
+        block[:] = 0
+        own = starts[rows.start : rows.stop + 1]
+        _kernels.shared_sparse(own, columns, values, *holders, code, block)
+
+    return fill
+
+
+def _compressed(
+    vectors: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+    # uint32: numba then knows that no index counts from the end, and spares the check.
+    return vectors.indptr.astype(np.int64), vectors.indices.astype(np.uint32), vectors.data
+
+
+def as_vectors(X: Pictures) -> Vectors:
+    """Checked vectors, one a row; compressed rows that are nearly full become plain ones.
+
+    >>> as_vectors(csr_array([[1, 2], [3, 4]])).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    vectors: Vectors = _compressed_rows(X) if is_sparse(X) else _plain_rows(X)
+    if vectors.ndim != 2 or 0 in vectors.shape:
+        raise BadInput(f"this kernel compares vectors, one row a picture, not {vectors.shape}")
+    if is_sparse(vectors) and vectors.nnz > _FULL * vectors.shape[0] * vectors.shape[1]:
+        vectors = vectors.toarray()
+    if not np.isfinite(numbers(vectors)).all():
+        raise BadInput("picture vectors hold NaN or infinite numbers; find and remove them first")
+    return vectors
+
+
+def _compressed_rows(X: csr_array) -> csr_array:
+    vectors = csr_array(X, dtype=np.float32)
+    if not vectors.has_canonical_format:
+        vectors = vectors.copy()
+        vectors.sum_duplicates()
+    return vectors
+
+
+def _plain_rows(X: Pictures) -> NDArray[np.float32]:
+    try:
+        return np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise BadInput("this kernel compares vectors of numbers, one row a picture") from None
+
+
+def vector_pair(X: Pictures, Z: Pictures | None) -> tuple[Vectors, Vectors]:
+    """Checked vectors of both sides; without Z, X twice."""
+    x = as_vectors(X)
+    z = x if Z is None or Z is X else as_vectors(Z)
+    if x.shape[1] != z.shape[1]:
+        raise BadInput(f"vectors of {x.shape[1]} and of {z.shape[1]} numbers cannot be compared")
+    return x, z
+
+
+def numbers(vectors: Vectors) -> NDArray[np.float32]:
+    """The numbers that are stored: all of them, or those of the compressed rows."""
+    return np.asarray(vectors.data if is_sparse(vectors) else vectors)
+
+
+def _plain(vectors: Vectors) -> NDArray[np.float32]:
+    return np.asarray(vectors.toarray() if is_sparse(vectors) else vectors)
+
+
+def row_squares(vectors: Vectors) -> NDArray[np.float64]:
+    """‖x‖² of every row."""
+    if is_sparse(vectors):
+        return np.asarray(vectors.multiply(vectors).sum(axis=1, dtype=np.float64)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+
+
+def row_sums(vectors: Vectors) -> NDArray[np.float64]:
+    """Σ x_i of every row."""
+    return np.asarray(vectors.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def mean_square_distance(vectors: Vectors) -> float:
+    """Mean of ‖x − x'‖² over all pairs, ``2 (mean ‖x‖² − ‖mean x‖²)``; 1 if all are the same.
+
+    >>> mean_square_distance(np.array([[0.0], [1.0]]))
+    0.5
+    """
+    squares = row_squares(vectors)
+    centre = np.asarray(vectors.mean(axis=0, dtype=np.float64)).ravel()
+    spread = 2 * (float(squares.mean()) - float(centre @ centre))
+    return spread if spread > 1e-7 * float(squares.mean()) else 1.0
