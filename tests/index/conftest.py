@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -62,3 +63,9 @@ def slow() -> type[Slow]:
 @pytest.fixture(scope="session", name="answer")
 def answer_() -> Callable[[tuple[np.ndarray, np.ndarray]], list[tuple[int, float]]]:
     return answer
+
+
+@pytest.fixture(scope="session")
+def quick() -> str | None:
+    """A folder in memory, where syncing costs nothing, for tests that make many indexes."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 
 from visterm.errors import BadInput
 from visterm.index import Index
+from visterm.index.score import best, scores
 
-SKEWS = ("normal", "skewed", "albums", "ties", "constant", "sparse", "extreme", "twins", "offset")
+SKEWS = (
+    *("normal", "skewed", "albums", "ties", "constant", "sparse", "extreme", "twins", "offset"),
+    *("tight", "lost"),
+)
 
 
 def draw(skew: str, pictures: int, words: int, rng: np.random.Generator) -> np.ndarray:
@@ -37,6 +41,12 @@ def draw(skew: str, pictures: int, words: int, rng: np.random.Generator) -> np.n
         rows = rows[rng.integers(0, max(1, pictures // 10), pictures)]
     elif skew == "offset":
         rows = 1e6 + rows / 16
+    elif skew == "tight":  # Every value as far above its code as it can be.
+        rows = (rng.integers(249, 255, rows.shape) + 0.49) / 255
+        rows[0], rows[-1] = 0, 1
+    elif skew == "lost":  # Sums so large on the way that double precision loses the rest.
+        rows *= 1e15
+        rows[:, ::2] = np.float32(7e30)
     return rows.astype(np.float32)
 
 
@@ -49,21 +59,23 @@ def draw_weights(style: str, count: int, rng: np.random.Generator) -> np.ndarray
         weights[::2] = 0
     elif style == "uneven":
         weights *= 10.0 ** rng.integers(-30, 8, count)
+    elif style == "equal":
+        weights = np.sign(weights)
     return weights.astype(np.float32)
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     skew=st.sampled_from(SKEWS),
-    style=st.sampled_from(["any", "positive", "zeros", "uneven"]),
+    style=st.sampled_from(["any", "positive", "zeros", "uneven", "equal"]),
     pictures=st.one_of(st.integers(1, 40), st.integers(900, 2600)),
     words=st.integers(1, 14),
-    segment_size=st.sampled_from([7, 1024, 1100, 5000]),
+    segments=st.integers(1, 4),
     k=st.sampled_from([1, 2, 20, 100, 3000]),
     seed=st.integers(0, 2**32),
 )
 def test_search_equals_the_full_sort(
-    slow, answer, skew, style, pictures, words, segment_size, k, seed
+    quick, slow, answer, skew, style, pictures, words, segments, k, seed
 ) -> None:
     rng = np.random.default_rng(seed)
     rows = draw(skew, pictures, words, rng)
@@ -72,10 +84,11 @@ def test_search_equals_the_full_sort(
     reference = slow(words)
     reference.append(rows)
     expected = reference.search(asked, weights, k)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=quick) as folder:
         index = Index.create(folder, words=words)
-        index.segment_size = max(segment_size, pictures // 5)
-        index.append(rows)
+        # The later a segment, the smaller its ids, so that ties are not broken by the order.
+        for ids in reversed(np.array_split(np.arange(pictures), segments)):
+            index.append(rows[ids], ids)
         index.prepare()
         assert answer(index.search((asked, weights), k)) == expected
         assert answer(index.search((asked, weights), k, threads=2)) == expected
@@ -95,7 +108,7 @@ def test_search_equals_the_full_sort(
     seed=st.integers(0, 2**32),
 )
 def test_filtered_and_removed_pictures_are_never_found(
-    slow, answer, skew, share, removed, listed, k, seed
+    quick, slow, answer, skew, share, removed, listed, k, seed
 ) -> None:
     rng = np.random.default_rng(seed)
     pictures, words = int(rng.integers(1, 2500)), 5
@@ -108,7 +121,7 @@ def test_filtered_and_removed_pictures_are_never_found(
     gone = np.array([number for number in reference.rows if rng.random() < removed], np.int64)
     reference.remove(gone)
     allowed = rng.random(rng.integers(1, 4 * pictures)) < share
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=quick) as folder:
         index = Index.create(folder, words=words)
         index.segment_size = 1 + pictures // 2
         index.prepare()
@@ -119,6 +132,53 @@ def test_filtered_and_removed_pictures_are_never_found(
         assert answer(index.search((asked, weights), k, allow=allow)) == reference.search(
             asked, weights, k, np.flatnonzero(allowed)
         )
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    skew=st.sampled_from(SKEWS),
+    style=st.sampled_from(["any", "positive", "equal"]),
+    length=st.integers(1, 10),
+    k=st.sampled_from([1, 20, 500]),
+    seed=st.integers(0, 2**32),
+)
+def test_search_equals_the_full_sort_over_many_blocks(quick, skew, style, length, k, seed) -> None:
+    rng = np.random.default_rng(seed)
+    rows = draw(skew, 30_000, length, rng)
+    weights = draw_weights(style, length, rng)
+    expected = best(np.arange(30_000), scores(weights, rows.T, 30_000), k)
+    with tempfile.TemporaryDirectory(dir=quick) as folder:
+        index = Index.create(folder, words=length)
+        for ids in np.split(np.arange(30_000), [25_000, 27_000])[::-1]:
+            index.append(rows[ids], ids)
+        index.prepare()
+        found = index.search(weights, k)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_ties_go_to_smaller_ids_though_higher_blocks_are_scanned_first(folder) -> None:
+    rows = np.ones((40 * 1024, 1), np.float32)
+    rows[20 * 1024 :: 1024] = 2
+    index = Index.create(folder, words=1)
+    index.append(rows)
+    index.prepare()
+    expected = [*range(20 * 1024, 40 * 1024, 1024), *range(10)]
+    assert index.search(([0], [1]), 30)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_double_precision_loses_is_lost_in_the_bounds_too(folder, slow, answer, seed) -> None:
+    rows = draw("lost", 600, 3, np.random.default_rng(seed))
+    reference = slow(3)
+    reference.append(rows)
+    index = Index.create(folder, words=3)
+    for ids in reversed(np.array_split(np.arange(600), 6)):
+        index.append(rows[ids], ids)
+    index.prepare()
+    query = [0, 1, 2], [1, 1, -1]
+    for k in (1, 5, 30, 70):
+        assert answer(index.search(query, k)) == reference.search(*query, k)
 
 
 def test_an_empty_query_finds_the_smallest_ids_with_score_zero(folder) -> None:
@@ -136,18 +196,20 @@ def test_an_index_without_pictures_finds_none(folder) -> None:
     assert (ids.size, scores.size) == (0, 0)
 
 
-def test_blocks_that_cannot_win_are_not_read(folder) -> None:
-    rows = np.random.default_rng(0).random((50 * 1024, 2), np.float32)
-    rows[30 * 1024 : 31 * 1024] += 1
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_cannot_win_is_not_read(folder, sign) -> None:
+    rows = sign * np.random.default_rng(0).random((50 * 1024, 2), np.float32)
+    rows[30 * 1024 : 31 * 1024] += sign
     index = Index.create(folder, words=2)
     index.append(rows)
     index.prepare()
-    asked = np.array([0, 1]), np.ones(2, np.float32)
+    asked = np.array([0, 1]), sign * np.ones(2, np.float32)
     *pruned, counts = index._search(*asked, 20, None, 1, skip=True)
     *full, all_counts = index._search(*asked, 20, None, 1, skip=False)
     np.testing.assert_array_equal(pruned, full)
     assert counts[0] <= 16  # The blocks looked at first; the others' bounds are below.
     assert all_counts[0] == 50
+    assert all_counts[1] < 500
 
 
 def test_rows_come_back_exactly_and_in_the_order_asked(folder) -> None:
