@@ -1,0 +1,156 @@
+"""Work over many pictures: order, reasons, progress, and processes that die."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.datasets.scenes import Scene
+from visterm.errors import BadInput
+from visterm.features.extraction import BATCH, Batch, over_pictures
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, many: list[Scene]) -> list[Path]:
+    """Seventy picture files, of which the seventh is text, the fortieth is cut short and the last
+    is missing."""
+    place = tmp_path_factory.mktemp("pictures")
+    paths = [place / f"{number:02}.png" for number in range(len(many))]
+    for path, scene in zip(paths, many, strict=True):
+        Image.fromarray(scene.pixels).save(path)
+    paths[7].write_text("not a picture")
+    paths[40].write_bytes(paths[40].read_bytes()[:200])
+    paths[-1].unlink()
+    return paths
+
+
+def sums(batches: list[Batch[list[int]]]) -> dict[int, int]:
+    """What ``[int(p.sum()) …]`` said of each picture."""
+    return {
+        number: total
+        for batch in batches
+        for number, total in zip(batch.numbers, batch.result or [], strict=True)
+    }
+
+
+def test_every_picture_is_worked_on_once_in_order(many: list[Scene]) -> None:
+    pictures = [scene.pixels for scene in many]
+    batches = list(over_pictures(lambda pixels: [int(p.sum()) for p in pixels], pictures))
+    assert [n for batch in batches for n in batch.numbers] == list(range(len(many)))
+    assert max(len(batch.numbers) for batch in batches) == BATCH
+    assert sums(batches) == {i: int(p.sum()) for i, p in enumerate(pictures)}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_unreadable_pictures_cost_themselves_and_give_reasons(
+    folder: list[Path], many: list[Scene], workers: int
+) -> None:
+    heard: list[tuple[str, int, int]] = []
+    batches = list(
+        over_pictures(
+            lambda pixels: [int(p.sum()) for p in pixels],
+            folder,
+            workers=workers,
+            progress=lambda *said: heard.append(said),
+            what="adding up",
+        )
+    )
+    skipped = {skip.number: skip for batch in batches for skip in batch.skipped}
+    assert set(skipped) == {7, 40, 69}
+    assert all(skip.picture == str(folder[skip.number]) for skip in skipped.values())
+    assert all(len(skip.reason) > 5 for skip in skipped.values())
+    assert sums(batches) == {i: int(s.pixels.sum()) for i, s in enumerate(many) if i not in skipped}
+    assert heard == [("adding up", 32, 70), ("adding up", 64, 70), ("adding up", 70, 70)]
+
+
+def test_a_batch_of_unreadable_pictures_has_no_result(tmp_path: Path) -> None:
+    (batch,) = over_pictures(len, [tmp_path / "nothing.jpg", tmp_path])
+    assert batch.result is None
+    assert batch.numbers == []
+    assert [skip.number for skip in batch.skipped] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (np.zeros((4, 4), np.uint8), r"3 bytes are needed, not uint8 of shape \(4, 4\)"),
+        (np.zeros((4, 4, 4), np.uint8), "3 bytes are needed"),
+        (np.zeros((4, 4, 3)), "3 bytes are needed, not float64"),
+        (np.zeros((0, 4, 3), np.uint8), "3 bytes are needed"),
+        (Image.new("RGB", (4, 4)), "a path or an array of pixels"),
+        (None, "a path or an array of pixels"),
+    ],
+)
+def test_what_is_no_picture_costs_itself_only(wrong: object, reason: str) -> None:
+    sound = np.zeros((4, 4, 3), np.uint8)
+    (batch,) = over_pictures(len, [sound, wrong, sound], max_side=3)
+    assert batch.numbers == [0, 2]
+    assert batch.result == 2
+    (skip,) = batch.skipped
+    assert skip.number == 1
+    assert re.search(reason, skip.reason)
+
+
+@pytest.mark.parametrize(
+    "single", ["tree.jpg", Path("tree.jpg"), b"tree.jpg", np.zeros((4, 4, 3), np.uint8)]
+)
+def test_a_single_picture_is_not_taken_for_a_list(single: object) -> None:
+    with pytest.raises(BadInput, match="put a single one in brackets"):
+        next(over_pictures(len, single))
+
+
+def test_a_stream_of_pictures_is_refused() -> None:
+    with pytest.raises(BadInput, match="list, not as a generator"):
+        next(over_pictures(len, (path for path in ["tree.jpg"])))
+
+
+def test_no_pictures_are_no_batches() -> None:
+    assert list(over_pictures(len, [], workers=2)) == []
+
+
+def test_pixels_are_shrunk_as_files_are(tmp_path: Path, scenes: list[np.ndarray]) -> None:
+    path = tmp_path / "scene.png"
+    Image.fromarray(scenes[0]).save(path)
+    (batch,) = over_pictures(list, [path, scenes[0]], max_side=90)
+    from_file, from_pixels = batch.result or []
+    assert from_file.shape == (60, 90, 3)
+    assert np.array_equal(from_file, from_pixels)
+
+
+def test_a_picture_that_kills_its_process_costs_only_itself(many: list[Scene]) -> None:
+    deadly = np.full((4, 4, 3), 66, dtype=np.uint8)
+    pictures = [scene.pixels for scene in many]
+    pictures[35] = pictures[50] = deadly
+
+    def die_of_66(pixels: list[np.ndarray]) -> list[int]:
+        if any((p == 66).all() for p in pixels):
+            os._exit(1)
+        return [int(p.sum()) for p in pixels]
+
+    heard: list[int] = []
+    batches = list(
+        over_pictures(
+            die_of_66, pictures, workers=2, progress=lambda what, done, total: heard.append(done)
+        )
+    )
+    skipped = [skip for batch in batches for skip in batch.skipped]
+    assert [(skip.number, skip.reason) for skip in skipped] == [
+        (35, "it crashes the decoder"),
+        (50, "it crashes the decoder"),
+    ]
+    expected = {i: int(s.pixels.sum()) for i, s in enumerate(many) if i not in (35, 50)}
+    assert sums(batches) == expected
+    assert heard == [32, 64, 70]
+
+
+def test_errors_of_the_work_itself_reach_the_caller(many: list[Scene]) -> None:
+    def fail(pixels: list[np.ndarray]) -> int:
+        raise RuntimeError("a bug, not a broken picture")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        list(over_pictures(fail, [scene.pixels for scene in many], workers=2))
