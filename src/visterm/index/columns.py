@@ -21,8 +21,11 @@ from visterm.index.score import Floats, Integers, best, scores
 from visterm.index.segments import Segmented
 from visterm.index.tables import Tables, tables
 
-_AT_ONCE = 16
-"""Words turned from rows into columns together: one cache line of each row."""
+_LINE = 16
+"""Words turned from rows into columns together, at least: one cache line of each row."""
+
+_ENCODED = 1 << 20
+"""Values encoded together, at most, unless a single column has more: some 30 bytes each."""
 
 _KERNELS = "visterm.index._kernels"
 
@@ -220,15 +223,25 @@ class Index(Segmented):
         return column(np.zeros(size, np.uint8), pictures)
 
     def _write(self, file: Hashed, source: Source) -> None:
-        for first in range(0, source.words, _AT_ONCE):
-            words = slice(first, min(first + _AT_ONCE, source.words))
-            for values in source.read(slice(0, source.pictures), words).T:
-                file.write(encode(np.ascontiguousarray(values)))
+        wide = max(1, _ENCODED // source.pictures)
+        for first in range(0, source.words, max(wide, _LINE)):
+            words = slice(first, min(first + max(wide, _LINE), source.words))
+            columns = np.ascontiguousarray(source.read(slice(0, source.pictures), words).T)
+            for place in range(0, len(columns), wide):
+                file.write(encode(columns[place : place + wide]))
 
     def _read(self, part: Part, positions: Integers, words: slice) -> Floats:
-        rows = np.empty((positions.size, words.stop - words.start), np.float32)
-        for place, word in enumerate(range(words.start, words.stop)):
-            rows[:, place] = self._column(part, word).exact[positions]
+        rows = np.zeros((positions.size, words.stop - words.start), np.float32)
+        pictures = part.segment.pictures
+        for group, data in zip(part.segment.groups, part.maps, strict=True):
+            exact = column(data.reshape(-1, places(pictures).end), pictures).exact
+            before = 0
+            for first, stop in group.ranges:
+                begin, end = max(first, words.start), min(stop, words.stop)
+                if begin < end:
+                    values = exact[before + begin - first : before + end - first, positions]
+                    rows[:, begin - words.start : end - words.start] = values.T
+                before += stop - first
         return rows
 
     def _group_size(self, pictures: int, words: int) -> int:

@@ -43,7 +43,7 @@ class Places(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The parts of one column, as views of its bytes."""
+    """The parts of a column, or of several, as views of their bytes; the last axis is theirs."""
 
     facts: npt.NDArray[np.float64]
     highs: Floats
@@ -75,39 +75,42 @@ def blocks(pictures: int) -> int:
 
 
 def column(data: Bytes, pictures: int) -> Column:
-    """The parts of a column's bytes, nothing copied."""
+    """The parts of a column's bytes, or of those of one column a row; nothing is copied."""
     at, many = places(pictures), 4 * blocks(pictures)
     return Column(
-        data[: 8 * FACTS].view(np.float64),
-        data[at.highs : at.highs + many].view(np.float32),
-        data[at.lows : at.lows + many].view(np.float32),
-        data[at.codes : at.codes + pictures],
-        data[at.exact : at.exact + 4 * pictures].view(np.float32),
+        data[..., : 8 * FACTS].view(np.float64),
+        data[..., at.highs : at.highs + many].view(np.float32),
+        data[..., at.lows : at.lows + many].view(np.float32),
+        data[..., at.codes : at.codes + pictures],
+        data[..., at.exact : at.exact + 4 * pictures].view(np.float32),
     )
 
 
 def encode(values: Floats) -> Bytes:
-    """The bytes of the column that holds these finite values.
+    """The bytes of the columns that hold these finite values, words × pictures.
 
     Every value is ``low + step * code + rest`` with ``below <= rest <= above``, and ``largest`` is
     the greatest absolute value. The facts are measured on the values rather than derived, so that
     the bounds hold whatever the rounding did.
 
-    >>> column(encode(np.float32([-1, 0, 0.3, 4.1])), 4).codes
-    array([  0,  50,  65, 255], dtype=uint8)
+    >>> column(encode(np.float32([[-1, 0, 0.3, 4.1]])), 4).codes
+    array([[  0,  50,  65, 255]], dtype=uint8)
     """
-    data = np.zeros(places(values.size).end, np.uint8)
-    parts = column(data, values.size)
+    words, pictures = values.shape
+    data = np.zeros((words, places(pictures).end), np.uint8)
+    parts = column(data, pictures)
     exact = values.astype(np.float64)
-    low, high = exact.min(), exact.max()
+    low, high = exact.min(axis=1, keepdims=True), exact.max(axis=1, keepdims=True)
     step = (high - low) / 255
-    if step > 0:
-        parts.codes[:] = np.clip(np.rint((exact - low) / step), 0, 255)
+    scaled = np.rint((exact - low) / np.where(step > 0, step, 1))
+    parts.codes[:] = np.clip(scaled, 0, 255, out=scaled)
     rest = exact - (low + step * parts.codes)
-    parts.facts[:] = low, step, rest.min(), rest.max(), max(abs(low), abs(high))
-    starts = np.arange(0, values.size, BLOCK)
-    parts.highs[:] = np.maximum.reduceat(values, starts)
-    parts.lows[:] = np.minimum.reduceat(values, starts)
+    below, above = rest.min(axis=1, keepdims=True), rest.max(axis=1, keepdims=True)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    parts.facts[:] = np.concatenate([low, step, below, above, largest], axis=1)
+    starts = np.arange(0, pictures, BLOCK)
+    parts.highs[:] = np.maximum.reduceat(values, starts, axis=1)
+    parts.lows[:] = np.minimum.reduceat(values, starts, axis=1)
     parts.exact[:] = values
     return data
 
