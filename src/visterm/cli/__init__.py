@@ -13,10 +13,18 @@ from visterm.errors import BadInput, VistermError
 
 def main() -> None:
     """Run the command line; errors for people are one line, without a traceback."""
-    from visterm.cli.app import app
+    from visterm.cli.quick import understood
 
     try:
-        app()
+        wish = understood(sys.argv[1:])
+        if wish is not None:
+            from visterm.cli.searching import answer
+
+            answer(wish)
+        else:
+            from visterm.cli.app import app
+
+            app()
     except VistermError as error:
         print(f"visterm: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, BadInput) else 1)

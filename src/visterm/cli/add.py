@@ -37,8 +37,9 @@ def add(
     """
     import time
 
-    from visterm.cli.collections import opened, say, skipping, told
+    from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
+    from visterm.cli.telling import say, skipping, told
     from visterm.collection.ingest import Stopped
 
     began = time.perf_counter()
@@ -84,7 +85,7 @@ def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
 
 
 def _print(found: Collection, report: Added, seconds: float) -> None:
-    from visterm.cli.collections import told
+    from visterm.cli.telling import told
 
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
     typer.echo(f"{told(report)} in {seconds:.1f} s{rate}")

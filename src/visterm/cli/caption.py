@@ -28,8 +28,9 @@ def caption(
     What you say about a picture wins over words found in its file or in a table. Without words its
     captions are shown, with where they come from.
     """
-    from visterm.cli.collections import opened, say
+    from visterm.cli.collections import opened
     from visterm.cli.output import print_json
+    from visterm.cli.telling import say
     from visterm.errors import BadInput
 
     if (picture is None) == (table is None):

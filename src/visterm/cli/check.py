@@ -21,8 +21,9 @@ def check(
     Every file is compared with its hash, rows with the catalogue, the index with the model. Exit
     code 1 says that something is wrong.
     """
-    from visterm.cli.collections import opened, skipping
+    from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
+    from visterm.cli.telling import skipping
 
     with opened(collection, store) as found, progress_bar() as progress:
         done = found.check(repair=repair, progress=progress, tell=skipping)

@@ -264,6 +264,11 @@ class Collection:
         return not unchanged(self.catalogue, self.root)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no picture yet."""
+        return self.catalogue.one("SELECT 1 FROM pictures WHERE present > 0 LIMIT 1") is None
+
+    @property
     def has_captions(self) -> bool:
         return self.catalogue.one("SELECT 1 FROM captions LIMIT 1") is not None
 

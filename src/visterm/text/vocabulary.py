@@ -58,6 +58,7 @@ class Vocabulary:
         if repeated:
             raise BadInput(f"a vocabulary holds each word once; repeated: {', '.join(repeated)}")
         object.__setattr__(self, "_number", {key: t for t, key in enumerate(keys)})
+        object.__setattr__(self, "_written", {word: t for t, word in enumerate(self.words)})
 
     @classmethod
     def from_captions(
@@ -107,7 +108,12 @@ class Vocabulary:
         >>> Vocabulary.of_words(["city"]).number("Cities")
         0
         """
-        return self._number.get(self._key(word))  # type: ignore[attr-defined]
+        form = one_form(word)
+        # Words typed as they are shown are found without waiting for the stemmer to load.
+        found: int | None = self._written.get(form)  # type: ignore[attr-defined]
+        if found is not None:
+            return found
+        return self._number.get(_fold(form, self.language))  # type: ignore[attr-defined]
 
     def counts(self, texts: Iterable[str]) -> csr_array:
         """Texts × words: how often each text holds each word. Unknown words are passed over."""

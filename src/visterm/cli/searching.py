@@ -1,0 +1,143 @@
+"""A search from wish to print; no option parser is needed for it, and none is loaded."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visterm.errors import BadInput
+
+if TYPE_CHECKING:
+    from visterm.collection import Answer, Collection
+
+
+@dataclass
+class Wish:
+    """What somebody asks for; see the options of ``visterm search``."""
+
+    query: str = ""
+    limit: int = 20
+    like: Path | None = None
+    fold: bool = False
+    paths: bool = False
+    preview: bool = False
+    as_is: bool = False
+    collection: Path = Path(".")
+    store: Path | None = None
+    json: bool = False
+
+
+def answer(wish: Wish) -> None:
+    """Search, and print what was found."""
+    if not wish.query.strip() and wish.like is None:
+        raise BadInput('nothing to search for; write words, as in visterm search "tree snow"')
+    words = wish.like is None
+    with _up_to_date(wish.collection, wish.store, as_is=wish.as_is, words=words) as found:
+        if wish.like is not None:
+            given = found.like(wish.like, wish.limit, query=wish.query, fold=wish.fold)
+        else:
+            given = found.search(wish.query, wish.limit, fold=wish.fold)
+    _tell_unknown(given)
+    if wish.json:
+        from visterm.cli.output import print_json
+
+        print_json(_object(wish.query, given))
+    else:
+        _print(given, paths=wish.paths, preview=wish.preview)
+
+
+def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
+    """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
+    from visterm.cli.telling import say
+    from visterm.collection import Collection
+    from visterm.collection.lock import Locked
+    from visterm.collection.stores import find
+
+    where = find(folder, store)
+    if not where.exists:
+        _check_pictures(where.root)
+        say(f"indexing {where.root} for the first time; Ctrl-C keeps what is done")
+    found = Collection.open(folder, store=store)
+    try:
+        if not as_is and (found.has_news or found.is_empty):
+            _add(found)
+        if words and not found.has_model and found.has_captions:
+            _train(found)
+    except Locked as error:
+        say(f"answering from before the news: {error}")
+    return found
+
+
+def _add(found: Collection) -> None:
+    from visterm.cli.output import progress_bar
+    from visterm.cli.telling import say, skipping, told
+    from visterm.collection.ingest import Stopped
+
+    try:
+        with progress_bar() as progress:
+            report = found.add(progress=progress, tell=skipping)
+    except Stopped as stopped:
+        say(f"stopped; kept so far: {told(stopped.report)}; the next search goes on from there")
+        sys.exit(130)
+    if (news := told(report)) != "nothing new":
+        say(news)
+
+
+def _train(found: Collection) -> None:
+    from visterm.cli.output import progress_bar
+    from visterm.cli.telling import say
+
+    say("learning from the captions for the first time")
+    with progress_bar() as progress:
+        found.train(progress=progress)
+
+
+def _check_pictures(root: Path) -> None:
+    from visterm.collection.scan import walk
+    from visterm.errors import BadInput
+
+    if not any(listing.files for listing in walk(root)):
+        raise BadInput(f"there are no pictures in {root}; go to a folder that holds some")
+
+
+def _tell_unknown(answer: Answer) -> None:
+    from visterm.cli.telling import say
+
+    for word, close in answer.unknown.items():
+        hint = f"; close to it: {', '.join(close)}" if close else ""
+        say(f"no caption taught the word {word!r}, so it is left out{hint}")
+
+
+def _object(asked: str, answer: Answer) -> dict[str, Any]:
+    return {
+        "query": asked,
+        "results": [
+            {
+                "path": str(one.path),
+                "score": round(one.score, 6),
+                "also": [str(path) for path in one.paths[1:]],
+            }
+            for one in answer.results
+        ],
+        "unknown": answer.unknown,
+    }
+
+
+def _print(answer: Answer, *, paths: bool, preview: bool) -> None:
+    from visterm.cli.telling import say, shown
+
+    draw = None
+    if preview:
+        from visterm.cli.preview import drawer
+
+        draw = drawer()
+        if draw is None:
+            say("this terminal shows no pictures, as far as it says; kitty, iTerm2, WezTerm do")
+    for one in answer.results:
+        print(shown(one.path) if paths else f"{one.score:9.4f}  {shown(one.path)}")
+        if draw is not None:
+            draw(one.path)
+    if not answer.results and not paths:
+        say("no picture fits these conditions")

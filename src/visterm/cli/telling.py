@@ -1,0 +1,42 @@
+"""Lines for the person, beside what goes to stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from visterm.collection.ingest import Added
+
+
+def say(line: str) -> None:
+    """One line on stderr."""
+    print(f"visterm: {line}", file=sys.stderr)
+
+
+def skipping(path: str, reason: str) -> None:
+    """One line for each file that cannot be used."""
+    print(f"skipping {path}: {reason}", file=sys.stderr)
+
+
+def shown(path: Path) -> str:
+    """A path as somebody standing here would type it."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith(os.path.join("..", "..")) else relative
+
+
+def told(report: Added) -> str:
+    """What an ``add`` did, in one line."""
+    counts = {
+        "new": report.new,
+        "changed": report.changed,
+        "moved": report.moved,
+        "duplicates": report.duplicates,
+        "returned": report.returned,
+        "vanished": report.vanished,
+        "skipped": len(report.skipped),
+    }
+    found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return found or "nothing new"
