@@ -248,8 +248,6 @@ def test_parameters_are_stored_as_given_and_cloned() -> None:
         "max_side": 100,
         "workers": 2,
         "random_state": 9,
-        "pyramid": ("whole", "thirds"),
-        "level_weights": (1.0, 0.5),
     }
     blocks = Blocks(**given)
     assert given.items() <= blocks.get_params().items()
