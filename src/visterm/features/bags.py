@@ -1,0 +1,254 @@
+"""Pictures as bags of visterms, whatever the local descriptors are.
+
+A kind of bag says how a picture is described (`Bag._describe`); drawing a sample, learning
+codebooks, counting, weighing and storing are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from visterm.errors import BadInput
+from visterm.features.channels import is_whole
+from visterm.features.codebook import learn_codebook, nearest_centres
+from visterm.features.extraction import Picture, Pixels, Skipped, check_list, over_pictures
+from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
+from visterm.features.pyramid import Places, cells_at, cells_in, check_levels
+from visterm.features.weighting import count_visterms, join_channels, tfidf, weigh_visterms
+from visterm.progress import Progress, silent
+
+WEIGHTINGS = ("tfidf-raw", "tfidf", "counts")
+
+_SAMPLE = 4000  # pictures that codebooks are learnt from
+
+
+class Local(NamedTuple):
+    """Local descriptors of one picture, one a row, and where they are."""
+
+    descriptors: NDArray[Any]
+    places: Places
+
+
+class BagChannel(NamedTuple):
+    """A codebook of so many visterms over some columns of one kind of local descriptor."""
+
+    kind: int
+    columns: slice
+    size: int
+
+
+class Bag(Extractor):
+    """A picture as counts of its visterms; each visterm is a k-means cell of local descriptors.
+
+    ``p_v ∝ tf_v · idf_v`` per channel and pyramid level, unit length; channels and levels side by
+    side, unit length again. A picture without any local descriptor is an empty row.
+    """
+
+    arrays: ClassVar[tuple[str, ...]] = ("idf_",)
+    facts: ClassVar[tuple[str, ...]] = ("sizes_",)
+    root: bool
+    weighting: str
+    random_state: int
+    pyramid: Sequence[str] = ("whole",)
+    level_weights: Sequence[float] | None = None
+    nearest: int = 1
+    """Each local descriptor counts for so many of its nearest visterms."""
+    points_per_centre: ClassVar[int] = 40
+
+    def fit(
+        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+    ) -> Self:
+        """Learn codebooks and visterm weights from pictures."""
+        self.fit_transform(pictures, progress=progress)
+        return self
+
+    def fit_transform(
+        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+    ) -> csr_array:
+        """Fit, and the vectors of the same pictures, for the price of one; unreadable ones are
+        left out with a warning."""
+        self._check_parameters()
+        check_list(pictures)
+        self._prepare(pictures)
+        self._open(self._learn_codebooks(pictures, progress))
+        counts, skipped = self._pooled(_Count(self), pictures, progress, "counting visterms")
+        warn_skipped(skipped)
+        whole: csr_array = stack_rows(counts)
+        self.idf_ = _idf(whole)
+        return self._weighed(whole)
+
+    def rows(self, pictures: list[Pixels]) -> csr_array:
+        return self._weighed(self._count(pictures))
+
+    def weigh(self, counts: csr_array) -> csr_array:
+        """Counts to tf·idf vectors of unit length, channel by channel and level by level."""
+        given = self.level_weights or [1.0] * len(self.pyramid)
+        weights = [w for _ in self.sizes_ for w in given]
+        parts = [
+            weigh_visterms(counts[:, a:b], self.idf_[a:b], root=self.root) * np.float32(weight)
+            for (a, b), weight in zip(pairwise(self._edges()), weights, strict=True)
+        ]
+        return join_channels(parts)
+
+    def _channels(self) -> list[BagChannel]:
+        """The codebooks to learn."""
+        raise NotImplementedError
+
+    def _describe(self, pixels: Pixels) -> list[Local]:
+        """Local descriptors of one picture, for each kind of them."""
+        raise NotImplementedError
+
+    def _points(self, descriptors: NDArray[Any], channel: BagChannel) -> NDArray[np.float32]:
+        """Local descriptors as a channel clusters them."""
+        return descriptors[:, channel.columns].astype(np.float32)
+
+    def _prepare(self, pictures: Sequence[Picture]) -> None:
+        """Learn what must be known before any picture can be described."""
+
+    def _look_at(self, sample: list[NDArray[Any]]) -> None:
+        """Learn from the sampled descriptors of each kind what `_points` must know."""
+
+    def _weighed(self, counts: csr_array) -> csr_array:
+        if self.weighting == "counts":
+            return counts
+        if self.weighting == "tfidf-raw":
+            return tfidf(counts, self.idf_, root=self.root)
+        return self.weigh(counts)
+
+    def _count(self, pictures: list[Pixels]) -> csr_array:
+        described = [self._describe(pixels) for pixels in pictures]
+        parts = []
+        for number, channel in enumerate(self._channels()):
+            local = [found[channel.kind] for found in described]
+            points = [self._points(found.descriptors, channel) for found in local]
+            visterms = nearest_centres(np.concatenate(points), self._centres[number], self.nearest)
+            by_picture = np.split(visterms, np.cumsum([len(p) for p in points])[:-1])
+            size = self.sizes_[number]
+            for level in self.pyramid:
+                counts = [
+                    count_visterms(
+                        (cells_at(found.places, level)[:, None] * size + v).reshape(1, -1),
+                        size * cells_in(level),
+                    )
+                    for v, found in zip(by_picture, local, strict=True)
+                ]
+                parts.append(stack_rows(counts))
+        return csr_array(hstack(parts, format="csr"))
+
+    def _learn_codebooks(
+        self, pictures: Sequence[Picture], progress: Progress
+    ) -> list[NDArray[np.float32]]:
+        channels = self._channels()
+        wanted = self.points_per_centre * max(channel.size for channel in channels)
+        chosen = self._sample(pictures, _SAMPLE)
+        take = _Take(self, -(-wanted // max(1, len(chosen))), self.random_state)
+        found, skipped = self._pooled(take, chosen, progress, f"describing {self.name}")
+        if not found:
+            raise nothing_read(skipped)
+        sample = [np.concatenate(kind) for kind in zip(*found, strict=True)]
+        if not all(len(kind) for kind in sample):
+            raise BadInput(f"none of the pictures shows any {self.name} to learn visterms from")
+        self._look_at(sample)
+        centres = []
+        for number, channel in enumerate(channels):
+            points = self._points(sample[channel.kind], channel)
+            centres.append(
+                learn_codebook(
+                    points,
+                    channel.size,
+                    seed=self.random_state + number,
+                    points_per_centre=self.points_per_centre,
+                )
+            )
+            progress("learning codebooks", number + 1, len(channels))
+        return centres
+
+    def _pooled(
+        self, work: Any, pictures: Sequence[Picture], progress: Progress, what: str
+    ) -> tuple[list[Any], list[Skipped]]:
+        results, skipped = [], []
+        for batch in over_pictures(
+            work,
+            pictures,
+            max_side=self.max_side,
+            workers=self.workers,
+            progress=progress,
+            what=what,
+        ):
+            if batch.result is not None:
+                results.append(batch.result)
+            skipped += batch.skipped
+        return results, skipped
+
+    def _sample(self, pictures: Sequence[Picture], most: int) -> list[Picture]:
+        rng = np.random.default_rng(self.random_state)
+        chosen = rng.permutation(len(pictures))[:most]
+        return [pictures[i] for i in np.sort(chosen)]
+
+    def _edges(self) -> list[int]:
+        """First column of each channel's each level, and the number of all columns."""
+        widths = [size * cells_in(level) for size in self.sizes_ for level in self.pyramid]
+        return [0, *np.cumsum(widths).tolist()]
+
+    def _open(self, centres: list[NDArray[np.float32]]) -> None:
+        self._centres = centres
+        self.sizes_ = tuple(len(c) for c in centres)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return super()._arrays() | {f"centres_{i}": c for i, c in enumerate(self._centres)}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(arrays)
+        self._open([arrays[f"centres_{i}"] for i in range(len(self.sizes_))])
+
+    def _check_parameters(self) -> None:
+        if self.weighting not in WEIGHTINGS:
+            first, *others = map(repr, WEIGHTINGS)
+            known = f"{first}, {' or '.join(others)}"
+            raise BadInput(f"weighting is {known}, not {self.weighting!r}")
+        check_levels(self.pyramid, self.level_weights)
+        self._check_whole(max_side=1, workers=1, random_state=0, nearest=1)
+
+    def _check_whole(self, **least: int) -> None:
+        """Refuse parameters that are not whole numbers, or too small."""
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if not is_whole(value, smallest):
+                raise BadInput(f"{name} is a whole number from {smallest} on, not {value!r}")
+
+
+class _Count:
+    """Counts of a batch; a class, because a process pool cannot send a lambda."""
+
+    def __init__(self, bag: Bag) -> None:
+        self.bag = bag
+
+    def __call__(self, pictures: list[Pixels]) -> csr_array:
+        return self.bag._count(pictures)
+
+
+class _Take:
+    """A few local descriptors of each picture and kind, to learn codebooks from."""
+
+    def __init__(self, bag: Bag, each: int, seed: int) -> None:
+        self.bag, self.each, self.seed = bag, each, seed
+
+    def __call__(self, pictures: list[Pixels]) -> list[NDArray[Any]]:
+        rng = np.random.default_rng(self.seed)
+        described = [self.bag._describe(pixels) for pixels in pictures]
+        return [
+            np.concatenate([rng.permutation(found.descriptors)[: self.each] for found in kind])
+            for kind in zip(*described, strict=True)
+        ]
+
+
+def _idf(counts: csr_array) -> NDArray[np.float32]:
+    """``−log r_v``, r_v the fraction of pictures that show visterm v."""
+    showing = np.bincount(counts.indices, minlength=counts.shape[1])
+    return (0.0 - np.log(np.maximum(showing, 0.5) / counts.shape[0])).astype(np.float32)
