@@ -1,0 +1,138 @@
+"""Pictures as bags of blobs: what their regions look like, as visterms.
+
+P. Duygulu et al., ECCV 2002; D. Grangier, F. Monay and S. Bengio, ECML 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.features.bags import Bag, BagChannel, Local
+from visterm.features.blob_numbers import BLOB_NUMBERS, blob_numbers
+from visterm.features.blob_regions import cut_regions
+from visterm.features.classic import opencv, scikit_image
+from visterm.features.extraction import Pixels
+
+_X, _Y = BLOB_NUMBERS.index("x"), BLOB_NUMBERS.index("y")
+_SIZE = BLOB_NUMBERS.index("size")
+
+
+class Blobs(Bag):
+    """Bags of visterms over regions, each described by 36 numbers of colour, texture and shape.
+
+    The numbers (`BLOB_NUMBERS`) are standardised on the regions the codebook is learnt from.
+
+    Parameters
+    ----------
+    visterms : int
+        Size of the codebook.
+    regions : int
+        At most so many regions a picture.
+    least_share : float
+        Regions that cover less of the picture are not used.
+    superpixels : int
+        About how many pieces the regions are put together from.
+    nearest : int
+        Each region counts for so many of its nearest visterms; 1 is the paper's way.
+    root : bool
+        Square-root the visterm counts.
+    weighting : {"tfidf", "tfidf-raw", "counts"}
+        Counts are what the generative models want; raw tf·idf is for normalising late.
+    pyramid : sequence of {"whole", "thirds", "quarters"}
+        Cells that have visterms of their own; a region lies in the cell of its middle.
+    level_weights : sequence of float, optional
+        How much each level of the pyramid counts; equally by default.
+    max_side : int
+        Pictures are shrunk to this long side.
+    workers, random_state : int
+
+    Examples
+    --------
+    >>> from visterm.datasets.scenes import draw_scene
+    >>> pictures = [draw_scene(0, i).pixels for i in range(8)]
+    >>> Blobs(visterms=20).fit(pictures).transform(pictures).shape
+    (8, 20)
+    """
+
+    name = "blobs"
+    arrays = ("idf_", "centre_", "spread_")
+    points_per_centre = 100
+
+    def __init__(
+        self,
+        visterms: int = 500,
+        regions: int = 10,
+        least_share: float = 0.01,
+        superpixels: int = 150,
+        nearest: int = 1,
+        root: bool = False,
+        weighting: str = "tfidf",
+        pyramid: Sequence[str] = ("whole",),
+        level_weights: Sequence[float] | None = None,
+        max_side: int = 192,
+        workers: int = 1,
+        random_state: int = 0,
+    ) -> None:
+        self.visterms = visterms
+        self.regions = regions
+        self.least_share = least_share
+        self.superpixels = superpixels
+        self.nearest = nearest
+        self.root = root
+        self.weighting = weighting
+        self.pyramid = pyramid
+        self.level_weights = level_weights
+        self.max_side = max_side
+        self.workers = workers
+        self.random_state = random_state
+
+    def _channels(self) -> list[BagChannel]:
+        return [BagChannel(0, slice(None), self.visterms)]
+
+    def _describe(self, pixels: Pixels) -> list[Local]:
+        cut = cut_regions(pixels, superpixels=self.superpixels, most=self.regions)
+        numbers = blob_numbers(pixels, cut)
+        # The largest region stays even where it is small, so that no picture is without one.
+        numbers = numbers[: max(1, int((numbers[:, _SIZE] >= self.least_share).sum()))]
+        return [Local(numbers, numbers[:, [_X, _Y]])]
+
+    def _look_at(self, sample: list[NDArray[Any]]) -> None:
+        self.centre_ = sample[0].mean(axis=0)
+        spread = sample[0].std(axis=0)
+        self.spread_ = np.where(spread > 1e-6, spread, 1).astype(np.float32)
+
+    def _points(self, descriptors: NDArray[Any], channel: BagChannel) -> NDArray[np.float32]:
+        return (descriptors - self.centre_) / self.spread_
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        opencv()
+        scikit_image()
+        self._check_whole(visterms=1, regions=1, superpixels=1)
+        if not 0 <= self.least_share < 1:
+            raise BadInput(f"least_share lies between 0 and 1, not {self.least_share!r}")
+
+
+def count_blob_tokens(tokens: Sequence[NDArray[np.int64]], size: int = 500) -> csr_array:
+    """Pictures × tokens counts from lists of blob tokens, such as Corel's own.
+
+    Corel's tokens run from 1 to 499; token t is column t.
+
+    >>> count_blob_tokens([np.array([1, 3]), np.array([], dtype=np.int64)], size=4).toarray()
+    array([[0., 1., 0., 1.],
+           [0., 0., 0., 0.]], dtype=float32)
+    """
+    flat = np.concatenate([np.empty(0, np.int64), *tokens])
+    if len(flat) and not 0 <= flat.min() <= flat.max() < size:
+        raise BadInput(f"blob tokens run from 0 to {size - 1}, not {flat.min()} to {flat.max()}")
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in tokens], dtype=np.int64)])
+    ones = np.ones(len(flat), dtype=np.float32)
+    counts = csr_array((ones, flat, starts), shape=(len(tokens), size))
+    counts.sum_duplicates()
+    return counts
