@@ -1,0 +1,231 @@
+"""CMRM, the cross-media relevance model: training pictures that look alike lend their words.
+
+``P(t, p) = 1/n Σ_j P(t|j) Π_v P(v|j)^tf_v`` over the training pictures j, with
+``P(t|j) = (1 − α)·#(t, j)/|j| + α·#(t)/Σ#`` over words and the same with β over visterms;
+``P(t|p) = P(t, p) / Σ_t P(t, p)``.
+
+J. Jeon, V. Lavrenko and R. Manmatha, Automatic image annotation and retrieval using cross-media
+relevance models, SIGIR 2003; as measured by D. Grangier and S. Bengio, IEEE TPAMI 30(8), 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.models.annotation import (
+    Annotated,
+    Annotator,
+    Choice,
+    as_text,
+    frequencies,
+    shares,
+)
+from visterm.models.choosing import candidates, quality
+from visterm.models.model import Validation
+from visterm.progress import Progress
+from visterm.text import Relevance
+
+_CHUNK_BYTES = 64 * 1024 * 1024
+"""Most memory for the picture × training picture table, which is never held whole."""
+
+
+class Cmrm(Annotator):
+    """Cross-media relevance model.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float
+        Smoothing of the words, from 0 (captions as written) to 1 (all captions alike).
+    beta : float or sequence of float
+        Smoothing of the visterms, above 0 and up to 1.
+    evidence : float, None or sequence of them
+        How many visterms a picture speaks for: tf_v is scaled to sum to so many. None takes each
+        at its count, as the paper does. See Notes.
+    retrain : bool
+        Learn again from training and validation pictures, with what was chosen.
+    max_words : int, optional
+        Largest query made from the captions of validation pictures; None makes them all.
+
+    Attributes
+    ----------
+    captions_data_, captions_columns_, captions_starts_ : the words of each training picture
+        ``#(t, j)/|j|`` as compressed rows.
+    visterms_data_, visterms_columns_, visterms_starts_ : the visterms of each training picture
+        ``log P(v|j) − log β P(v)`` as compressed rows: nothing where j does not hold v.
+    background_ : array of shape (T,)
+        ``P(t)`` over all captions.
+    idf_ : array of shape (T,)
+    alpha_, beta_, evidence_ : what was chosen.
+    validation_ : float
+        Best AvgP on validation pictures, NaN without them.
+
+    Notes
+    -----
+    Every picture shares the factor ``Π_v (β P(v))^tf_v``, which Bayes' rule takes out again. What
+    is left is 0 wherever j lacks v, so one sparse product gives all logarithms, and a visterm that
+    no training picture holds says nothing.
+
+    The product takes a picture's visterms for independent. Overlapping blocks are not, and with
+    hundreds of them one training picture gets all the weight. ``evidence`` tempers this; the
+    paper's own choice, three large blocks a picture, points the same way.
+
+    Examples
+    --------
+    >>> pictures = np.array([[3, 0], [2, 1], [0, 4], [1, 3]])
+    >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
+    >>> model = Cmrm().fit(pictures, captions)
+    >>> model.word_probabilities([[2, 0]]).round(2)
+    array([[0.9, 0.1]])
+    """
+
+    name = "cmrm"
+    arrays = (
+        "captions_data_",
+        "captions_columns_",
+        "captions_starts_",
+        "visterms_data_",
+        "visterms_columns_",
+        "visterms_starts_",
+        "background_",
+        "idf_",
+    )
+    facts = ("n_features_in_", "alpha_", "beta_", "evidence_", "validation_")
+
+    captions_data_: NDArray[np.float64]
+    captions_columns_: NDArray[np.int32]
+    captions_starts_: NDArray[np.int64]
+    visterms_data_: NDArray[np.float64]
+    visterms_columns_: NDArray[np.int32]
+    visterms_starts_: NDArray[np.int64]
+    background_: NDArray[np.float64]
+    alpha_: float
+    beta_: float
+    evidence_: float | None
+
+    def __init__(
+        self,
+        alpha: float | Sequence[float] = 0.1,
+        beta: float | Sequence[float] = 0.1,
+        evidence: float | Sequence[float | None] | None = None,
+        retrain: bool = False,
+        max_words: int | None = 4,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.evidence = evidence
+        self.retrain = retrain
+        self.max_words = max_words
+
+    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
+        return {
+            "alpha": candidates(
+                "alpha", self.alpha, validation, lambda a: 0 <= a <= 1, "between 0 and 1"
+            ),
+            "beta": candidates(
+                "beta", self.beta, validation, lambda b: 0 < b <= 1, "above 0 and at most 1"
+            ),
+            "evidence": candidates(
+                "evidence",
+                self.evidence,
+                validation,
+                lambda e: e is None or 0 < e < np.inf,
+                "a positive number of visterms, or None",
+            ),
+        }
+
+    def _choose(
+        self,
+        told: Annotated,
+        held: csr_array,
+        relevance: Relevance,
+        offered: dict[str, list[Any]],
+        progress: Progress,
+    ) -> tuple[float, Choice, dict[str, Any]]:
+        captions, background = shares(told.captions), frequencies(told.captions)
+        best, choice = -1.0, {name: values[0] for name, values in offered.items()}
+        for done, beta in enumerate(offered["beta"], start=1):
+            visterms = _log_ratios(told.counts, beta)
+            lent = _lent_words(held, visterms, captions, offered["evidence"])
+            for evidence, words in zip(offered["evidence"], lent, strict=True):
+                for alpha in offered["alpha"]:
+                    rows = as_text(_smoothed(words, background, alpha), told.idf)
+                    reached = quality(rows, relevance)
+                    if reached > best:
+                        best = reached
+                        choice = {"alpha": alpha, "beta": beta, "evidence": evidence}
+            progress("choosing", done, len(offered["beta"]))
+        return best, choice, _fitted(told, choice["beta"])
+
+    def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
+        progress("training", 1, 1)
+        return _fitted(told, choice["beta"])
+
+    def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
+        pictures = len(self.captions_starts_) - 1
+        captions = csr_array(
+            (self.captions_data_, self.captions_columns_, self.captions_starts_),
+            shape=(pictures, len(self.background_)),
+        )
+        visterms = csr_array(
+            (self.visterms_data_, self.visterms_columns_, self.visterms_starts_),
+            shape=(pictures, self.n_features_in_),
+        )
+        (words,) = _lent_words(counts, visterms, captions, [self.evidence_])
+        return _smoothed(words, self.background_, self.alpha_)
+
+
+def _fitted(told: Annotated, beta: float) -> dict[str, Any]:
+    captions, visterms = shares(told.captions), _log_ratios(told.counts, beta)
+    return {
+        "captions_data_": captions.data,
+        "captions_columns_": captions.indices.astype(np.int32),
+        "captions_starts_": captions.indptr.astype(np.int64),
+        "visterms_data_": visterms.data,
+        "visterms_columns_": visterms.indices.astype(np.int32),
+        "visterms_starts_": visterms.indptr.astype(np.int64),
+        "background_": frequencies(told.captions),
+    }
+
+
+def _log_ratios(counts: csr_array, beta: float) -> csr_array:
+    """``log P(v|j) / (β P(v))`` of the training pictures: 0, thus not stored, where j lacks v."""
+    ratios = shares(counts)
+    background = frequencies(counts)
+    ratios.data = np.log1p((1 - beta) * ratios.data / (beta * background[ratios.indices]))
+    return ratios
+
+
+def _lent_words(
+    counts: csr_array, visterms: csr_array, captions: csr_array, evidences: list[float | None]
+) -> list[NDArray[np.float64]]:
+    """``Σ_j P(j|p) #(t, j)/|j|`` for each evidence, a chunk of pictures at a time."""
+    by_visterm = csr_array(visterms.T.tocsr())
+    total = np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    lent = [np.empty((counts.shape[0], captions.shape[1])) for _ in evidences]
+    step = max(1, _CHUNK_BYTES // (8 * captions.shape[0]))
+    for first in range(0, counts.shape[0], step):
+        part = slice(first, first + step)
+        logarithms = (counts[part].astype(np.float64) @ by_visterm).toarray()
+        for evidence, words in zip(evidences, lent, strict=True):
+            scale = 1.0 if evidence is None else evidence / np.maximum(total[part], 1e-300)
+            words[part] = _posterior(logarithms * scale) @ captions
+    return lent
+
+
+def _posterior(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``P(j|p)`` by log-sum-exp: the largest logarithm is 0 before anything is raised."""
+    weights = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _smoothed(
+    words: NDArray[np.float64], background: NDArray[np.float64], alpha: float
+) -> NDArray[np.float64]:
+    """``P(t|p)``; what α takes away, and what pictures without a caption would lend, is P(t)."""
+    kept = (1 - alpha) * words
+    return np.asarray(kept + (1 - kept.sum(axis=1, keepdims=True)) * background)
