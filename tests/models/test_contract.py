@@ -9,7 +9,7 @@ import pytest
 from contract import PROMISES, Candidate
 from problems import Problem, problem
 
-from visterm.models import MODELS, Model, Pamir
+from visterm.models import MODELS, Cmrm, Cmtt, ConceptSvm, Model, Pamir, Plsa
 
 
 def pamir(**changes: Any) -> Model:
@@ -20,10 +20,24 @@ def pamir_by_captions(**changes: Any) -> Model:
     return pamir(**{"margin": "caption", **changes})
 
 
+def cmtt(**changes: Any) -> Model:
+    return Cmtt(**{"rank": 30, **changes})
+
+
+def plsa(**changes: Any) -> Model:
+    return Plsa(**{"aspects": 20, "text_steps": 60, **changes})
+
+
 CANDIDATES = [
     Candidate("pamir on sparse vectors", pamir, "sparse", {"C": (0.001, 0.1)}),
     Candidate("pamir on dense vectors", pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("pamir by caption margin", pamir_by_captions, "sparse", {"C": (0.001, 0.1)}),
+    Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
+    Candidate("cmrm, tempered", lambda **changes: Cmrm(**{"evidence": 8.0, **changes}), "counts"),
+    Candidate("cmtt", cmtt, "counts", {"rank": (5, 30)}),
+    Candidate("plsa", plsa, "counts", {"aspects": (5, 20), "text_steps": (10, 60)}),
+    Candidate("concept svm on sparse vectors", ConceptSvm, "sparse", {"C": (0.01, 1.0)}),
+    Candidate("concept svm on dense vectors", ConceptSvm, "dense", {"C": (0.01, 1.0)}),
 ]
 
 
