@@ -1,8 +1,26 @@
 """Pixels to vectors: what pictures look like, as numbers."""
 
+from visterm.features.blobs import Blobs
 from visterm.features.block_visterms import Blocks
+from visterm.features.cnn import CNN
+from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
+from visterm.features.naming import parse_features
+from visterm.features.sift import DenseSift, Sift
 
-EXTRACTORS: dict[str, type[Extractor]] = {extractor.name: extractor for extractor in (Blocks,)}
+EXTRACTORS: dict[str, type[Extractor]] = {
+    extractor.name: extractor for extractor in (Blocks, CNN, Sift, DenseSift, Blobs)
+}
 
-__all__ = ["EXTRACTORS", "Blocks", "Extraction", "Extractor"]
+__all__ = [
+    "CNN",
+    "EXTRACTORS",
+    "Blobs",
+    "Blocks",
+    "Combined",
+    "DenseSift",
+    "Extraction",
+    "Extractor",
+    "Sift",
+    "parse_features",
+]
