@@ -15,24 +15,22 @@ import numpy as np
 from benchmarks.common import say
 from visterm.collection import Collection
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.extractors import prepare
 from visterm.collection.rows import LARGEST, Rows
+from visterm.features.cnn import CNN
 
 CAPTIONED = 2000
 IN_A_FOLDER = 500
 
 
-def make(
-    folder: Path, pictures: int, *, words: int, width: int = 1280, features: str = "cnn"
-) -> None:
+def make(folder: Path, pictures: int, *, words: int, width: int = 1280) -> None:
     """Make the collection; its words are ``word000``, ``word001`` …"""
-    key = f"{features}-1"
     with Collection.open(folder) as collection:
         catalogue = collection.catalogue
+        key = f"{CNN.name}-{CNN.version}"
         random = np.random.default_rng(0)
         with catalogue.writing("making a large collection"):
-            with catalogue.transaction():
-                catalogue.set("features", features)
-                catalogue.set("extractor", key)
+            prepare(catalogue, CNN.name, [])
             for first in range(0, pictures, LARGEST):
                 count = min(LARGEST, pictures - first)
                 vectors = np.abs(random.standard_normal((count, width), dtype=np.float32))

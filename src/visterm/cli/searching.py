@@ -61,9 +61,9 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
         say(f"indexing {where.root} for the first time; Ctrl-C keeps what is done")
     found = Collection.open(folder, store=store)
     try:
-        if not as_is and (found.has_news or found.is_empty):
+        if not as_is and found.is_writable and (found.has_news or found.is_empty):
             _add(found)
-        if words and not found.has_model and found.has_captions:
+        if words and found.is_writable and not found.has_model and found.has_captions:
             _train(found)
     except Locked as error:
         say(f"answering from before the news: {error}")

@@ -259,6 +259,11 @@ class Collection:
             raise VistermError(f"cannot delete {self.store}: {error.strerror}") from error
 
     @property
+    def is_writable(self) -> bool:
+        """Whether this process may change what is known."""
+        return stores.may_write(self.store)
+
+    @property
     def has_news(self) -> bool:
         """Whether pictures came or went since the folders were last listed."""
         return not unchanged(self.catalogue, self.root)
@@ -283,6 +288,8 @@ class Collection:
     def _mend(self) -> None:
         """Finish what a killed writer left for the index, unless somebody is writing now."""
         if not self.has_model or self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is None:
+            return
+        if not self.is_writable:
             return
         from visterm.collection.mapping import catch_up
 

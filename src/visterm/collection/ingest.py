@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BATCH = 256
 """Pictures of one commit."""
+WORTH = 200
+"""Pictures for which it is worth starting one more process."""
 
 
 @dataclass
@@ -83,7 +85,7 @@ def ingest(
     if len(plan) and extractor is None:
         extractor = _fitted(plan, features, workers, progress, skip)
     if extractor is not None:
-        extractor = prepare(catalogue, features, [], workers=workers)
+        extractor = prepare(catalogue, features, [], workers=min(workers, 1 + len(plan) // WORTH))
         batches = _Batches(plan, extractor, report, tell, progress)
         try:
             for batch in opened_batches(plan, BATCH):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``rows`` under which a picture can be found."""
-_AT_ONCE = 1 << 26
-"""Values of the text space held in memory together: 256 MB."""
+_AT_ONCE = 1 << 25
+"""Values of the text space held in memory together: 128 MB."""
 _PENDING = 4096
 
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,10 +101,7 @@ class Rows:
         files = {}
         for part, array in _parts(vectors).items():
             file = f"{number:08d}.{part}.npy"
-            content = io.BytesIO()
-            np.save(content, array, allow_pickle=False)
-            files[file] = hashlib.sha256(content.getbuffer()).hexdigest()
-            write_whole(self.folder / file, content.getvalue())
+            files[file] = _save(self.folder / file, array)
         rows, width = vectors.shape
         return {"id": number, "rows": int(rows), "width": int(width), "files": json.dumps(files)}
 
@@ -157,12 +155,14 @@ class Rows:
 
     def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """The vectors of a few pictures, without SciPy."""
-        marks = ",".join("?" * len(pictures))
-        found = self.catalogue.db.execute(
-            f"""SELECT picture, segment, place FROM rows
-                WHERE extractor = ? AND picture IN ({marks})""",
-            (self.extractor, *pictures),
-        ).fetchall()
+        found = []
+        for first in range(0, len(pictures), 500):  # SQLite takes so many values and not all more
+            some = pictures[first : first + 500]
+            found += self.catalogue.db.execute(
+                f"""SELECT picture, segment, place FROM rows
+                    WHERE extractor = ? AND picture IN ({",".join("?" * len(some))})""",
+                (self.extractor, *some),
+            ).fetchall()
         blocks = {number: self.segment(number) for number in {segment for _, segment, _ in found}}
         return {picture: blocks[segment].row(place) for picture, segment, place in found}
 
@@ -204,6 +204,23 @@ class Rows:
                 for place, picture in enumerate(pictures)
             ),
         )
+
+
+def _save(path: Path, array: NDArray[Any]) -> str:
+    """Write an array whole; returns the hash of the file."""
+    digest = hashlib.sha256()
+
+    def fill(file: BinaryIO) -> None:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, np.lib.format.header_data_from_array_1_0(array)
+        )
+        for piece in (header.getbuffer(), array.reshape(-1).view(np.uint8).data):
+            file.write(piece)
+            digest.update(piece)
+
+    write_whole(path, fill)
+    return digest.hexdigest()
 
 
 def _parts(vectors: Vectors) -> dict[str, NDArray[Any]]:

@@ -65,12 +65,12 @@ def below(root: Path, path: str | os.PathLike[str]) -> str | None:
     ('sea/boat.jpg', None)
     """
     # As it is written, links and all; else as it really lies, when the way to it was another.
-    for spelt in (os.path.abspath(path), os.path.realpath(path)):
-        for base in (os.path.abspath(root), os.path.realpath(root)):
-            if spelt == base:
-                return ""
-            if spelt.startswith(os.path.join(base, "")):
-                return Path(os.path.relpath(spelt, base)).as_posix()
+    for real in (os.path.abspath, os.path.realpath):
+        spelt, base = real(path), real(root)
+        if spelt == base:
+            return ""
+        if spelt.startswith(os.path.join(base, "")):
+            return spelt[len(os.path.join(base, "")) :].replace(os.sep, "/")
     return None
 
 
