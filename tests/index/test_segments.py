@@ -292,9 +292,35 @@ def change_for_ever(folder: str) -> None:
         change(index, index.version)
 
 
-@pytest.mark.skipif(
+forking = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="needs fork and SIGKILL"
 )
+
+
+@forking
+def test_readers_open_whole_states_while_a_writer_writes_and_sweeps(tmp_path: Path) -> None:
+    Index.create(tmp_path, words=3)
+    writer = multiprocessing.get_context("fork").Process(
+        target=change_for_ever, args=(str(tmp_path),)
+    )
+    writer.start()
+    try:
+        version = 0
+        while version < 60:
+            assert writer.is_alive()
+            index = Index.open(tmp_path)
+            assert index.version >= version
+            version = index.version
+            ids = index.ids()
+            found = index.search(([0, 2], [1, 1]), len(ids))[0]
+            np.testing.assert_array_equal(np.sort(found), ids)
+            assert index.rows(ids).shape == (len(index), 3)
+    finally:
+        writer.kill()
+        writer.join()
+
+
+@forking
 def test_a_kill_at_any_moment_leaves_a_committed_state(tmp_path: Path) -> None:
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     Index.create(killed, words=3)
@@ -305,6 +331,7 @@ def test_a_kill_at_any_moment_leaves_a_committed_state(tmp_path: Path) -> None:
         writer = fork.Process(target=change_for_ever, args=(str(killed),))
         writer.start()
         while read_manifest(killed).version == twin.version:
+            assert writer.is_alive()
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.03))
         writer.kill()

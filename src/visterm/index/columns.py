@@ -199,6 +199,8 @@ class Index(Segmented):
         ids, found = np.empty(0, np.int64), np.empty(0, np.float32)
         for part, mask in zip(parts, hidden, strict=True):
             positions: Positions = slice(None) if mask is None else np.flatnonzero(mask)
+            if not words.size:  # All score 0, and a part's first pictures have its smallest ids.
+                positions = slice(k) if isinstance(positions, slice) else positions[:k]
             numbers = part.ids(positions)
             columns = (self._column(part, word).exact[positions] for word in words.tolist())
             more = scores(weights, columns, numbers.size)
