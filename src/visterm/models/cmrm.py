@@ -68,7 +68,7 @@ class Cmrm(Annotator):
     -----
     Every picture shares the factor ``Π_v (β P(v))^tf_v``, which Bayes' rule takes out again. What
     is left is 0 wherever j lacks v, so one sparse product gives all logarithms, and a visterm that
-    no training picture holds says nothing.
+    no training picture holds says nothing. A training picture without a visterm lends nothing.
 
     The product takes a picture's visterms for independent. Overlapping blocks are not, and with
     hundreds of them one training picture gets all the weight. ``evidence`` tempers this; the
@@ -146,10 +146,11 @@ class Cmrm(Annotator):
         offered: dict[str, list[Any]],
         progress: Progress,
     ) -> tuple[float, Choice, dict[str, Any]]:
-        captions, background = shares(told.captions), frequencies(told.captions)
+        background, lenders = frequencies(told.captions), _lenders(told)
+        captions = shares(lenders.captions)
         best, choice = -1.0, {name: values[0] for name, values in offered.items()}
         for done, beta in enumerate(offered["beta"], start=1):
-            visterms = _log_ratios(told.counts, beta)
+            visterms = _log_ratios(lenders.counts, beta)
             lent = _lent_words(held, visterms, captions, offered["evidence"])
             for evidence, words in zip(offered["evidence"], lent, strict=True):
                 for alpha in offered["alpha"]:
@@ -179,8 +180,15 @@ class Cmrm(Annotator):
         return _smoothed(words, self.background_, self.alpha_)
 
 
+def _lenders(told: Annotated) -> Annotated:
+    """The pictures that lend their words: one without a visterm looks like no other."""
+    looks = np.flatnonzero(np.diff(told.counts.indptr))
+    return Annotated(told.counts[looks], told.captions[looks])
+
+
 def _fitted(told: Annotated, beta: float) -> dict[str, Any]:
-    captions, visterms = shares(told.captions), _log_ratios(told.counts, beta)
+    lenders = _lenders(told)
+    captions, visterms = shares(lenders.captions), _log_ratios(lenders.counts, beta)
     return {
         "captions_data_": captions.data,
         "captions_columns_": captions.indices.astype(np.int32),
