@@ -50,8 +50,8 @@ def walk_text(
     """``P(z|p)`` and ``P(t|z)`` that explain the captions, from a seeded start."""
     by_picture, by_word = Counts(captions), Counts(csr_array(captions.T.tocsr()))
     random = np.random.default_rng(seed)
-    pictures = _picture_shares(random.random((captions.shape[0], aspects)))
     words = _aspect_shares(random.random((captions.shape[1], aspects)))
+    pictures = _picture_shares(random.random((captions.shape[0], aspects)))
     while True:
         new_pictures, likelihood = by_picture.explain(pictures, words, threads)
         new_words, _ = by_word.explain(words, pictures, threads)
