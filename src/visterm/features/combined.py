@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from visterm.errors import BadInput, NotFitted
 from visterm.features.bags import Bag
-from visterm.features.extraction import Picture, Pixels, _shrunk
+from visterm.features.extraction import Picture, Pixels, shrunk
 from visterm.features.extractor import Extractor, Rows
 from visterm.features.joining import NORMALISATIONS, check_weights, join_rows
 from visterm.files import write_whole
@@ -97,7 +97,7 @@ class Combined(Extractor):
         found = []
         for part in self.parts_:
             part.workers = self.workers
-            found.append(part.rows([_shrunk(pixels, part.max_side) for pixels in pictures]))
+            found.append(part.rows([shrunk(pixels, part.max_side) for pixels in pictures]))
         return self._joined(found)
 
     @property

@@ -144,10 +144,10 @@ def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
         form = f"{picture.dtype} of shape {picture.shape}"
         raise UnreadablePicture("pixels", f"height × width × 3 bytes are needed, not {form}")
-    return _shrunk(picture, max_side)
+    return shrunk(picture, max_side)
 
 
-def _shrunk(pixels: Pixels, max_side: int | None) -> Pixels:
+def shrunk(pixels: Pixels, max_side: int | None) -> Pixels:
     """Pixels given as an array, brought to the size that files are decoded to."""
     h, w = pixels.shape[:2]
     if max_side is None or max(h, w) <= max_side:

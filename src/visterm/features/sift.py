@@ -138,6 +138,9 @@ class DenseSift(_SiftBag):
         Pixels between neighbours on the grid.
     sides : sequence of int
         Sides of the squares, in pixels, that are described around each place of the grid.
+    contrast : float
+        Squares whose grey levels, from 0 to 255, deviate by less from their mean count as flat:
+        SIFT would make as much of their noise as of any edge.
     visterms, rootsift, root, weighting, pyramid, level_weights, max_side, workers, random_state
         As for `Sift`.
 
@@ -156,6 +159,7 @@ class DenseSift(_SiftBag):
         visterms: int = 4000,
         step: int = 8,
         sides: Sequence[int] = (16, 24, 32),
+        contrast: float = 3.0,
         rootsift: bool = True,
         root: bool = True,
         weighting: str = "tfidf",
@@ -168,6 +172,7 @@ class DenseSift(_SiftBag):
         self.visterms = visterms
         self.step = step
         self.sides = sides
+        self.contrast = contrast
         self.rootsift = rootsift
         self.root = root
         self.weighting = weighting
@@ -184,14 +189,18 @@ class DenseSift(_SiftBag):
         grid = [(x, y) for y in rows for x in columns]
         points = [_key_point(x, y, side) for side in self.sides for x, y in grid]
         _, found = _detector(0, 0.04).compute(grey, points)
-        middles = np.tile(np.array(grid, dtype=np.float32), (len(self.sides), 1))
-        return [Local(_stored(found), _places(middles, grey))]
+        middles = np.array(grid, dtype=np.float32)
+        flat = [_deviations(grey, middles, side) < self.contrast for side in self.sides]
+        found[np.concatenate(flat)] = 0
+        return [Local(_stored(found), _places(np.tile(middles, (len(self.sides), 1)), grey))]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_whole(step=1)
         if not self.sides or not all(is_whole(side, 4) for side in self.sides):
             raise BadInput(f"sides are whole numbers of pixels from 4 on, not {self.sides!r}")
+        if not self.contrast >= 0:
+            raise BadInput(f"contrast is a number of grey levels from 0 on, not {self.contrast!r}")
 
 
 def root_sift(points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -233,6 +242,19 @@ def _steps(length: int, step: int) -> list[float]:
     count = max(1, length // step)
     margin = (length - 1 - (count - 1) * step) / 2
     return [margin + i * step for i in range(count)]
+
+
+def _deviations(
+    grey: NDArray[np.uint8], middles: NDArray[np.float32], side: int
+) -> NDArray[np.float64]:
+    """Standard deviation of the grey levels in the square around each place."""
+    cv = opencv()
+    levels = grey.astype(np.float64)
+    mean, square = (
+        cv.blur(x, (side, side), borderType=cv.BORDER_REFLECT) for x in (levels, levels**2)
+    )
+    columns, rows = middles.astype(np.int64).T
+    return np.sqrt(np.maximum(square - mean**2, 0))[rows, columns]
 
 
 def _places(middles: NDArray[np.float32], grey: NDArray[np.uint8]) -> NDArray[np.float32]:
