@@ -55,14 +55,6 @@ def test_counts_and_raw_tf_idf_are_the_steps_on_the_way(scenes: list[np.ndarray]
     assert counts.sum(axis=1).tolist() == found
 
 
-def test_counts_of_several_nearest_visterms_add_up(scenes: list[np.ndarray]) -> None:
-    from visterm.features import Blobs
-
-    once = Blobs(visterms=15, weighting="counts").fit(scenes)
-    thrice = Blobs(visterms=15, weighting="counts", nearest=3).fit(scenes)
-    assert (3 * once.transform(scenes).sum(axis=1) == thrice.transform(scenes).sum(axis=1)).all()
-
-
 def test_pictures_without_key_points_are_empty_rows(fitted: Sift, scenes: list[np.ndarray]) -> None:
     tiny = np.zeros((1, 1, 3), dtype=np.uint8)
     rows = fitted.transform([FLAT, scenes[0], tiny])
