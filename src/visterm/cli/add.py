@@ -22,7 +22,8 @@ def add(
     collection: Folder = Path("."),
     store: Store = None,
     features: Annotated[
-        str | None, typer.Option(help="How pictures are described: cnn or blocks.")
+        str | None,
+        typer.Option(help="How pictures are described: cnn, blocks, blocks+cnn, onnx:FILE …"),
     ] = None,
     folders: Annotated[
         bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")

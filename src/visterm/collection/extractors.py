@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.catalogue import Catalogue
-from visterm.errors import BadInput, VistermError
+from visterm.errors import VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -22,26 +22,22 @@ _FILE = "extractor.safetensors"
 
 
 def key_of(extractor: Extractor) -> str:
-    """Name and version: vectors of different keys cannot be compared."""
-    return f"{extractor.name}-{extractor.version}"
+    """Names and versions, as in ``cnn-1``: vectors of different keys cannot be compared.
 
-
-def kinds() -> dict[str, type[Extractor]]:
-    """Every extractor by its name."""
-    from visterm.features import EXTRACTORS
-    from visterm.features.cnn import CNN
-
-    return {CNN.name: CNN, **EXTRACTORS}
+    >>> from visterm.features import parse_features
+    >>> key_of(parse_features("blocks+cnn")).count("+")
+    1
+    """
+    parts = getattr(extractor, "parts", [extractor])
+    return "+".join(f"{part.name}-{part.version}{_plugged_in(part)}" for part in parts)
 
 
 def choose(catalogue: Catalogue, name: str | None = None) -> str:
     """The name of the extractor to use: as asked, as before, or the best there is."""
-    chosen = name or catalogue.get("features")
-    if chosen is None:
-        return next(name for name in PREFERRED if _usable(name))
-    if chosen not in kinds():
-        known = ", ".join(sorted(kinds()))
-        raise BadInput(f"no features called {chosen!r}; there are {known}")
+    from visterm.features import parse_features
+
+    chosen = name or catalogue.get("features") or next(filter(_usable, PREFERRED))
+    parse_features(chosen)  # a wrong name is told before anything is done
     return chosen
 
 
@@ -52,12 +48,13 @@ def current_key(catalogue: Catalogue) -> str | None:
 
 def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
     """The extractor as it was fitted for this collection; None if it has not been yet."""
-    kind = kinds()[name]
-    key = f"{kind.name}-{kind.version}"
-    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", key)
+    from visterm.features import parse_features
+
+    named = parse_features(name)
+    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", key_of(named))
     if found is None:
         return None
-    extractor = kind.load(catalogue.store / found)
+    extractor = type(named).load(catalogue.store / found)
     extractor.workers = workers
     return extractor
 
@@ -91,26 +88,32 @@ def prepare(
 def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) -> Extractor:
     import warnings
 
-    extractor = kinds()[name]()
-    extractor.workers = workers
-    progress("learning what to look at", 0, 1)
+    from visterm.features import parse_features
+
+    extractor = parse_features(name, workers=workers)
+    progress("preparing to look", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are told one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
         extractor.fit([str(path) for path in sample])
-    progress("learning what to look at", 1, 1)
+    progress("preparing to look", 1, 1)
     return extractor
+
+
+def _plugged_in(extractor: Extractor) -> str:
+    """What tells one embedder in a file from another."""
+    path = getattr(extractor, "path", None)
+    return "" if path is None else f"-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _usable(name: str) -> bool:
     """Whether an extractor can work here; a network says so when it is opened."""
-    if name not in kinds():
-        return False
-    extractor = kinds()[name]()
-    if extractor.arrays:  # it learns, so it needs nothing that might be missing
-        return True
+    from visterm.features import parse_features
+
     try:
-        extractor.fit([])
+        extractor = parse_features(name)
+        if not extractor.arrays:  # nothing to learn, so whatever is missing is missing now
+            extractor.fit([])
     except (VistermError, ImportError):
         return False
     return True
