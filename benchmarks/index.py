@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ def search_times(index: Index, many: list[Query]) -> dict[str, float]:
     whole = [functools.partial(index._search, *query, K, None, 1, skip=False) for query in many]
     for call in (*reads, *plain, *whole):
         call()
-    read_ms, ms, whole_ms = median_ms(reads * 3), median_ms(plain * 3), median_ms(whole * 3)
+    read_ms, ms, whole_ms = in_turns(reads, plain, whole)
     length = many[0][0].size
     columns = length * len(index)
     touched = statistics.median(bytes_touched(index, query) for query in many)
@@ -158,6 +158,20 @@ def search_times(index: Index, many: list[Query]) -> dict[str, float]:
         "ratio_read_unpruned": round(whole_ms / read_ms, 3),
         "ms_read": round(read_ms, 4),
     }
+
+
+def in_turns(*families: Sequence[Callable[[], object]], rounds: int = 5) -> list[float]:
+    """The median times of families of calls, made in turns so that all meet the same machine.
+
+    Each family is at another query, so that none finds its columns in the cache for another's sake.
+    """
+    count = len(families[0])
+    times: list[list[float]] = [[] for _ in families]
+    for turn in range(rounds * count):
+        for number, family in enumerate(families):
+            call = family[(turn + number * count // len(families)) % count]
+            times[number].append(median_ms([call]))
+    return [statistics.median(one) for one in times]
 
 
 def bytes_touched(index: Index, query: Query) -> int:

@@ -42,3 +42,19 @@ def test_best_is_the_head_of_the_sorted_list(values: list[float], k: int, data: 
     expected = sorted(zip(ids, values, strict=True), key=lambda pair: (-pair[1], pair[0]))[:k]
     found = best(np.array(ids, np.int64), np.array(values, np.float32), k)
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
+
+
+@given(
+    st.integers(1, 9000),
+    st.sampled_from([1, 7, 8, 9, 5000]),
+    st.sampled_from([0, 1, 5]),
+    st.integers(0, 99),
+)
+def test_best_is_the_head_of_long_sorted_lists(size: int, k: int, digits: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(size)
+    values = np.maximum(np.round(rng.standard_normal(size), digits), -1).astype(np.float32)
+    order = np.lexsort((ids, -values))[:k]
+    found = best(ids, values, k)
+    np.testing.assert_array_equal(found[0], ids[order])
+    np.testing.assert_array_equal(found[1], values[order])

@@ -27,6 +27,9 @@ _LINE = 16
 _ENCODED = 1 << 20
 """Values encoded together, at most, unless a single column has more: some 30 bytes each."""
 
+_FEW = 64
+"""Where fewer than one picture in so many may be found, scoring just those beats any scan."""
+
 _KERNELS = "visterm.index._kernels"
 
 _NARROW = 8
@@ -164,7 +167,8 @@ class Index(Segmented):
         living = count(parts, hidden)
         k = min(k, living)
         limit = 0 if _KERNELS in sys.modules else self.plain_limit
-        if not words.size or 8 * k > living or living * words.size <= limit:
+        few = living < max(8 * k, int(table.sizes.sum()) // _FEW)
+        if few or not words.size or living * words.size <= limit:
             return *self._plainly(parts, hidden, words, weights, k), np.array([0, living])
         from visterm.index._kernels import find
 
