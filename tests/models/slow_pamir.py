@@ -40,7 +40,10 @@ class SlowPamir:
     C: float = 0.1
     least_margin: float = 1.0
     captions: NDArray[np.float64] | None = None
+    negatives: int = 1
+    warp: bool = False
     triplets: list[tuple[int, int, int]] = field(default_factory=list)
+    path: list[NDArray[np.float64]] = field(default_factory=list)
     moved: int = 0
 
     def __post_init__(self) -> None:
@@ -57,10 +60,17 @@ class SlowPamir:
         query = self.random.below(len(self.queries))
         relevant = self.relevant[query]
         better = relevant[self.random.below(len(relevant))]
-        worse = better
-        while worse in relevant:
+        return query, better, self.draw_worse(query)
+
+    def draw_worse(self, query: int) -> int:
+        while True:
             worse = self.random.below(len(self.pictures))
-        return query, better, worse
+            if worse not in self.relevant[query]:
+                return worse
+
+    def loss(self, query: int, better: int, worse: int) -> float:
+        v = np.outer(self.queries[query], self.pictures[better] - self.pictures[worse])
+        return max(0.0, self.margin(query, better, worse) - float(np.sum(self.W * v)))
 
     def margin(self, query: int, better: int, worse: int) -> float:
         if self.captions is None:
@@ -68,18 +78,42 @@ class SlowPamir:
         gap = self.queries[query] @ (self.captions[better] - self.captions[worse])
         return max(self.least_margin, float(gap))
 
-    def step(self) -> None:
+    def look(self) -> tuple[int, int, int, float]:
+        """The triplet to learn from, and the largest step it may make."""
         query, better, worse = self.draw()
+        n, answering = len(self.pictures), len(self.relevant[query])
+        looks = [worse]
+        while len(looks) < self.negatives and not (
+            self.warp and self.loss(query, better, looks[-1]) > 0
+        ):
+            looks.append(self.draw_worse(query))
+        if not self.warp:
+            worse = max(looks, key=lambda other: self.loss(query, better, other))
+            return query, better, worse, self.C
+        rank = (n - answering) // len(looks)
+        share = harmonic(max(1, rank)) / harmonic(n - answering)
+        return query, better, looks[-1], self.C * share
+
+    def step(self) -> None:
+        query, better, worse, most = self.look()
         self.triplets.append((query, better, worse))
-        q, difference = self.queries[query], self.pictures[better] - self.pictures[worse]
-        v = np.outer(q, difference)
-        loss = max(0.0, self.margin(query, better, worse) - float(np.sum(self.W * v)))
-        square = float(np.sum(v * v))
+        v = np.outer(self.queries[query], self.pictures[better] - self.pictures[worse])
+        loss, square = self.loss(query, better, worse), float(np.sum(v * v))
         if loss > 0 and square > 0:
-            self.W += min(self.C, loss / square) * v
+            self.W += min(most, loss / square) * v
             self.moved += 1
 
     def run(self, steps: int) -> SlowPamir:
         for _ in range(steps):
             self.step()
+            self.path.append(self.W.copy())
         return self
+
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of W after each step s, weighed by s⁴ − (s − 1)⁴."""
+        weights = [s**4 - (s - 1) ** 4 for s in range(1, len(self.path) + 1)]
+        return np.average(self.path, axis=0, weights=weights)
+
+
+def harmonic(k: int) -> float:
+    return sum(1 / j for j in range(1, k + 1))

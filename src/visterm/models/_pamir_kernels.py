@@ -4,6 +4,9 @@ Three loops share the drawing and the step size; they differ in where the score 
 `steps_gram` keeps the scores of all pictures up to date, so that looking at a triplet costs a few
 reads and only a step costs a pass over the pictures: best for few pictures or long vectors.
 `steps_sparse` and `steps_dense` keep the weights, and pay for each look: best for many pictures.
+
+Each takes an `Objective`, which finds other pictures to step away from, and a ``moment``, which
+averaged weights are made from (`late`). Where these are None they are not even compiled in.
 """
 
 from __future__ import annotations
@@ -34,6 +37,21 @@ class Triplets(NamedTuple):
     least_margin: np.float32
 
 
+class Objective(NamedTuple):
+    """Which of several worse pictures a step moves away from, and how far it may go.
+
+    Of ``negatives`` pictures that do not answer, the one with the greatest loss is taken. With
+    ``warp``, pictures are drawn only until one has a loss, after N of them say, and the step is at
+    most ``C · L(⌊n⁻ / N⌋) / L(n⁻)``: n⁻ pictures do not answer, so about ⌊n⁻ / N⌋ of them stand
+    too high, and ``L(k) = Σ_{j ≤ k} 1/j`` cares most about the first ranks.
+    """
+
+    negatives: int
+    warp: bool
+    harmonic: NDArray[np.float32]
+    """L(k) for k from 0 to the number of pictures."""
+
+
 @njit(inline="always")
 def _random(state):  # type: ignore[no-untyped-def]
     """SplitMix64: the whole state is one counter, so that a fit can be repeated and resumed."""
@@ -49,6 +67,16 @@ def _below(state, n):  # type: ignore[no-untyped-def]
     return np.int64(((_random(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
+@njit(inline="always")
+def _draw_worse(triplets, first, last, state):  # type: ignore[no-untyped-def]
+    """A picture that is not among the relevant ones from first to last."""
+    while True:
+        worse = _below(state, triplets.pictures)
+        place = first + np.searchsorted(triplets.relevant[first:last], worse)
+        if place == last or triplets.relevant[place] != worse:
+            return worse
+
+
 @njit(cache=True, nogil=True)
 def draw(triplets, state):  # type: ignore[no-untyped-def]
     """A query, a picture that answers it and one that does not, each uniform.
@@ -58,11 +86,7 @@ def draw(triplets, state):  # type: ignore[no-untyped-def]
     query = _below(state, len(triplets.query_starts) - 1)
     first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
     better = triplets.relevant[first + _below(state, last - first)]
-    while True:
-        worse = _below(state, triplets.pictures)
-        place = first + np.searchsorted(triplets.relevant[first:last], worse)
-        if place == last or triplets.relevant[place] != worse:
-            return query, better, worse
+    return query, better, _draw_worse(triplets, first, last, state)
 
 
 @njit(cache=True, nogil=True)
@@ -101,61 +125,6 @@ def _query_square(triplets, query):  # type: ignore[no-untyped-def]
     return square
 
 
-@njit(cache=True, nogil=True)
-def gram_sparse(starts, columns, values, holder_starts, holders, held, gram):  # type: ignore[no-untyped-def]
-    """Add rows · everythingᵀ to gram, through the pictures that hold each number of a row.
-
-    The rows come compressed, everything by column. A pair costs only the numbers it shares, and
-    equal rows get equal products to the last bit, for each sum runs over the columns in order.
-    """
-    for picture in range(len(starts) - 1):
-        row = gram[picture]
-        for i in range(starts[picture], starts[picture + 1]):
-            column, value = columns[i], values[i]
-            for j in range(holder_starts[column], holder_starts[column + 1]):
-                row[holders[j]] += value * held[j]
-
-
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def steps_gram(gram, scores, alpha, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
-    """Steps on α, with scores = α · gram kept current; gram may have columns beyond the pictures.
-
-    gram: (n, m ≥ n), its first n columns the training pictures; scores: (T, m); alpha: (T, n).
-    Returns how many triplets moved the model.
-    """
-    columns = gram.shape[1]
-    difference = np.empty(columns, dtype=np.float32)
-    moved = 0
-    for _ in range(steps):
-        query, better, worse = draw(triplets, state)
-        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
-        loss = margin(triplets, query, better, worse)
-        for i in range(first, last):
-            row = scores[triplets.query_words[i]]
-            loss -= triplets.query_weights[i] * (row[better] - row[worse])
-        if loss <= 0:
-            continue
-        squares = gram[better, better] + gram[worse, worse]
-        square = squares - np.float32(2) * gram[better, worse]
-        if square <= _ROUNDING * squares:
-            continue
-        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
-        if tau == 0:
-            continue
-        moved += 1
-        up, down = gram[better], gram[worse]
-        for j in range(columns):
-            difference[j] = up[j] - down[j]
-        for i in range(first, last):
-            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
-            alpha[word, better] += step
-            alpha[word, worse] -= step
-            row = scores[word]
-            for j in range(columns):
-                row[j] += step * difference[j]
-    return moved
-
-
 @njit(inline="always")
 def _sparse_dot(row, words, values, first, last):  # type: ignore[no-untyped-def]
     """Four running sums: plain loads beat the gather instructions a vectoriser would choose."""
@@ -173,22 +142,156 @@ def _sparse_dot(row, words, values, first, last):  # type: ignore[no-untyped-def
     return (a + b) + (c + d)
 
 
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def _score(table, sparse, plain, triplets, query, picture):  # type: ignore[no-untyped-def]
+    """q·f(p), from scores (T × n), or from weights (T × d) and sparse rows or plain vectors."""
+    score = np.float32(0)
+    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
+        row, product = table[triplets.query_words[i]], np.float32(0)
+        if sparse is not None:
+            starts, columns, values = sparse
+            first, last = starts[picture], starts[picture + 1]
+            product = _sparse_dot(row, columns, values, first, last)
+        elif plain is not None:
+            vector = plain[picture]
+            for j in range(len(vector)):
+                product += row[j] * vector[j]
+        else:
+            product = row[picture]
+        score += triplets.query_weights[i] * product
+    return score
+
+
+@njit(nogil=True)
+def _harder(table, sparse, plain, triplets, objective, query, better, worse, state):  # type: ignore[no-untyped-def]
+    """A worse picture as the objective wants it, its loss, and the part of C a step may take.
+
+    The first four are those of `_score`; worse is the first one to look at.
+    """
+    first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
+    ahead = _score(table, sparse, plain, triplets, query, better)
+    behind = _score(table, sparse, plain, triplets, query, worse)
+    loss = margin(triplets, query, better, worse) - ahead + behind
+    looks = 1
+    while looks < objective.negatives and not (objective.warp and loss > 0):
+        looks += 1
+        other = _draw_worse(triplets, first, last, state)
+        behind = _score(table, sparse, plain, triplets, query, other)
+        other_loss = margin(triplets, query, better, other) - ahead + behind
+        if other_loss > loss:
+            worse, loss = other, other_loss
+    part = np.float32(1)
+    if objective.warp:
+        others = triplets.pictures - (last - first)
+        part = objective.harmonic[max(1, others // looks)] / objective.harmonic[others]
+    return worse, loss, part
+
+
+@njit(inline="always")
+def late(iterations):  # type: ignore[no-untyped-def]
+    """What a step after so many iterations leaves out of the average, times t⁴ for t iterations.
+
+    ``W̄ = Σ_s (1 − ((s − 1) / t)⁴) Δ_s`` over the steps Δ_s is the mean of all W up to now, each
+    weighed by s⁴ − (s − 1)⁴. Counted in millions, or single precision would overflow.
+    """
+    millions = iterations * 1e-6
+    return np.float32(millions * millions * millions * millions)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def steps_gram(  # type: ignore[no-untyped-def]
+    gram, scores, alpha, triplets, aggressiveness, steps, state, objective, moment, done
+):
+    """Steps on α, with scores = α · gram kept current; gram may have columns beyond the pictures.
+
+    gram: (n, m ≥ n), its first n columns the training pictures; scores: (T, m); alpha: (T, n).
+    Returns how many triplets moved the model.
+    """
+    columns = gram.shape[1]
+    difference = np.empty(columns, dtype=np.float32)
+    moved = 0
+    for number in range(steps):
+        query, better, worse = draw(triplets, state)
+        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        most = aggressiveness
+        if objective is None:
+            loss = margin(triplets, query, better, worse)
+            for i in range(first, last):
+                row = scores[triplets.query_words[i]]
+                loss -= triplets.query_weights[i] * (row[better] - row[worse])
+        else:
+            worse, loss, part = _harder(
+                scores, None, None, triplets, objective, query, better, worse, state
+            )
+            most = aggressiveness * part
+        if loss <= 0:
+            continue
+        squares = gram[better, better] + gram[worse, worse]
+        square = squares - np.float32(2) * gram[better, worse]
+        if square <= _ROUNDING * squares:
+            continue
+        tau = _step(loss, _query_square(triplets, query), square, most)
+        if tau == 0:
+            continue
+        moved += 1
+        up, down = gram[better], gram[worse]
+        for j in range(columns):
+            difference[j] = up[j] - down[j]
+        for i in range(first, last):
+            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            alpha[word, better] += step
+            alpha[word, worse] -= step
+            if moment is not None:
+                moment[word, better] += step * late(done + number)
+                moment[word, worse] -= step * late(done + number)
+            row = scores[word]
+            for j in range(columns):
+                row[j] += step * difference[j]
+    return moved
+
+
+@njit(inline="always")
+def _add_sparse(row, columns, values, first, last, step):  # type: ignore[no-untyped-def]
+    for j in range(first, last):
+        row[columns[j]] += step * values[j]
+
+
 @njit(cache=True, nogil=True)
-def steps_sparse(weights, starts, columns, values, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
+def steps_sparse(  # type: ignore[no-untyped-def]
+    weights,
+    starts,
+    columns,
+    values,
+    triplets,
+    aggressiveness,
+    steps,
+    state,
+    objective,
+    moment,
+    done,
+):
     """Steps on the weights W (T × d) for pictures in compressed rows (columns as uint32)."""
     spread = np.zeros(weights.shape[1], dtype=np.float32)
     moved = 0
-    for _ in range(steps):
+    for number in range(steps):
         query, better, worse = draw(triplets, state)
         first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
-        b0, b1, w0, w1 = starts[better], starts[better + 1], starts[worse], starts[worse + 1]
-        loss = margin(triplets, query, better, worse)
-        for i in range(first, last):
-            row = weights[triplets.query_words[i]]
-            gap = _sparse_dot(row, columns, values, b0, b1) - _sparse_dot(
-                row, columns, values, w0, w1
+        most = aggressiveness
+        if objective is not None:
+            rows = (starts, columns, values)
+            worse, loss, part = _harder(
+                weights, rows, None, triplets, objective, query, better, worse, state
             )
-            loss -= triplets.query_weights[i] * gap
+            most = aggressiveness * part
+        b0, b1, w0, w1 = starts[better], starts[better + 1], starts[worse], starts[worse + 1]
+        if objective is None:
+            loss = margin(triplets, query, better, worse)
+            for i in range(first, last):
+                row = weights[triplets.query_words[i]]
+                gap = _sparse_dot(row, columns, values, b0, b1) - _sparse_dot(
+                    row, columns, values, w0, w1
+                )
+                loss -= triplets.query_weights[i] * gap
         if loss <= 0:
             continue
         square = np.float32(0)  # of p⁺ − p⁻, through a dense row that is clean again afterwards
@@ -201,45 +304,63 @@ def steps_sparse(weights, starts, columns, values, triplets, aggressiveness, ste
         for j in range(b0, b1):
             square += spread[columns[j]] * spread[columns[j]]
             spread[columns[j]] = np.float32(0)
-        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
+        tau = _step(loss, _query_square(triplets, query), square, most)
         if tau == 0:
             continue
         moved += 1
         for i in range(first, last):
-            row, step = weights[triplets.query_words[i]], tau * triplets.query_weights[i]
-            for j in range(b0, b1):
-                row[columns[j]] += step * values[j]
-            for j in range(w0, w1):
-                row[columns[j]] -= step * values[j]
+            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            _add_sparse(weights[word], columns, values, b0, b1, step)
+            _add_sparse(weights[word], columns, values, w0, w1, -step)
+            if moment is not None:
+                delayed = step * late(done + number)
+                _add_sparse(moment[word], columns, values, b0, b1, delayed)
+                _add_sparse(moment[word], columns, values, w0, w1, -delayed)
     return moved
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def steps_dense(weights, vectors, triplets, aggressiveness, steps, state):  # type: ignore[no-untyped-def]
+def steps_dense(  # type: ignore[no-untyped-def]
+    weights, vectors, triplets, aggressiveness, steps, state, objective, moment, done
+):
     """Steps on the weights W (T × d) for dense picture vectors (n × d)."""
     width = vectors.shape[1]
     difference = np.empty(width, dtype=np.float32)
     moved = 0
-    for _ in range(steps):
+    for number in range(steps):
         query, better, worse = draw(triplets, state)
         first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        most = aggressiveness
+        if objective is not None:
+            worse, loss, part = _harder(
+                weights, None, vectors, triplets, objective, query, better, worse, state
+            )
+            most = aggressiveness * part
+            if loss <= 0:
+                continue
         square = np.float32(0)
         for j in range(width):
             gap = vectors[better, j] - vectors[worse, j]
             difference[j] = gap
             square += gap * gap
-        loss = margin(triplets, query, better, worse)
-        for i in range(first, last):
-            row, gap = weights[triplets.query_words[i]], np.float32(0)
-            for j in range(width):
-                gap += row[j] * difference[j]
-            loss -= triplets.query_weights[i] * gap
-        tau = _step(loss, _query_square(triplets, query), square, aggressiveness)
+        if objective is None:
+            loss = margin(triplets, query, better, worse)
+            for i in range(first, last):
+                row, gap = weights[triplets.query_words[i]], np.float32(0)
+                for j in range(width):
+                    gap += row[j] * difference[j]
+                loss -= triplets.query_weights[i] * gap
+        tau = _step(loss, _query_square(triplets, query), square, most)
         if tau == 0:
             continue
         moved += 1
         for i in range(first, last):
-            row, step = weights[triplets.query_words[i]], tau * triplets.query_weights[i]
+            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            row = weights[word]
             for j in range(width):
                 row[j] += step * difference[j]
+            if moment is not None:
+                row, delayed = moment[word], step * late(done + number)
+                for j in range(width):
+                    row[j] += delayed * difference[j]
     return moved

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.kernels import Linear
 from visterm.models._pamir_kernels import (
+    Objective,
     Triplets,
-    gram_sparse,
+    late,
     steps_dense,
     steps_gram,
     steps_sparse,
 )
-from visterm.models.inputs import Vectors, dense, is_sparse, stack
+from visterm.models.inputs import Vectors, is_sparse, stack
 from visterm.text import Relevance
 
 # The Gram matrix of the pictures must stay small against the memory of a laptop.
@@ -30,53 +32,82 @@ _PICTURES_PER_NUMBER = 150
 class Solver(Protocol):
     """Learns from triplets and can say at any time what it has learnt."""
 
-    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
+    def run(
+        self, triplets: Triplets, aggressiveness: float, steps: int, objective: Objective | None
+    ) -> int:
         """Look at so many triplets; returns how many of them moved the model."""
 
-    def restart(self, seed: int) -> None:
-        """Forget what was learnt, and draw from this seed."""
+    def restart(self, seed: int, *, averaged: bool) -> None:
+        """Forget what was learnt, and draw from this seed; ``averaged`` learns a mean over time."""
 
     def learnt(self) -> NDArray[np.float32]:
         """A copy of what is learnt so far, cheap enough to take at every check."""
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
-        """W, of shape (T, d), at the moment when `learnt` was taken."""
+        """W, of shape (T, d), or α, at the moment when `learnt` was taken."""
 
     def validation_rows(self) -> NDArray[np.float32]:
         """Text-space rows of the validation pictures."""
 
 
-class GramSolver:
-    """Scores of all pictures kept current through their Gram matrix, and the α of the paper."""
+class KernelSolver:
+    """Scores of all pictures kept current through their Gram matrix, and the α of the paper.
+
+    Parameters
+    ----------
+    gram : array of shape (n, m ≥ n), float32
+        The training pictures with themselves, then with validation pictures.
+    scores : array of shape (T, m), float32
+        What the model says of all pictures before it learns.
+    """
+
+    def __init__(self, gram: NDArray[np.float32], scores: NDArray[np.float32], seed: int) -> None:
+        self._gram, self._before = gram, np.ascontiguousarray(scores, dtype=np.float32)
+        self.restart(seed)
+
+    def restart(self, seed: int, *, averaged: bool = False) -> None:
+        self._alpha = np.zeros((len(self._before), self._gram.shape[0]), dtype=np.float32)
+        self._moment = np.zeros_like(self._alpha) if averaged else None
+        self._scores, self._done = self._before.copy(), 0
+        self._state = _state(seed)
+
+    def run(
+        self,
+        triplets: Triplets,
+        aggressiveness: float,
+        steps: int,
+        objective: Objective | None = None,
+    ) -> int:
+        c = np.float32(aggressiveness)
+        rest = (triplets, c, steps, self._state, objective, self._moment, self._done)
+        self._done += steps
+        return int(steps_gram(self._gram, self._scores, self._alpha, *rest))
+
+    def learnt(self) -> NDArray[np.float32]:
+        return _mean(self._alpha, self._moment, self._done)
+
+    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+        return learnt
+
+    def validation_rows(self) -> NDArray[np.float32]:
+        n = self._gram.shape[0]
+        if self._moment is None:
+            return self._scores[:, n:].T
+        return (self._before[:, n:] + self.learnt() @ self._gram[:, n:]).T
+
+
+class GramSolver(KernelSolver):
+    """Weights of a linear model, through the Gram matrix of its vectors."""
 
     def __init__(
         self, vectors: Vectors, validation: Vectors | None, start: NDArray[np.float32], seed: int
     ) -> None:
         everything = vectors if validation is None else stack(vectors, validation)
-        self._gram = _gram(vectors, everything)
-        self._vectors, self._everything, self._start = vectors, everything, start
-        self.restart(seed)
-
-    def restart(self, seed: int) -> None:
-        self._alpha = np.zeros((len(self._start), self._vectors.shape[0]), dtype=np.float32)
-        scores = (self._everything @ self._start.T).T
-        self._scores = np.ascontiguousarray(scores, dtype=np.float32)
-        self._state = _state(seed)
-
-    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
-        c = np.float32(aggressiveness)
-        return int(
-            steps_gram(self._gram, self._scores, self._alpha, triplets, c, steps, self._state)
-        )
-
-    def learnt(self) -> NDArray[np.float32]:
-        return self._alpha.copy()
+        self._vectors, self._start = vectors, start
+        super().__init__(_gram(vectors, everything), (everything @ start.T).T, seed)
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
         return self._start + np.asarray((self._vectors.T @ learnt.T).T, dtype=np.float32)
-
-    def validation_rows(self) -> NDArray[np.float32]:
-        return self._scores[:, self._gram.shape[0] :].T
 
 
 class WeightSolver:
@@ -89,18 +120,27 @@ class WeightSolver:
         self.restart(seed)
         self._rows = _compressed(vectors) if is_sparse(vectors) else None
 
-    def restart(self, seed: int) -> None:
-        self._weights = self._start.copy()
+    def restart(self, seed: int, *, averaged: bool = False) -> None:
+        self._weights, self._done = self._start.copy(), 0
+        self._moment = np.zeros_like(self._start) if averaged else None
         self._state = _state(seed)
 
-    def run(self, triplets: Triplets, aggressiveness: float, steps: int) -> int:
-        rest = (triplets, np.float32(aggressiveness), steps, self._state)
+    def run(
+        self,
+        triplets: Triplets,
+        aggressiveness: float,
+        steps: int,
+        objective: Objective | None = None,
+    ) -> int:
+        c = np.float32(aggressiveness)
+        rest = (triplets, c, steps, self._state, objective, self._moment, self._done)
+        self._done += steps
         if self._rows is None:
             return int(steps_dense(self._weights, self._vectors, *rest))
         return int(steps_sparse(self._weights, *self._rows, *rest))
 
     def learnt(self) -> NDArray[np.float32]:
-        return self._weights.copy()
+        return _mean(self._weights, self._moment, self._done)
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
         return learnt
@@ -108,23 +148,22 @@ class WeightSolver:
     def validation_rows(self) -> NDArray[np.float32]:
         if self._validation is None:
             raise BadInput("no validation pictures were given")
-        return np.asarray(self._validation @ self._weights.T, dtype=np.float32)
+        learnt = self._weights if self._moment is None else self.learnt()
+        return np.asarray(self._validation @ learnt.T, dtype=np.float32)
+
+
+def _mean(
+    last: NDArray[np.float32], moment: NDArray[np.float32] | None, iterations: int
+) -> NDArray[np.float32]:
+    """A copy of the last state; of the mean of all states, where their moment was kept."""
+    if moment is None or iterations == 0:
+        return last.copy()
+    return last - moment / late(iterations)
 
 
 def _gram(vectors: Vectors, everything: Vectors) -> NDArray[np.float32]:
     """Inner products of the pictures with everything, n × m."""
-    if not (is_sparse(vectors) and is_sparse(everything)):
-        return np.ascontiguousarray(dense(vectors) @ dense(everything).T)
-    gram = np.zeros((vectors.shape[0], everything.shape[0]), dtype=np.float32)
-    columns = everything.tocsc()
-    gram_sparse(
-        *_compressed(vectors),
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.uint32),
-        columns.data,
-        gram,
-    )
-    return gram
+    return Linear()(vectors, everything)
 
 
 def _compressed(
@@ -168,6 +207,14 @@ def triplets_of(relevance: Relevance, captions: csr_array | None, least_margin: 
         caption_weights=margins.data.astype(np.float32),
         least_margin=np.float32(least_margin),
     )
+
+
+def objective_of(triplets: Triplets, negatives: int, warp: bool) -> Objective | None:
+    """The objective by its parameters; None is the plain one, which looks at one worse picture."""
+    if negatives == 1:
+        return None  # the first look of WARP, too, may step by all of C
+    harmonic = np.cumsum(1 / np.arange(1, triplets.pictures + 1))
+    return Objective(negatives, warp, np.concatenate([[0], harmonic]).astype(np.float32))
 
 
 def _state(seed: int) -> NDArray[np.uint64]:
