@@ -9,7 +9,8 @@ import pytest
 from contract import PROMISES, Candidate
 from problems import Problem, problem
 
-from visterm.models import MODELS, Cmrm, Cmtt, ConceptSvm, Model, Pamir, Plsa
+from visterm.kernels import RBF, Linear, Sum
+from visterm.models import MODELS, Cmrm, Cmtt, ConceptSvm, KernelPamir, Model, Pamir, Plsa
 
 
 def pamir(**changes: Any) -> Model:
@@ -18,6 +19,23 @@ def pamir(**changes: Any) -> Model:
 
 def pamir_by_captions(**changes: Any) -> Model:
     return pamir(**{"margin": "caption", **changes})
+
+
+def harder_pamir(**changes: Any) -> Model:
+    return pamir(**{"negatives": 5, "warp": True, "averaged": True, **changes})
+
+
+def kernel_pamir(**changes: Any) -> Model:
+    return KernelPamir(**{"iterations": 20_000, **changes})
+
+
+def summed_kernel_pamir(**changes: Any) -> Model:
+    both = Sum((RBF(2.0), Linear()), weights=(1.0, 0.5))
+    return kernel_pamir(**{"kernel": both, **changes})
+
+
+def low_rank_kernel_pamir(**changes: Any) -> Model:
+    return kernel_pamir(**{"rank": 100, **changes})
 
 
 def cmtt(**changes: Any) -> Model:
@@ -32,6 +50,15 @@ CANDIDATES = [
     Candidate("pamir on sparse vectors", pamir, "sparse", {"C": (0.001, 0.1)}),
     Candidate("pamir on dense vectors", pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("pamir by caption margin", pamir_by_captions, "sparse", {"C": (0.001, 0.1)}),
+    Candidate(
+        "pamir by hard negatives",
+        harder_pamir,
+        "dense",
+        {"negatives": (1, 5), "warp": (True, False), "averaged": (True, False)},
+    ),
+    Candidate("kernel pamir", kernel_pamir, "dense", {"C": (0.001, 0.1)}),
+    Candidate("kernel pamir over a sum", summed_kernel_pamir, "sparse"),
+    Candidate("kernel pamir of low rank", low_rank_kernel_pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
     Candidate("cmrm, tempered", lambda **changes: Cmrm(**{"evidence": 8.0, **changes}), "counts"),
     Candidate("cmtt", cmtt, "counts", {"rank": (5, 30)}),

@@ -8,13 +8,14 @@ from visterm.errors import BadInput
 from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
+from visterm.models.kernel_pamir import KernelPamir
 from visterm.models.model import Model
 from visterm.models.pamir import Pamir
 from visterm.models.plsa import Plsa
 from visterm.stored import read_stored
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (Pamir, Cmrm, Cmtt, Plsa, ConceptSvm)
+    model.name: model for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm)
 }
 
 
@@ -26,4 +27,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return MODELS[about["name"]].load(path)
 
 
-__all__ = ["MODELS", "Cmrm", "Cmtt", "ConceptSvm", "Model", "Pamir", "Plsa", "load_model"]
+__all__ = [
+    "MODELS",
+    "Cmrm",
+    "Cmtt",
+    "ConceptSvm",
+    "KernelPamir",
+    "Model",
+    "Pamir",
+    "Plsa",
+    "load_model",
+]

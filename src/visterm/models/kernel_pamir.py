@@ -1,0 +1,339 @@
+"""Kernel PAMIR: the same ranking, through how alike pictures are.
+
+``f(p) = A k(p)``, k(p) the kernel between p and the training pictures, A of shape T × n with the
+paper's α: ``W_t = Σ_j α_tj φ(p_j)``. A triplet (q, p⁺, p⁻) with a loss l adds ``τ q_t`` to the α of
+p⁺ and takes it from that of p⁻, ``τ = min(C, l / ‖q‖² (k(p⁺, p⁺) + k(p⁻, p⁻) − 2 k(p⁺, p⁻)))``.
+
+D. Grangier and S. Bengio, A discriminative kernel-based approach to rank images from text queries,
+IEEE TPAMI 30(8), 2008.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.kernels import KERNELS, Kernel, kernel_from_json
+from visterm.kernels.factor import low_rank, negative_directions
+from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
+from visterm.models.passive_aggressive import PassiveAggressive, Started, Supervision
+from visterm.progress import Progress
+
+if TYPE_CHECKING:
+    from visterm.models._pamir_solvers import Solver
+
+PRECOMPUTED = "precomputed"
+Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]"
+"""Makes α of the support from what a solver learnt."""
+
+# A table of all pairs larger than this is refused: twice as much is needed while it is made.
+_TABLE_BYTES = 4 << 30
+# New pictures are compared with the training pictures so many at a time.
+_ROWS = 4096
+
+
+class KernelPamir(PassiveAggressive):
+    """PAMIR over a kernel between pictures.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        A kernel of `visterm.kernels` ("rbf", "linear", "chi2", "intersection", or one with
+        parameters, such as ``Sum((RBF(2), Linear()), weights=(1, 0.5))``), or "precomputed": X is
+        then the n × n table of the training pictures when fitting, and new × n afterwards (also
+        for validation pictures).
+    rank : int, optional
+        Learn through so many landmarks, chosen by pivoted Cholesky: ``K ≈ L Lᵀ``, and PAMIR is
+        linear on the rows of L. For more pictures than a table of all pairs can hold, or to map
+        new pictures faster. None is exact.
+    clip : bool, optional
+        Leave out the directions in which the kernel is negative (the match kernel has some): K
+        becomes the nearest positive semi-definite table, and new pictures are compared within it.
+        None does so where the kernel says that it is not positive; a precomputed one is trusted. A
+        low-rank kernel never has any.
+    C, iterations, margin, least_margin, max_words, retrain, patience, random_state,
+    negatives, warp, averaged : as in `Pamir`
+
+    Attributes
+    ----------
+    coefficients_ : array of shape (T, s), float32
+        α of the pictures that f is made of; of all others it is 0.
+    support_ : array of shape (s,), int64
+        Numbers of these training pictures: all of them, or the landmarks.
+    vectors_ : array or csr_array of shape (s, d)
+        Their vectors; not for a precomputed kernel.
+    kernel_ : dict
+        The fitted kernel, as JSON.
+    idf_, C_, iterations_, negatives_, warp_, averaged_, validation_ : as in `Pamir`
+
+    Examples
+    --------
+    >>> pictures = np.array([[0.0], [1.0], [5.0], [6.0], [9.0], [10.0]])  # near, far, near
+    >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [1, 0]])
+    >>> model = KernelPamir(iterations=1000).fit(pictures, captions)
+    >>> model.transform([[0.5], [5.5], [9.5]]).argmax(axis=1)
+    array([0, 1, 0])
+    """
+
+    name = "kernel_pamir"
+    arrays = ("coefficients_", "support_", "idf_")
+    facts = (*PassiveAggressive.facts, "kernel_", "pictures_")
+
+    coefficients_: NDArray[np.float32]
+    support_: NDArray[np.int64]
+    vectors_: Vectors | None
+    kernel_: dict[str, Any]
+    pictures_: int
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "rbf",
+        rank: int | None = None,
+        clip: bool | None = None,
+        C: float | Sequence[float] = 0.1,
+        iterations: int = 3_000_000,
+        margin: str = "constant",
+        least_margin: float | None = None,
+        max_words: int | None = 4,
+        retrain: bool = False,
+        patience: int = 10,
+        random_state: int = 0,
+        negatives: int | Sequence[int] = 1,
+        warp: bool | Sequence[bool] = False,
+        averaged: bool | Sequence[bool] = False,
+    ) -> None:
+        self.kernel = kernel
+        self.rank = rank
+        self.clip = clip
+        self.C = C
+        self.iterations = iterations
+        self.margin = margin
+        self.least_margin = least_margin
+        self.max_words = max_words
+        self.retrain = retrain
+        self.patience = patience
+        self.random_state = random_state
+        self.negatives = negatives
+        self.warp = warp
+        self.averaged = averaged
+
+    @property
+    def alpha_(self) -> NDArray[np.float32]:
+        """The α of the paper, of shape (T, n)."""
+        self._check_fitted()
+        alpha = np.zeros((len(self.coefficients_), self.pictures_), dtype=np.float32)
+        alpha[:, self.support_] = self.coefficients_
+        return alpha
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt as one file, whole or not at all."""
+        written = copy.copy(self)
+        if isinstance(self.kernel, Kernel):
+            written.kernel = self.kernel.to_json()  # type: ignore[assignment]
+        super(KernelPamir, written).save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        model = super().load(path)
+        if isinstance(model.kernel, Mapping):
+            model.kernel = kernel_from_json(model.kernel)
+        return model
+
+    def _pictures(self, X: ArrayLike | csr_array) -> Vectors:
+        vectors = picture_vectors(X)
+        return _square(vectors) if self.kernel == PRECOMPUTED else vectors
+
+    def _begin(
+        self, vectors: Vectors, held: Vectors | None, words: int, progress: Progress
+    ) -> Started:
+        if self.kernel == PRECOMPUTED:
+            compared: _Given | _Computed = _Given(vectors)
+        else:
+            compared = _Computed(_fresh(self.kernel).fit(vectors), vectors)
+        begin = self._begin_exactly if self.rank is None else self._begin_low_rank
+        progress("comparing pictures", 0, 1)
+        solver, coefficients, support = begin(compared, held, words)
+        progress("comparing pictures", 1, 1)
+
+        def fitted(learnt: NDArray[np.float32]) -> dict[str, Any]:
+            return {
+                "coefficients_": np.ascontiguousarray(coefficients(learnt), dtype=np.float32),
+                "support_": support,
+                "kernel_": compared.to_json(),
+                "vectors_": compared.vectors_of(support),
+                "pictures_": vectors.shape[0],
+            }
+
+        return Started(solver, fitted)
+
+    def _begin_exactly(
+        self, compared: _Given | _Computed, held: Vectors | None, words: int
+    ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
+        from visterm.models._pamir_solvers import KernelSolver
+
+        table = compared.table(held)
+        n = len(table)
+        clip = not compared.positive if self.clip is None else self.clip
+        negative = negative_directions(table[:, :n]) if clip else np.empty((n, 0), np.float32)
+        if negative.size:
+            table -= negative @ (negative.T @ table)
+        scores = np.zeros((words, table.shape[1]), dtype=np.float32)
+        solver = KernelSolver(table, scores, self.random_state)
+
+        def coefficients(learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+            # What α says of the clipped table, said of the table itself.
+            return np.asarray(learnt - (learnt @ negative) @ negative.T)
+
+        return solver, coefficients, np.arange(n)
+
+    def _begin_low_rank(
+        self, compared: _Given | _Computed, held: Vectors | None, words: int
+    ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
+        from visterm.models._pamir_solvers import choose_solver
+
+        if not isinstance(self.rank, int | np.integer) or self.rank < 1:
+            raise BadInput(f"rank must be a whole number from 1 on, or None, not {self.rank!r}")
+        factor = low_rank(compared.columns, compared.diagonal(), int(self.rank))
+        known, to_rows = factor.landmarks, factor.to_rows
+        held_rows = None
+        if held is not None:
+            held_rows = (compared.rows(held, known) @ to_rows).astype(np.float32)
+        start = np.zeros((words, len(known)), dtype=np.float32)
+        kind = choose_solver(factor.rows, held_rows)
+        solver = kind(factor.rows, held_rows, start, self.random_state)
+        return solver, lambda learnt: solver.weights(learnt) @ to_rows.T, known
+
+    def _check_retrain(self, told: Supervision, held_told: Supervision) -> None:
+        super()._check_retrain(told, held_told)
+        if self.retrain and self.kernel == PRECOMPUTED:
+            raise BadInput(
+                "retrain needs the kernel of the validation pictures with each other, which a "
+                "precomputed table does not hold; give a kernel and vectors, or fit again"
+            )
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        compared: _Given | _Computed
+        if self.vectors_ is None:
+            compared, support = _Given(vectors), self.support_
+        else:
+            compared = _Computed(kernel_from_json(self.kernel_), self.vectors_)
+            support = np.arange(len(self.support_))
+        parts = (vectors[i : i + _ROWS] for i in range(0, vectors.shape[0], _ROWS))
+        rows = [compared.rows(part, support) @ self.coefficients_.T for part in parts]
+        return np.asarray(np.concatenate(rows), dtype=np.float32)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        if self.vectors_ is None:
+            return super()._arrays()
+        if not is_sparse(self.vectors_):
+            return super()._arrays() | {"vectors": self.vectors_}
+        return super()._arrays() | {
+            "vectors_values": self.vectors_.data,
+            "vectors_columns": self.vectors_.indices,
+            "vectors_starts": self.vectors_.indptr,
+        }
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(arrays)
+        self.vectors_ = None
+        if "vectors_values" in arrays:
+            parts = tuple(arrays[f"vectors_{part}"] for part in ("values", "columns", "starts"))
+            self.vectors_ = csr_array(parts, shape=(len(self.support_), self.n_features_in_))
+        elif self.kernel_["name"] != PRECOMPUTED:
+            self.vectors_ = arrays["vectors"]
+
+
+class _Computed:
+    """Training pictures as vectors, compared by a kernel."""
+
+    def __init__(self, kernel: Kernel, vectors: Vectors) -> None:
+        self.kernel, self.vectors, self.positive = kernel, vectors, kernel.positive
+
+    def table(self, held: Vectors | None) -> NDArray[np.float32]:
+        """The training pictures with themselves, then with the held-out ones."""
+        n = self.vectors.shape[0]
+        m = n + (0 if held is None else held.shape[0])
+        if 4 * n * m > _TABLE_BYTES:
+            raise BadInput(
+                f"the kernel of {n:,} pictures with {m:,} takes {4 * n * m / 2**30:.0f} GiB; "
+                "give a rank, such as rank=1000, to learn through so many landmarks"
+            )
+        own = self.kernel(self.vectors)
+        return own if held is None else np.hstack([own, self.kernel(self.vectors, held)])
+
+    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.kernel(self.vectors, self.vectors[chosen])
+
+    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.kernel(held, self.vectors[chosen])
+
+    def diagonal(self) -> NDArray[np.float32]:
+        return self.kernel.diagonal(self.vectors)
+
+    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
+        return self.vectors[chosen]
+
+    def to_json(self) -> dict[str, Any]:
+        return self.kernel.to_json()
+
+
+class _Given:
+    """Training pictures as rows of a table that somebody else computed."""
+
+    positive = True  # trusted; clip=True tells otherwise
+
+    def __init__(self, given: Vectors) -> None:
+        self.given = given
+
+    def table(self, held: Vectors | None) -> NDArray[np.float32]:
+        own = dense(self.given)
+        return own.copy() if held is None else np.hstack([own, dense(held).T])
+
+    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return dense(self.given[:, chosen])
+
+    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return dense(held[:, chosen])
+
+    def diagonal(self) -> NDArray[np.float32]:
+        return np.asarray(self.given.diagonal(), dtype=np.float32)
+
+    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": PRECOMPUTED}
+
+
+def _fresh(kernel: str | Kernel) -> Kernel:
+    """A kernel of its own to fit: what somebody gave is not changed."""
+    if isinstance(kernel, Kernel):
+        return kernel_from_json(kernel.to_json())
+    if kernel not in KERNELS:
+        names = ", ".join([*KERNELS, PRECOMPUTED])
+        raise BadInput(f"no kernel called {kernel!r}; there are {names}")
+    try:
+        return KERNELS[kernel]()
+    except TypeError:
+        raise BadInput(f"the kernel {kernel!r} is made of others: give it with them") from None
+
+
+def _square(table: Vectors) -> Vectors:
+    n, m = table.shape
+    if n != m:
+        raise BadInput(
+            f"a precomputed kernel is a table of the training pictures with each other, not {n} × "
+            f"{m}"
+        )
+    gap = abs(table - table.T).max()
+    if gap > 1e-3 * abs(table).max():
+        raise BadInput("the precomputed kernel is not symmetric: rows and columns need one order")
+    return table
