@@ -20,6 +20,7 @@ def evaluate(
     features: Annotated[
         str, typer.Option(help="Which features to describe pictures by.")
     ] = "blocks",
+    preset: Annotated[str | None, typer.Option(help="Features and model together: best.")] = None,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -33,7 +34,9 @@ def evaluate(
 
     if dataset != "corel5k" and not dataset.endswith(".tsv"):
         raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
-    from visterm.experiments.presets import make_extractor, make_model
+    if preset not in (None, "best"):
+        raise BadInput(f"no preset called {preset!r}; there is best")
+    from visterm.experiments.presets import best, make_extractor, make_model
     from visterm.experiments.protocol import captioned_folder, corel5k
     from visterm.experiments.runs import Seconds, describe, run
 
@@ -41,8 +44,12 @@ def evaluate(
         protocol = corel5k(data, seed=seed)
     else:
         protocol = captioned_folder(Path(dataset), seed=seed)
-    extractor = make_extractor(features, workers=workers, seed=seed)
-    learner = make_model(model, max_words=protocol.max_words, seed=seed)
+    if preset == "best":
+        extractor, learner = best(workers=workers, max_words=protocol.max_words, seed=seed)
+        model, features = learner.name, "cnn, four views"
+    else:
+        extractor = make_extractor(features, workers=workers, seed=seed)
+        learner = make_model(model, max_words=protocol.max_words, seed=seed)
     seconds = Seconds()
     with progress_bar() as progress:
         with seconds.on("features"):

@@ -15,7 +15,7 @@ from visterm.errors import VistermError
 from visterm.evaluation import Evaluation, evaluate, seen_queries, slices
 from visterm.experiments.protocol import Protocol
 from visterm.features import Extractor
-from visterm.features.extractor import Rows, stack_rows
+from visterm.features.extractor import Rows
 from visterm.models import Model
 from visterm.progress import Progress, silent
 
@@ -125,8 +125,3 @@ def run(
         for value in [getattr(model, name)]
     }
     return Outcome(measured, slices(relevance, seen), seconds, chosen)
-
-
-def all_rows(vectors: Described) -> Rows:
-    """Training and validation vectors under each other."""
-    return stack_rows([vectors.training, vectors.validation])
