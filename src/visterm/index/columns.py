@@ -27,7 +27,7 @@ _LINE = 16
 _ENCODED = 1 << 20
 """Values encoded together, at most, unless a single column has more: some 30 bytes each."""
 
-_FEW = 64
+_FEW = 512
 """Where fewer than one picture in so many may be found, scoring just those beats any scan."""
 
 _KERNELS = "visterm.index._kernels"
@@ -202,7 +202,9 @@ class Index(Segmented):
         """The same answer from the exact values alone."""
         ids, found = np.empty(0, np.int64), np.empty(0, np.float32)
         for part, mask in zip(parts, hidden, strict=True):
-            positions: Positions = slice(None) if mask is None else np.flatnonzero(mask)
+            positions: Positions = (
+                slice(None) if mask is None else np.flatnonzero(mask.view(np.bool_))
+            )
             if not words.size:  # All score 0, and a part's first pictures have its smallest ids.
                 positions = slice(k) if isinstance(positions, slice) else positions[:k]
             numbers = part.ids(positions)

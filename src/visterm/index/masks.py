@@ -25,8 +25,9 @@ def masks(parts: Sequence[Part], allow: npt.ArrayLike | None) -> list[Bytes | No
     if allowed.dtype == np.bool_:
         if allowed.ndim != 1:
             raise BadInput("a filter must be a list of ids or one boolean an id")
+        allowed = np.ascontiguousarray(allowed)  # The kernels read it byte by byte.
         return [_by_id(part, allowed) for part in parts]
-    ids = whole_numbers(allowed)
+    ids = np.sort(whole_numbers(allowed))
     return [_listed(part, ids) for part in parts]
 
 
@@ -37,23 +38,26 @@ def count(parts: Sequence[Part], chosen: Sequence[Bytes | None]) -> int:
         if mask is None or mask is part.alive:
             total += part.segment.pictures - part.segment.removed
         else:
-            total += int(np.count_nonzero(mask))
+            total += int(np.count_nonzero(mask.view(np.bool_)))
     return total
 
 
 def _by_id(part: Part, allowed: npt.NDArray[np.bool_]) -> Bytes:
-    mask = np.zeros(part.segment.pictures, np.uint8)
-    if part.listed is None:
-        slots: Integers | slice = slice(part.segment.first_id, None)
+    first, pictures = part.segment.first_id, part.segment.pictures
+    if part.listed is None and first + pictures <= allowed.size:
+        mask = allowed[first : first + pictures].view(np.uint8)
     else:
-        slots = part.listed[part.listed < allowed.size]
-    known = allowed[slots][: mask.size]
-    mask[: known.size] = known
+        ids = part.ids()
+        mask = np.zeros(pictures, np.uint8)
+        known = allowed[ids[ids < allowed.size]]  # Ids ascend, so those known come first.
+        mask[: known.size] = known
     return mask if part.alive is None else mask & part.alive
 
 
 def _listed(part: Part, ids: Integers) -> Bytes:
+    """The mask of ascending ids."""
     mask = np.zeros(part.segment.pictures, np.uint8)
-    positions, here = part.find(ids)
+    first, last = part.ids(np.array([0, mask.size - 1])).tolist()
+    positions, here = part.find(ids[slice(*np.searchsorted(ids, [first, last + 1]))])
     mask[positions[here]] = 1
     return mask

@@ -50,7 +50,7 @@ class Part:
 
     def living(self) -> Positions:
         """The positions of all living pictures."""
-        return slice(None) if self.alive is None else np.flatnonzero(self.alive)
+        return slice(None) if self.alive is None else np.flatnonzero(self.alive.view(np.bool_))
 
 
 class Source(Protocol):
