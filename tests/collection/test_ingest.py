@@ -11,7 +11,8 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.collection import ingest as ingest_module
-from visterm.collection.ingest import Added, Stopped
+from visterm.collection.batches import Added
+from visterm.collection.ingest import Stopped
 from visterm.collection.rows import Rows
 
 Pictures = Callable[[int], Path]

@@ -12,7 +12,7 @@ from visterm.cli.collections import Folder, Json, Store
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
-    from visterm.collection.ingest import Added
+    from visterm.collection.batches import Added
 
 
 def add(

@@ -20,9 +20,9 @@ from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.collection.batches import Added
     from visterm.collection.captions import Imported
     from visterm.collection.checking import Checked
-    from visterm.collection.ingest import Added
     from visterm.collection.status import Status
     from visterm.collection.survey import Tell
     from visterm.collection.training import Trained

@@ -1,89 +1,32 @@
-"""Picture vectors on disk: one segment a batch, as plain ``.npy`` files named by the catalogue.
+"""The vectors of a collection's pictures: one segment a batch, named by the catalogue.
 
-Dense vectors are one array; sparse ones are the three of compressed rows. Small segments are
-written together later, so that a million pictures are dozens of files and not thousands.
+Small segments are written together later, so that a million pictures are dozens of files and not
+thousands.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.vectors import Block, parts_of, save
 from visterm.errors import VistermError
-from visterm.files import write_whole
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
 
-SPARSE = ("data", "indices", "indptr")
 RUN = 16
 """So many segments of about one size become one."""
 LARGEST = 1 << 14
 """Rows of a segment that is not written again."""
 _WORTH_IT = 4  # fewer at a time, and the same rows would be written again and again
-
-
-@dataclass(frozen=True)
-class Block:
-    """Vectors of one segment as they lie on the disk: an array, or the three of compressed rows."""
-
-    width: int
-    arrays: dict[str, NDArray[Any]]
-
-    @property
-    def dense(self) -> NDArray[np.float32] | None:
-        return self.arrays.get("rows")
-
-    def __len__(self) -> int:
-        return len(self.arrays["indptr"]) - 1 if self.dense is None else len(self.dense)
-
-    def vectors(self) -> Vectors:
-        """All rows, as models and extractors know them."""
-        if self.dense is not None:
-            return np.asarray(self.dense)
-        from scipy.sparse import csr_array
-
-        parts = tuple(np.asarray(self.arrays[name]) for name in SPARSE)
-        return csr_array(parts, shape=(len(self), self.width))
-
-    def row(self, place: int) -> NDArray[np.float32]:
-        """One vector, without SciPy."""
-        if self.dense is not None:
-            return np.array(self.dense[place])
-        first, stop = self.arrays["indptr"][place : place + 2]
-        row = np.zeros(self.width, np.float32)
-        row[self.arrays["indices"][first:stop]] = self.arrays["data"][first:stop]
-        return row
-
-    def products(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The inner product of every row with a vector, without SciPy."""
-        if self.dense is not None:
-            return np.asarray(self.dense @ vector)
-        terms = self.arrays["data"] * vector[self.arrays["indices"]]
-        sums = np.concatenate([[0.0], np.cumsum(terms, dtype=np.float64)])
-        edges = self.arrays["indptr"]
-        return (sums[edges[1:]] - sums[edges[:-1]]).astype(np.float32)
-
-    def lengths(self) -> NDArray[np.float32]:
-        """The Euclidean length of every row."""
-        if self.dense is not None:
-            return np.sqrt(np.einsum("ij,ij->i", self.dense, self.dense))
-        squares = np.concatenate(
-            [[0.0], np.cumsum(np.square(self.arrays["data"], dtype=np.float64))]
-        )
-        edges = self.arrays["indptr"]
-        return np.sqrt(squares[edges[1:]] - squares[edges[:-1]]).astype(np.float32)
 
 
 class Rows:
@@ -99,9 +42,9 @@ class Rows:
         self.folder.mkdir(parents=True, exist_ok=True)
         number = _next_number(self.catalogue)
         files = {}
-        for part, array in _parts(vectors).items():
+        for part, array in parts_of(vectors).items():
             file = f"{number:08d}.{part}.npy"
-            files[file] = _save(self.folder / file, array)
+            files[file] = save(self.folder / file, array)
         rows, width = vectors.shape
         return {"id": number, "rows": int(rows), "width": int(width), "files": json.dumps(files)}
 
@@ -204,33 +147,6 @@ class Rows:
                 for place, picture in enumerate(pictures)
             ),
         )
-
-
-def _save(path: Path, array: NDArray[Any]) -> str:
-    """Write an array whole; returns the hash of the file."""
-    digest = hashlib.sha256()
-
-    def fill(file: BinaryIO) -> None:
-        header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(
-            header, np.lib.format.header_data_from_array_1_0(array)
-        )
-        for piece in (header.getbuffer(), array.reshape(-1).view(np.uint8).data):
-            file.write(piece)
-            digest.update(piece)
-
-    write_whole(path, fill)
-    return digest.hexdigest()
-
-
-def _parts(vectors: Vectors) -> dict[str, NDArray[Any]]:
-    if isinstance(vectors, np.ndarray):
-        return {"rows": np.ascontiguousarray(vectors, np.float32)}
-    return {
-        "data": np.asarray(vectors.data, np.float32),
-        "indices": np.asarray(vectors.indices, np.int32),
-        "indptr": np.asarray(vectors.indptr, np.int64),
-    }
 
 
 def _next_number(catalogue: Catalogue) -> int:
