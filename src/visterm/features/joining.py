@@ -45,10 +45,10 @@ def join_rows(
     >>> join_rows([one, csr_array(other)], [1, 0]).toarray().round(3).tolist()
     [[0.6, 0.8, 0.0]]
     """
+    _check_parts(parts)
     given = check_weights(weights, len(parts))
     if normalise not in NORMALISATIONS:
         raise BadInput(f"parts are normalised {' or '.join(NORMALISATIONS)}, not {normalise!r}")
-    _check_parts(parts)
     scaled = [
         (_unit(part) if normalise == "each" else part) * np.float32(weight)
         for part, weight in zip(parts, given, strict=True)
