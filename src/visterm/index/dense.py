@@ -14,7 +14,7 @@ from visterm.index.query import Query, read_count, read_query
 from visterm.index.score import Floats, Integers, best
 from visterm.index.segments import Segmented
 
-_ROWS = 1 << 12
+_ROWS = 1 << 14
 """Rows that are scored together and share one bound of their lengths."""
 
 
