@@ -3,13 +3,14 @@
 from visterm.features.blobs import Blobs
 from visterm.features.block_visterms import Blocks
 from visterm.features.cnn import CNN
+from visterm.features.cnn_pyramid import CNNPyramid
 from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
 from visterm.features.naming import parse_features
 from visterm.features.sift import DenseSift, Sift
 
 EXTRACTORS: dict[str, type[Extractor]] = {
-    extractor.name: extractor for extractor in (Blocks, CNN, Sift, DenseSift, Blobs)
+    extractor.name: extractor for extractor in (Blocks, CNN, CNNPyramid, Sift, DenseSift, Blobs)
 }
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "EXTRACTORS",
     "Blobs",
     "Blocks",
+    "CNNPyramid",
     "Combined",
     "DenseSift",
     "Extraction",
