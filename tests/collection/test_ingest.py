@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,6 +228,30 @@ def test_another_extractor_describes_every_picture_anew(collection: Collection) 
     assert collection.status().features == "blocks-1"
     assert counts(collection.add()) == {}
     assert counts(collection.add(features="thumbnails")) == {}
+
+
+def test_a_model_of_other_features_is_noticed(learnt: Collection) -> None:
+    assert not learnt.needs_training
+    learnt.add(features="blocks")
+    assert learnt.needs_training
+    learnt.train(iterations=500)
+    assert not learnt.needs_training
+    assert len(learnt.search("sky", 100).results) == 60
+
+
+def test_the_second_search_after_a_first_add_sees_no_news(pictures: Pictures) -> None:
+    with Collection.open(pictures(3)) as collection:
+        time.sleep(0.06)  # the store itself has just changed the folder
+        collection.add(features="thumbnails")
+        assert not collection.has_news
+        (collection.root / "scene-0001.jpg").rename(collection.root / "renamed.jpg")
+        assert collection.has_news
+        collection.add()
+        time.sleep(0.06)
+        collection.add()
+        assert not collection.has_news
+        (collection.root / "sub").mkdir()
+        assert collection.has_news
 
 
 def test_a_folder_that_cannot_be_listed_loses_nothing(

@@ -91,6 +91,8 @@ def _print(found: Collection, report: Added, seconds: float) -> None:
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
     typer.echo(f"{told(report)} in {seconds:.1f} s{rate}")
     typer.echo(f"{found.root} holds {len(found):,} pictures")
+    if found.needs_training:
+        typer.echo("the model learnt from other features; visterm train learns from these")
     if not found.has_model:
         typer.echo(
             "visterm train learns from their captions"

@@ -77,7 +77,7 @@ def _add(found: Collection) -> None:
 
     try:
         with progress_bar() as progress:
-            report = found.add(progress=progress, tell=skipping)
+            report = found.add(wait=0.5, progress=progress, tell=skipping)
     except Stopped as stopped:
         say(f"stopped; kept so far: {told(stopped.report)}; the next search goes on from there")
         sys.exit(130)

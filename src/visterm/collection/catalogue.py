@@ -7,6 +7,7 @@ does becomes true in one transaction, after the files it names lie whole on the 
 from __future__ import annotations
 
 import contextlib
+import errno
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,15 +154,26 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors, for people."""
+    """Errors of SQLite and of the system, for people."""
     try:
         yield
     except sqlite3.Error as error:
-        text = str(error)
-        if "full" in text:
-            text = "no space left on the device; free some and try again"
-        elif "readonly" in text or "read-only" in text or "unable to open" in text:
-            text = "permission denied or the device is read-only; name another folder with --store"
-        elif "malformed" in text or "not a database" in text:
-            text += "; visterm check says more"
-        raise VistermError(f"{path}: {text}") from error
+        raise VistermError(f"{path}: {_reason(str(error))}") from error
+    except BrokenPipeError:
+        raise  # whoever read our output has gone: nothing is wrong with the collection
+    except OSError as error:
+        reason = _FULL if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise VistermError(f"{error.filename or path}: {reason}") from error
+
+
+_FULL = "no space left on the device; free some and try again"
+
+
+def _reason(text: str) -> str:
+    if "full" in text:
+        return _FULL
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return "permission denied or the device is read-only; name another folder with --store"
+    if "malformed" in text or "not a database" in text:
+        return f"{text}; visterm check says more"
+    return text

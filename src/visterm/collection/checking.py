@@ -68,6 +68,7 @@ def mend(
             f"{catalogue.path} itself is damaged ({found.problems[0]}); put a copy of it back, or "
             "delete it and begin anew with visterm add"
         )
+    sweep(catalogue)
     repaired = []
     lost = _drop_features(catalogue, found)
     if lost:

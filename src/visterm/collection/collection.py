@@ -108,6 +108,7 @@ class Collection:
         features: str | None = None,
         folders: bool | None = None,
         workers: int | None = None,
+        wait: float | None = None,
         progress: Progress = silent,
         tell: Tell = _nobody,
     ) -> Added:
@@ -123,6 +124,8 @@ class Collection:
             Whether the names of folders are words; as before where not given.
         workers
             Processes that decode and describe pictures.
+        wait
+            Seconds to wait for another writer, ten where not given, before `Locked` names it.
         tell
             Hears of every file that is skipped: its path and the reason.
         """
@@ -132,7 +135,7 @@ class Collection:
         from visterm.collection.removal import welcome
 
         named = sorted({self._inside(path) for path in paths})
-        with self._writing("adding pictures"):
+        with self._writing("adding pictures", wait):
             welcome(self.catalogue, named)
             if folders is not None:
                 with self.catalogue.transaction():
@@ -281,6 +284,12 @@ class Collection:
     def has_model(self) -> bool:
         return current(self.catalogue) is not None
 
+    @property
+    def needs_training(self) -> bool:
+        """Whether the model cannot rank new pictures, because it learnt from other features."""
+        version = current(self.catalogue)
+        return version is not None and version.extractor != self.catalogue.get("extractor")
+
     def __len__(self) -> int:
         """How many different pictures there are."""
         return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
@@ -300,8 +309,8 @@ class Collection:
             catch_up(self.catalogue)
 
     @contextlib.contextmanager
-    def _writing(self, doing: str) -> Iterator[None]:
-        with self.catalogue.writing(doing):
+    def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
+        with self.catalogue.writing(doing, wait):
             sweep(self.catalogue)  # what a killed writer left
             yield
             sweep(self.catalogue)  # what this one replaced

@@ -19,8 +19,8 @@ from visterm.errors import BadInput
 READ = "read"
 CAPTIONS = "captions"
 RETURNED = "returned"
-_UNSURE_NS = 2_000_000_000
-"""A folder that changed so lately may change again within one tick of its clock."""
+_TICK_NS = 50_000_000
+_COARSE_TICK_NS = 2_000_000_000
 
 Tell = Callable[[str, str], None]
 """Called with a path and the reason why it is skipped."""
@@ -206,9 +206,18 @@ def _survey_listing(plan: Survey, listing: Listing, extractor: str) -> None:
         "INSERT INTO temp.gone VALUES (?)",
         ((old.place,) for name, old in known.items() if not old.vanished and name not in unusable),
     )
-    age = time.time_ns() - listing.mtime_ns
-    mtime_ns = listing.mtime_ns if age > _UNSURE_NS else -1
+    mtime_ns = listing.mtime_ns if _is_settled(listing.mtime_ns) else -1
     db.execute("INSERT OR REPLACE INTO temp.listed VALUES (?, ?)", (listing.folder, mtime_ns))
+
+
+def _is_settled(mtime_ns: int) -> bool:
+    """Whether a folder's next change is sure to give it another time than this.
+
+    One that changed just now may change again within the same tick of the file system's clock;
+    where times are whole seconds, that clock is a coarse one.
+    """
+    tick = _TICK_NS if mtime_ns % 1_000_000_000 else _COARSE_TICK_NS
+    return time.time_ns() - mtime_ns > tick
 
 
 @dataclass(frozen=True, slots=True)
