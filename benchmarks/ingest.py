@@ -85,7 +85,7 @@ class _Adding:
         peak = 0.0
         while adding.poll() is None:
             peak = max(peak, _megabytes(adding.pid))
-            time.sleep(0.1)
+            time.sleep(0.5)
         seconds, after = time.perf_counter() - began, os.times()
         assert adding.stdout is not None
         report = json.loads(adding.stdout.read())

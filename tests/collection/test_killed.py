@@ -149,6 +149,10 @@ def test_sixty_kills_lose_nothing_that_was_committed(
     root, dice = tmp_path / "pictures", random.Random(20)
     pool = Pool(drawn, root, dice)
     pool.put(20)
+    for _ in range(4):  # while there is no collection yet, or just the beginning of one
+        worker.run({"do": "add"}, kill_after=dice.uniform(0, 0.2))
+        with Collection.open(root) as collection:
+            check_sound(collection, worker.committed())
     assert worker.run({"do": "add"}) == 0
     assert worker.run({"do": "caption", "captions": pool.captions(20)}) == 0
     assert worker.run({"do": "train"}) == 0
