@@ -35,6 +35,7 @@ def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
         TextColumn("{task.description:<20}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True)) as bars:
@@ -42,7 +43,9 @@ def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+                tasks[what] = bars.add_task(what, total=total, rate="")
+            speed = bars.tasks[tasks[what]].speed
+            rate = f"{speed:,.0f} a second" if speed else ""
+            bars.update(tasks[what], completed=done, total=total, rate=rate)
 
         yield report

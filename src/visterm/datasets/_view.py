@@ -70,6 +70,8 @@ class View:
 
     def across(self, margin: float = 0.08) -> float:
         """Somewhere between the sides of the frame."""
+        # A frame narrower than both margins has only its middle left.
+        margin = min(margin, self.wide / 2)
         return self.between(margin, self.wide - margin)
 
     def rising(self, horizon: float) -> View:
