@@ -176,3 +176,9 @@ def test_impossible_scenes_are_refused(
 def test_drawing_no_scenes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least 1"):
         draw_scenes(tmp_path, 0)
+
+
+def test_the_smallest_frame_can_be_drawn() -> None:
+    assert all(
+        draw_scene(0, index, size=(32, 32)).pixels.shape == (32, 32, 3) for index in range(60)
+    )
