@@ -90,7 +90,7 @@ def _queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
 
 
 def _ranking(
-    protocol: Protocol, rows: NDArray[np.float32], words: tuple[str, ...], shown: int = 6
+    protocol: Protocol, rows: NDArray[np.float32], words: tuple[str, ...], shown: int = 5
 ) -> RankedQuery:
     query = protocol.vocabulary.query_vectors([" ".join(words)])
     scores = np.asarray(query @ rows.T)[0]
