@@ -51,6 +51,9 @@ def test_a_precomputed_linear_kernel_gives_the_machine_of_the_linear_kernel():
         expected = slowly(machine, DENSE.X, DENSE.Y, DENSE.held_X, word)
         np.testing.assert_allclose(rows[:, word], expected, atol=2e-2)
     assert DENSE.quality(rows) > 0.8
+    model.fit(csr_array(DENSE.X @ DENSE.X.T), DENSE.Y)
+    sparse = model.transform(csr_array(DENSE.held_X @ DENSE.X.T))
+    np.testing.assert_allclose(sparse, rows, atol=1e-4)
 
 
 def test_a_query_averages_the_scores_of_its_words():

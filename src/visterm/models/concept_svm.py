@@ -11,20 +11,19 @@ Research TRECVID-2005 video retrieval system.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix, vstack
+from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
+from visterm.models._svm_machines import Machine, Workshop, standardised
 from visterm.models.annotation import caption_words
 from visterm.models.choosing import candidates, held_relevance, quality
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors, stack, word_matrix
+from visterm.models.inputs import Vectors, picture_vectors, stack, word_matrix
 from visterm.models.model import Captions, Model, Validation
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
@@ -84,8 +83,8 @@ class ConceptSvm(Model):
 
     A word that every caption holds, or none, has nothing to separate: its score is always 0.
 
-    The linear SVM has the squared hinge loss, solved in the primal, which draws no random number;
-    the dual solver draws from a generator that all threads of a process share.
+    The linear SVM has the squared hinge loss, solved in the primal, which draws no random number:
+    a fit can be repeated, on any number of threads. The kernel SVM has the plain hinge loss.
 
     Examples
     --------
@@ -159,7 +158,7 @@ class ConceptSvm(Model):
                 told = word_matrix(validation[1], held.shape[0], words=len(words))
                 vectors = stack(vectors, held)
                 captions = csr_array(vstack([captions, told], format="csr"))
-        machines = list(self._machines(vectors, captions, each, report))
+        machines = self._learnt(vectors, captions, each, report)
         self.weights_ = np.array([machine.weights for machine in machines], dtype=np.float32)
         self.intercept_ = np.array([machine.intercept for machine in machines])
         self.mean_ = np.array([machine.mean for machine in machines])
@@ -170,7 +169,7 @@ class ConceptSvm(Model):
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         scores = np.asarray(vectors @ self.weights_.T, dtype=np.float64) + self.intercept_
-        rows = _standardised(scores, self.mean_, self.deviation_)
+        rows = standardised(scores, self.mean_, self.deviation_)
         return (rows * self._fusion_weights(self.idf_)).astype(np.float32)
 
     def _fusion_weights(self, idf: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,19 +210,6 @@ class ConceptSvm(Model):
             raise BadInput(f"word_C needs a positive number for each of the {words} words")
         return given[None, :]
 
-    def _machines(
-        self,
-        vectors: Vectors,
-        captions: csr_array,
-        each: NDArray[np.float64],
-        progress: Progress,
-    ) -> Iterator[_Machine]:
-        """A machine for every word, in order."""
-        jobs = self._over_words(vectors, captions, [each])
-        for done, (machine,) in enumerate(jobs, start=1):
-            progress("training", done, captions.shape[1])
-            yield machine
-
     def _tried(
         self,
         vectors: Vectors,
@@ -234,88 +220,28 @@ class ConceptSvm(Model):
     ) -> NDArray[np.float32]:
         """Standardised scores of the held pictures: candidates × words × pictures."""
         tried = np.empty((*table.shape, held.shape[0]), dtype=np.float32)
-        for word, machines in enumerate(self._over_words(vectors, captions, list(table))):
+        for word, machines in enumerate(self._workshop().machines(vectors, captions, table)):
             for candidate, machine in enumerate(machines):
                 tried[candidate, word] = machine.scores(held)
             progress("choosing", word + 1, table.shape[1])
         return tried
 
-    def _over_words(
-        self, vectors: Vectors, captions: csr_array, rows: list[NDArray[np.float64]]
-    ) -> Iterator[list[_Machine]]:
-        """For each word its machines, one for each row of C; words are shared out to threads."""
-        from joblib import Parallel, delayed
+    def _learnt(
+        self,
+        vectors: Vectors,
+        captions: csr_array,
+        each: NDArray[np.float64],
+        progress: Progress,
+    ) -> list[Machine]:
+        """The machine of every word, with its own C."""
+        learnt = []
+        for (machine,) in self._workshop().machines(vectors, captions, each[None, :]):
+            learnt.append(machine)
+            progress("training", len(learnt), captions.shape[1])
+        return learnt
 
-        by_word = captions.tocsc()
-        solvable = _solvable(vectors)
-
-        def learn(word: int) -> list[_Machine]:
-            holds = np.zeros(captions.shape[0], dtype=bool)
-            holds[by_word.indices[by_word.indptr[word] : by_word.indptr[word + 1]]] = True
-            return [self._machine(solvable, holds, float(row[word])) for row in rows]
-
-        pool = Parallel(
-            n_jobs=self.workers or os.cpu_count() or 1,
-            prefer="threads",
-            return_as="generator",
-        )
-        yield from pool(delayed(learn)(word) for word in range(captions.shape[1]))
-
-    def _machine(
-        self, vectors: csr_matrix | NDArray[np.float64], holds: NDArray[np.bool_], c: float
-    ) -> _Machine:
-        """The SVM of one word, and what its scores of the training pictures look like."""
-        from sklearn.svm import SVC, LinearSVC
-
-        if holds.all() or not holds.any():
-            return _Machine(np.zeros(vectors.shape[1]), 0.0, 0.0, 0.0)
-        balance = "balanced" if self.balanced else None
-        if self.kernel == "linear":
-            svm = LinearSVC(C=c, dual=False, class_weight=balance, tol=1e-3, max_iter=10_000)
-            weights = svm.fit(vectors, holds).coef_[0]
-        else:
-            svm = SVC(C=c, kernel="precomputed", class_weight=balance).fit(vectors, holds)
-            weights = np.zeros(vectors.shape[1])
-            weights[svm.support_] = svm.dual_coef_[0]
-        intercept = float(np.ravel(svm.intercept_)[0])
-        scores = vectors @ weights + intercept
-        return _Machine(weights, intercept, float(scores.mean()), float(scores.std()))
-
-
-@dataclass(frozen=True)
-class _Machine:
-    """One word's SVM, with mean and deviation of its scores over the training pictures."""
-
-    weights: NDArray[np.float64]
-    intercept: float
-    mean: float
-    deviation: float
-
-    def scores(self, vectors: Vectors) -> NDArray[np.float64]:
-        plain = np.asarray(vectors @ self.weights.astype(np.float32)) + self.intercept
-        return _standardised(plain, np.float64(self.mean), np.float64(self.deviation))
-
-
-def _standardised(
-    scores: NDArray[np.float64],
-    mean: NDArray[np.float64] | np.float64,
-    deviation: NDArray[np.float64] | np.float64,
-) -> NDArray[np.float64]:
-    """Scores in deviations from their mean; 0 where a word scores all training pictures alike."""
-    varies = deviation > 1e-9 * (1.0 + np.abs(mean))
-    return np.where(varies, (scores - mean) / np.where(varies, deviation, 1.0), 0.0)
-
-
-def _solvable(vectors: Vectors) -> csr_matrix | NDArray[np.float64]:
-    """Vectors as the solvers want them, once for all words: float64, 32-bit indices."""
-    if not is_sparse(vectors):
-        return np.ascontiguousarray(vectors, dtype=np.float64)
-    parts = (
-        vectors.data.astype(np.float64),
-        vectors.indices.astype(np.int32),
-        vectors.indptr.astype(np.int32),
-    )
-    return csr_matrix(parts, shape=vectors.shape)
+    def _workshop(self) -> Workshop:
+        return Workshop(self.kernel, self.balanced, self.workers)
 
 
 def _best_each(
