@@ -20,21 +20,26 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.kernels import KERNELS, Kernel, kernel_from_json
+from visterm.kernels import Kernel, kernel_from_json
 from visterm.kernels.factor import low_rank, negative_directions
-from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
+from visterm.models._comparisons import (
+    PRECOMPUTED,
+    Compared,
+    Computed,
+    Given,
+    fresh_kernel,
+    square_table,
+)
+from visterm.models.inputs import Vectors, is_sparse, picture_vectors
 from visterm.models.passive_aggressive import PassiveAggressive, Started, Supervision
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
     from visterm.models._pamir_solvers import Solver
 
-PRECOMPUTED = "precomputed"
 Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]"
 """Makes α of the support from what a solver learnt."""
 
-# A table of all pairs larger than this is refused: twice as much is needed while it is made.
-_TABLE_BYTES = 4 << 30
 # New pictures are compared with the training pictures so many at a time.
 _ROWS = 4096
 
@@ -149,15 +154,15 @@ class KernelPamir(PassiveAggressive):
 
     def _pictures(self, X: ArrayLike | csr_array) -> Vectors:
         vectors = picture_vectors(X)
-        return _square(vectors) if self.kernel == PRECOMPUTED else vectors
+        return square_table(vectors) if self.kernel == PRECOMPUTED else vectors
 
     def _begin(
         self, vectors: Vectors, held: Vectors | None, words: int, progress: Progress
     ) -> Started:
         if self.kernel == PRECOMPUTED:
-            compared: _Given | _Computed = _Given(vectors)
+            compared: Compared = Given(vectors)
         else:
-            compared = _Computed(_fresh(self.kernel).fit(vectors), vectors)
+            compared = Computed(fresh_kernel(self.kernel).fit(vectors), vectors)
         begin = self._begin_exactly if self.rank is None else self._begin_low_rank
         progress("comparing pictures", 0, 1)
         solver, coefficients, support = begin(compared, held, words)
@@ -175,7 +180,7 @@ class KernelPamir(PassiveAggressive):
         return Started(solver, fitted)
 
     def _begin_exactly(
-        self, compared: _Given | _Computed, held: Vectors | None, words: int
+        self, compared: Compared, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models._pamir_solvers import KernelSolver
 
@@ -195,7 +200,7 @@ class KernelPamir(PassiveAggressive):
         return solver, coefficients, np.arange(n)
 
     def _begin_low_rank(
-        self, compared: _Given | _Computed, held: Vectors | None, words: int
+        self, compared: Compared, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models._pamir_solvers import choose_solver
 
@@ -220,11 +225,11 @@ class KernelPamir(PassiveAggressive):
             )
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        compared: _Given | _Computed
+        compared: Compared
         if self.vectors_ is None:
-            compared, support = _Given(vectors), self.support_
+            compared, support = Given(vectors), self.support_
         else:
-            compared = _Computed(kernel_from_json(self.kernel_), self.vectors_)
+            compared = Computed(kernel_from_json(self.kernel_), self.vectors_)
             support = np.arange(len(self.support_))
         parts = (vectors[i : i + _ROWS] for i in range(0, vectors.shape[0], _ROWS))
         rows = [compared.rows(part, support) @ self.coefficients_.T for part in parts]
@@ -249,91 +254,3 @@ class KernelPamir(PassiveAggressive):
             self.vectors_ = csr_array(parts, shape=(len(self.support_), self.n_features_in_))
         elif self.kernel_["name"] != PRECOMPUTED:
             self.vectors_ = arrays["vectors"]
-
-
-class _Computed:
-    """Training pictures as vectors, compared by a kernel."""
-
-    def __init__(self, kernel: Kernel, vectors: Vectors) -> None:
-        self.kernel, self.vectors, self.positive = kernel, vectors, kernel.positive
-
-    def table(self, held: Vectors | None) -> NDArray[np.float32]:
-        """The training pictures with themselves, then with the held-out ones."""
-        n = self.vectors.shape[0]
-        m = n + (0 if held is None else held.shape[0])
-        if 4 * n * m > _TABLE_BYTES:
-            raise BadInput(
-                f"the kernel of {n:,} pictures with {m:,} takes {4 * n * m / 2**30:.0f} GiB; "
-                "give a rank, such as rank=1000, to learn through so many landmarks"
-            )
-        own = self.kernel(self.vectors)
-        return own if held is None else np.hstack([own, self.kernel(self.vectors, held)])
-
-    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.kernel(self.vectors, self.vectors[chosen])
-
-    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.kernel(held, self.vectors[chosen])
-
-    def diagonal(self) -> NDArray[np.float32]:
-        return self.kernel.diagonal(self.vectors)
-
-    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
-        return self.vectors[chosen]
-
-    def to_json(self) -> dict[str, Any]:
-        return self.kernel.to_json()
-
-
-class _Given:
-    """Training pictures as rows of a table that somebody else computed."""
-
-    positive = True  # trusted; clip=True tells otherwise
-
-    def __init__(self, given: Vectors) -> None:
-        self.given = given
-
-    def table(self, held: Vectors | None) -> NDArray[np.float32]:
-        own = dense(self.given)
-        return own.copy() if held is None else np.hstack([own, dense(held).T])
-
-    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return dense(self.given[:, chosen])
-
-    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return dense(held[:, chosen])
-
-    def diagonal(self) -> NDArray[np.float32]:
-        return np.asarray(self.given.diagonal(), dtype=np.float32)
-
-    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
-        return None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": PRECOMPUTED}
-
-
-def _fresh(kernel: str | Kernel) -> Kernel:
-    """A kernel of its own to fit: what somebody gave is not changed."""
-    if isinstance(kernel, Kernel):
-        return kernel_from_json(kernel.to_json())
-    if kernel not in KERNELS:
-        names = ", ".join([*KERNELS, PRECOMPUTED])
-        raise BadInput(f"no kernel called {kernel!r}; there are {names}")
-    try:
-        return KERNELS[kernel]()
-    except TypeError:
-        raise BadInput(f"the kernel {kernel!r} is made of others: give it with them") from None
-
-
-def _square(table: Vectors) -> Vectors:
-    n, m = table.shape
-    if n != m:
-        raise BadInput(
-            f"a precomputed kernel is a table of the training pictures with each other, not {n} × "
-            f"{m}"
-        )
-    gap = abs(table - table.T).max()
-    if gap > 1e-3 * abs(table).max():
-        raise BadInput("the precomputed kernel is not symmetric: rows and columns need one order")
-    return table
