@@ -11,10 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from visterm.collection import Collection
     from visterm.errors import UnreadablePicture, VistermError
     from visterm.evaluation import evaluate
-    from visterm.features import Blocks
-    from visterm.models import Pamir, load_model
+    from visterm.features import CNN, Blocks
+    from visterm.models import KernelPamir, Pamir, load_model
     from visterm.pictures import read_picture
     from visterm.text import Relevance, Vocabulary, relevance_from_captions
 
@@ -23,7 +24,10 @@ __version__ = "0.1.0"
 # Each public name and the room it comes from. Rooms load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.
 _ROOMS = {
+    "CNN": "features",
     "Blocks": "features",
+    "Collection": "collection",
+    "KernelPamir": "models",
     "Pamir": "models",
     "Relevance": "text",
     "UnreadablePicture": "errors",
@@ -36,7 +40,10 @@ _ROOMS = {
 }
 
 __all__ = [
+    "CNN",
     "Blocks",
+    "Collection",
+    "KernelPamir",
     "Pamir",
     "Relevance",
     "UnreadablePicture",
