@@ -5,8 +5,7 @@
 query ranks by the mean of ``z_t(p)`` over its words.
 
 The baseline of D. Grangier and S. Bengio, A discriminative kernel-based approach to rank images
-from text queries, IEEE TPAMI 30(8), 2008, with the fusion that they took from A. Amir et al., IBM
-Research TRECVID-2005 video retrieval system.
+from text queries, IEEE TPAMI 30(8), 2008, with the fusion they name in section II-A.
 """
 
 from __future__ import annotations
