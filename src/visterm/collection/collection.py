@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import captions, stores
+from visterm.collection.answering import let_go
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.lock import Locked
 from visterm.collection.search import Answer, search
@@ -88,6 +89,7 @@ class Collection:
         return self.catalogue.store
 
     def close(self) -> None:
+        let_go(self.catalogue)
         self.catalogue.close()
 
     def __enter__(self) -> Self:

@@ -11,16 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.answering import answering
 from visterm.collection.catalogue import Catalogue
-from visterm.collection.versions import current
-from visterm.errors import BadInput, VistermError
+from visterm.errors import BadInput
 from visterm.index import Index
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
-
-NOTHING_LEARNT = (
-    "nothing has been learnt yet, so words mean nothing; caption some pictures (visterm caption "
-    "--from TABLE, or visterm caption PICTURE WORDS) and run visterm train"
-)
 
 
 @dataclass(frozen=True)
@@ -49,27 +44,13 @@ def search(catalogue: Catalogue, root: Path, text: str, k: int) -> Answer:
     query = parse_query(text)
     if query.is_empty:
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-    while True:
-        version = current(catalogue)
-        if version is None:
-            raise VistermError(NOTHING_LEARNT)
-        try:
-            vocabulary = version.vocabulary()
-            index = Index.open(version.index)
-            break
-        except (FileNotFoundError, VistermError) as error:
-            # A writer may have named a new version, and swept this one, since we looked.
-            after = current(catalogue)
-            if after is not None and after.id == version.id:
-                raise VistermError(
-                    f"the index or vocabulary of the model is damaged or gone ({error}); "
-                    "visterm check --repair"
-                ) from error
+    now = answering(catalogue)
+    vocabulary = now.vocabulary
     vector = query_vector(query, vocabulary)
     unknown = {word: closest_words(word, vocabulary.words) for word in vector.unknown}
     if query.words and not vector.numbers.size:
         raise BadInput(_unknown_only(unknown))
-    return Answer(_found(catalogue, root, index, vector, query, k), unknown)
+    return Answer(_found(catalogue, root, now.index, vector, query, k), unknown)
 
 
 def allowed(catalogue: Catalogue, query: Query) -> NDArray[np.int64] | None:
