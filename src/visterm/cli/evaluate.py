@@ -18,7 +18,11 @@ def evaluate(
     ] = None,
     model: Annotated[str, typer.Option(help="Which model to train.")] = "pamir",
     features: Annotated[
-        str, typer.Option(help="Which features to describe pictures by.")
+        str,
+        typer.Option(
+            help="Which features to describe pictures by, such as blocks+cnn or cnn(size=288); "
+            "blob-tokens are Corel's own."
+        ),
     ] = "blocks",
     preset: Annotated[str | None, typer.Option(help="Features and model together: best.")] = None,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
@@ -36,7 +40,8 @@ def evaluate(
         raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
     if preset not in (None, "best"):
         raise BadInput(f"no preset called {preset!r}; there is best")
-    from visterm.experiments.presets import best, make_extractor, make_model
+    from visterm.experiments.describing import check_features, describe_by
+    from visterm.experiments.presets import best, make_model
     from visterm.experiments.protocol import captioned_folder, corel5k
     from visterm.experiments.runs import Seconds, describe, run
 
@@ -44,16 +49,27 @@ def evaluate(
         protocol = corel5k(data, seed=seed)
     else:
         protocol = captioned_folder(Path(dataset), seed=seed)
+    extractor = None
     if preset == "best":
         extractor, learner = best(workers=workers, max_words=protocol.max_words, seed=seed)
         model, features = learner.name, "cnn, four views"
     else:
-        extractor = make_extractor(features, workers=workers, seed=seed)
+        check_features(features)
         learner = make_model(model, max_words=protocol.max_words, seed=seed)
     seconds = Seconds()
     with progress_bar() as progress:
         with seconds.on("features"):
-            vectors = describe(protocol, extractor, progress=progress)
+            if extractor is not None:
+                vectors = describe(protocol, extractor, progress=progress)
+            else:
+                vectors = describe_by(
+                    protocol,
+                    features,
+                    counts=learner.takes == "counts",
+                    workers=workers,
+                    seed=seed,
+                    progress=progress,
+                )
         outcome = run(protocol, vectors, learner, seconds, progress=progress)
     found = {"dataset": dataset, "model": model, "features": features} | outcome.to_json()
     if json:

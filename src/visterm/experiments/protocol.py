@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.datasets.corel5k import read_corel5k
+from visterm.datasets.corel5k import Corel5k, read_corel5k
 from visterm.datasets.folder import CaptionedPictures, read_tsv
 from visterm.errors import BadInput
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
@@ -28,6 +28,8 @@ class Protocol:
         Largest query made from a caption.
     held_out : int
         How many development pictures choose hyper-parameters.
+    corel : Corel5k, optional
+        Where the original blob tokens are.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Protocol:
     max_words: int | None
     held_out: int
     seed: int = 0
+    corel: Corel5k | None = None
 
     @cached_property
     def captions(self) -> csr_array:
@@ -71,7 +74,7 @@ def corel5k(folder: Path | None = None, *, seed: int = 0) -> Protocol:
     data = read_corel5k(folder)
     words = Vocabulary.from_captions(data.test.captions, min_captions=2, language=None)
     vocabulary = words.weighted_by(data.development.captions)
-    return Protocol("corel5k", data.development, data.test, vocabulary, None, 500, seed)
+    return Protocol("corel5k", data.development, data.test, vocabulary, None, 500, seed, data)
 
 
 def captioned_folder(table: Path, *, seed: int = 0) -> Protocol:

@@ -77,6 +77,14 @@ def percent(evaluation: Evaluation) -> dict[str, float]:
 
 def describe(protocol: Protocol, extractor: Extractor, *, progress: Progress = silent) -> Described:
     """Learn the extractor from the training pictures, and describe all pictures with it."""
+    training, validation = describe_development(protocol, extractor, progress=progress)
+    return Described(training, validation, extractor.transform(protocol.test.paths))
+
+
+def describe_development(
+    protocol: Protocol, extractor: Extractor, *, progress: Progress = silent
+) -> tuple[Rows, Rows]:
+    """The same without the test pictures, which nothing is chosen on."""
     train, valid = protocol.split
     paths = protocol.development.paths
     learn: Callable[..., Rows] | None = getattr(extractor, "fit_transform", None)
@@ -90,8 +98,7 @@ def describe(protocol: Protocol, extractor: Extractor, *, progress: Progress = s
             f"{len(teaching) - rows.shape[0]} training pictures of {protocol.name} cannot be read; "
             "a benchmark needs them all"
         )
-    held = extractor.transform([paths[i] for i in valid])
-    return Described(rows, held, extractor.transform(protocol.test.paths))
+    return rows, extractor.transform([paths[i] for i in valid])
 
 
 def run(
@@ -118,10 +125,14 @@ def run(
     with seconds.on("ranking"):
         measured = evaluate(rows, relevance)
     seen = seen_queries(relevance, protocol.development_relevance)
-    chosen = {
+    return Outcome(measured, slices(relevance, seen), seconds, chosen_by(model))
+
+
+def chosen_by(model: Model) -> dict[str, Any]:
+    """What validation pictures decided, by the names of the parameters."""
+    return {
         name.rstrip("_"): round(value, 4) if isinstance(value, float) else value
         for name in model.facts
         if name != "n_features_in_"
         for value in [getattr(model, name)]
     }
-    return Outcome(measured, slices(relevance, seen), seconds, chosen)

@@ -20,7 +20,13 @@ from visterm.features.codebook import learn_codebook, nearest_centres
 from visterm.features.extraction import Picture, Pixels, Skipped, check_list, over_pictures
 from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
 from visterm.features.pyramid import Places, cells_at, cells_in, check_levels
-from visterm.features.weighting import count_visterms, join_channels, tfidf, weigh_visterms
+from visterm.features.weighting import (
+    count_visterms,
+    join_channels,
+    tfidf,
+    visterm_weights,
+    weigh_visterms,
+)
 from visterm.progress import Progress, silent
 
 WEIGHTINGS = ("tfidf-raw", "tfidf", "counts")
@@ -80,7 +86,7 @@ class Bag(Extractor):
         counts, skipped = self._pooled(_Count(self), pictures, progress, "counting visterms")
         warn_skipped(skipped)
         whole: csr_array = stack_rows(counts)
-        self.idf_ = _idf(whole)
+        self.idf_ = visterm_weights(whole)
         return self._weighed(whole)
 
     def rows(self, pictures: list[Pixels]) -> csr_array:
@@ -246,9 +252,3 @@ class _Take:
             np.concatenate([rng.permutation(found.descriptors)[: self.each] for found in kind])
             for kind in zip(*described, strict=True)
         ]
-
-
-def _idf(counts: csr_array) -> NDArray[np.float32]:
-    """``−log r_v``, r_v the fraction of pictures that show visterm v."""
-    showing = np.bincount(counts.indices, minlength=counts.shape[1])
-    return (0.0 - np.log(np.maximum(showing, 0.5) / counts.shape[0])).astype(np.float32)

@@ -24,6 +24,16 @@ def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
     return counts
 
 
+def visterm_weights(counts: csr_array) -> NDArray[np.float32]:
+    """idf, ``−log r_v``, r_v the fraction of pictures that show visterm v.
+
+    >>> visterm_weights(csr_array(np.array([[2.0, 1.0], [1.0, 0.0]])))
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    showing = np.bincount(counts.indices, minlength=counts.shape[1])
+    return (0.0 - np.log(np.maximum(showing, 0.5) / counts.shape[0])).astype(np.float32)
+
+
 def weigh_visterms(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
     """``tf · idf`` with unit length; ``root`` takes √tf, which keeps large areas from shouting.
 

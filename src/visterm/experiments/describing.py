@@ -1,0 +1,176 @@
+"""Pictures of a benchmark described by names: ``blob-tokens+dense-sift``, ``2*cnn+blocks``.
+
+Beside extractors there is ``blob-tokens``: the regions that the makers of Corel found in each
+picture, as they published them. No extractor can make them of pixels, so they are rows that come
+with the benchmark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from scipy.sparse import csr_array, hstack, issparse
+
+from visterm.errors import BadInput
+from visterm.experiments.notation import parse_named, split_joined
+from visterm.experiments.protocol import Protocol
+from visterm.experiments.runs import Described, describe, describe_development
+from visterm.features import Extractor, parse_features
+from visterm.features.bags import Bag
+from visterm.features.blobs import count_blob_tokens
+from visterm.features.extractor import Rows
+from visterm.features.joining import join_rows
+from visterm.features.weighting import visterm_weights, weigh_visterms
+from visterm.progress import Progress, silent
+
+BLOB_TOKENS = "blob-tokens"
+
+Parts = tuple[Rows, ...]
+"""Rows of the training, validation and, where they are wanted, test pictures."""
+
+
+class Descriptions:
+    """Vectors and visterm counts of a protocol's pictures, by the features' names.
+
+    Each part of ``a+b`` is described once, however often it is asked for.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    test : bool
+        Whether test pictures are described too; what chooses must not see them.
+    workers : int, optional
+        Processes; all cores by default.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        *,
+        test: bool = True,
+        workers: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.protocol = protocol
+        self.test = test
+        self.workers = workers or os.cpu_count() or 1
+        self.seed = seed
+        self._vectors: dict[str, Parts] = {}
+        self._counts: dict[str, Parts] = {}
+
+    def vectors(self, features: str, *, progress: Progress = silent) -> Parts:
+        """Vectors of unit length; several parts side by side, each of unit length before."""
+        weights, names = _weighted_parts(features)
+        self._describe(names, progress)
+        found = [self._vectors[name] for name in names]
+        if len(found) == 1:
+            return found[0]
+        return tuple(join_rows(rows, weights) for rows in zip(*found, strict=True))
+
+    def counts(self, features: str, *, progress: Progress = silent) -> Parts:
+        """Visterm counts, side by side, for the models that take them."""
+        _, names = _weighted_parts(features)
+        for name in names:
+            if name != BLOB_TOKENS and not isinstance(make_part(name), Bag):
+                raise BadInput(f"{name} has no visterms to count; this model needs some")
+        self._describe(names, progress)
+        found = [self._counts[name] for name in names]
+        return tuple(csr_array(hstack(rows, format="csr")) for rows in zip(*found, strict=True))
+
+    def _describe(self, names: Sequence[str], progress: Progress) -> None:
+        for name in names:
+            if name in self._vectors:
+                continue
+            if name == BLOB_TOKENS:
+                counts = self._blob_tokens()
+                idf = visterm_weights(counts[0])
+                vectors: Parts = tuple(weigh_visterms(c, idf, root=False) for c in counts)
+                self._counts[name], self._vectors[name] = counts, vectors
+                continue
+            extractor = make_part(name, workers=self.workers, seed=self.seed)
+            if isinstance(extractor, Bag):
+                extractor.set_params(weighting="counts")
+                self._counts[name] = self._extracted(extractor, progress)
+                self._vectors[name] = tuple(
+                    extractor.weigh(_sparse(rows)) for rows in self._counts[name]
+                )
+            else:
+                self._vectors[name] = self._extracted(extractor, progress)
+
+    def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
+        if not self.test:
+            return describe_development(self.protocol, extractor, progress=progress)
+        found = describe(self.protocol, extractor, progress=progress)
+        return found.training, found.validation, found.test
+
+    def _blob_tokens(self) -> tuple[csr_array, ...]:
+        corel = self.protocol.corel
+        if corel is None:
+            raise BadInput(f"{BLOB_TOKENS} come with corel5k only; for other pictures take blobs")
+        train, valid = self.protocol.split
+        counts = count_blob_tokens(corel.development_blobs)
+        parts = (counts[train], counts[valid])
+        return (*parts, count_blob_tokens(corel.test_blobs)) if self.test else parts
+
+
+def describe_by(
+    protocol: Protocol,
+    features: str,
+    *,
+    counts: bool = False,
+    workers: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Described:
+    """All pictures of a protocol, by the names of features."""
+    found = Descriptions(protocol, workers=workers, seed=seed)
+    parts = (found.counts if counts else found.vectors)(features, progress=progress)
+    return Described(*parts)
+
+
+def check_features(features: str) -> None:
+    """Refuse names, or parameters of them, that do not exist, before anything is computed.
+
+    >>> check_features("2*cnn(size=288)+blocks")
+    >>> check_features("cnn(colour=3)")
+    Traceback (most recent call last):
+    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, output, size
+    """
+    for name in _weighted_parts(features)[1]:
+        if name != BLOB_TOKENS:
+            make_part(name)
+
+
+def make_part(text: str, *, workers: int = 1, seed: int = 0) -> Extractor:
+    """One extractor, with the parameters in brackets behind its name."""
+    if "(" not in text:
+        return parse_features(text, workers=workers, random_state=seed)
+    name, parameters = parse_named(text)
+    extractor = parse_features(name, workers=workers, random_state=seed)
+    known = sorted(set(extractor.get_params()) - {"workers", "random_state", "weighting"})
+    for parameter in parameters:
+        if parameter not in known:
+            raise BadInput(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
+    return extractor.set_params(**parameters)
+
+
+def _weighted_parts(features: str) -> tuple[list[float], list[str]]:
+    """Weights and names of ``2*cnn+blocks``."""
+    weights, names = [], []
+    for part in split_joined(features):
+        head, star, tail = part.partition("*")
+        try:
+            weight = float(head) if star else 1.0
+        except ValueError:
+            raise BadInput(f"{part!r}: before * stands a number, as in 2*cnn") from None
+        weights.append(weight)
+        names.append(tail.strip() if star else part)
+    if len(set(names)) < len(names):
+        raise BadInput(f"{features!r} names the same features twice")
+    return weights, names
+
+
+def _sparse(rows: Rows) -> csr_array:
+    return rows if issparse(rows) else csr_array(rows)
