@@ -3,7 +3,10 @@
 Importing this room loads NumPy only; numba and SciPy come with the first measurement.
 """
 
+from visterm.evaluation.caption_ranks import CaptionRanks, caption_ranks
 from visterm.evaluation.evaluate import Evaluation, evaluate, evaluate_scores
+from visterm.evaluation.labels import annotation, labels_both_ways
+from visterm.evaluation.likeness import Likeness
 from visterm.evaluation.measures import Measure, mean_average_precision, measure
 from visterm.evaluation.side_by_side import measures_table
 from visterm.evaluation.significance import Comparison, best_of, compare
@@ -11,14 +14,19 @@ from visterm.evaluation.slices import seen_queries, slices
 from visterm.evaluation.tables import Table
 
 __all__ = [
+    "CaptionRanks",
     "Comparison",
     "Evaluation",
+    "Likeness",
     "Measure",
     "Table",
+    "annotation",
     "best_of",
+    "caption_ranks",
     "compare",
     "evaluate",
     "evaluate_scores",
+    "labels_both_ways",
     "mean_average_precision",
     "measure",
     "measures_table",
