@@ -10,7 +10,7 @@ from contract import PROMISES, Candidate
 from problems import Problem, problem
 
 from visterm.kernels import RBF, Linear, Sum
-from visterm.models import MODELS, Cmrm, Cmtt, ConceptSvm, KernelPamir, Model, Pamir, Plsa
+from visterm.models import MODELS, Cca, Cmrm, Cmtt, ConceptSvm, KernelPamir, Model, Pamir, Plsa
 
 
 def pamir(**changes: Any) -> Model:
@@ -65,6 +65,13 @@ CANDIDATES = [
     Candidate("plsa", plsa, "counts", {"aspects": (5, 20), "text_steps": (10, 60)}),
     Candidate("concept svm on sparse vectors", ConceptSvm, "sparse", {"C": (0.01, 1.0)}),
     Candidate("concept svm on dense vectors", ConceptSvm, "dense", {"C": (0.01, 1.0)}),
+    Candidate("cca on dense vectors", Cca, "dense", {"ridge": (0.01, 1.0), "scaling": (0, 2.0)}),
+    Candidate(
+        "cca on sparse vectors, by words",
+        lambda **changes: Cca(**{"judged_by": "words", **changes}),
+        "sparse",
+        {"dimensions": (2, 10)},
+    ),
 ]
 
 

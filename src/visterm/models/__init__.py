@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
+from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
@@ -15,7 +16,7 @@ from visterm.models.plsa import Plsa
 from visterm.stored import read_stored
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm)
+    model.name: model for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca)
 }
 
 
@@ -29,6 +30,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 __all__ = [
     "MODELS",
+    "Cca",
     "Cmrm",
     "Cmtt",
     "ConceptSvm",

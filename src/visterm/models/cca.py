@@ -1,0 +1,158 @@
+"""CCA: pictures and texts meet in the directions in which they agree most.
+
+With directions a_j, b_j and their correlations ρ_j (`visterm.text.correlation`), a picture becomes
+``ρ_j^s · a_j·(x − x̄)`` and a text ``ρ_j^s · b_j·(y − ȳ)``; ``F(x, y)`` is the cosine of the two.
+
+D. Hardoon, S. Szedmak and J. Shawe-Taylor, Neural Computation 2004; the scaling by correlations is
+from Y. Gong, Q. Ke, M. Isard and S. Lazebnik, IJCV 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.models.choosing import candidates
+from visterm.models.inputs import Vectors, dense
+from visterm.models.model import Validation
+from visterm.models.pairs import Choice, PairModel
+from visterm.progress import Progress
+from visterm.text.correlation import Moments, canonical, moments
+from visterm.text.spaces.space import unit
+
+
+class Cca(PairModel):
+    """Canonical correlation analysis of pictures and texts, regularised.
+
+    Parameters
+    ----------
+    ridge : float or sequence of float
+        Added to the variances of picture vectors, as a fraction of their mean; validation pictures
+        choose among several.
+    text_ridge : float or sequence of float
+        The same for text vectors.
+    dimensions : int or sequence of int
+        Pairs of directions kept; as many as there are, if there are fewer.
+    scaling : float or sequence of float
+        Exponent s of the correlations: 0 trusts all directions alike, 4 mostly the strongest.
+    judged_by : {"pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    retrain : bool
+        Learn again from training and validation pictures, with what was chosen.
+    max_words : int, optional
+        Largest query made from the captions of validation pictures, if judged by words.
+
+    Attributes
+    ----------
+    picture_map_ : array of shape (d, k)
+    text_map_ : array of shape (T, k)
+    picture_mean_, text_mean_ : arrays of shape (d,) and (T,)
+    correlations_ : array of shape (k,)
+    ridge_, text_ridge_, dimensions_, scaling_ : what was chosen.
+    validation_ : float
+        Best quality on validation pictures, NaN without them.
+
+    Notes
+    -----
+    ``transform`` brings a picture's row to the given text space by the linear part of the map:
+    ``f(x) = text_map · row(x)``. Its products with text vectors leave out what the mean text would
+    score, and the length of the text's own row; `picture_rows` and `text_rows` leave out nothing.
+
+    Examples
+    --------
+    >>> pictures = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 4.0], [1.0, 3.0]])
+    >>> texts = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.2, 1.0]])
+    >>> model = Cca(ridge=0.01).fit(pictures, texts)
+    >>> (model.text_rows([[1, 0]]) @ model.picture_rows(pictures).T).round(1) + 0
+    array([[ 1.,  1., -1., -1.]], dtype=float32)
+    """
+
+    name = "cca"
+    arrays = ("picture_map_", "text_map_", "picture_mean_", "text_mean_", "correlations_")
+    facts = (
+        "n_features_in_",
+        "n_texts_in_",
+        "ridge_",
+        "text_ridge_",
+        "dimensions_",
+        "scaling_",
+        "validation_",
+    )
+
+    picture_map_: NDArray[np.float32]
+    text_map_: NDArray[np.float32]
+    picture_mean_: NDArray[np.float32]
+    text_mean_: NDArray[np.float32]
+    correlations_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        ridge: float | Sequence[float] = 0.1,
+        text_ridge: float | Sequence[float] = 0.1,
+        dimensions: int | Sequence[int] = 256,
+        scaling: float | Sequence[float] = 1.0,
+        judged_by: str = "pairs",
+        retrain: bool = False,
+        max_words: int | None = 4,
+    ) -> None:
+        self.ridge = ridge
+        self.text_ridge = text_ridge
+        self.dimensions = dimensions
+        self.scaling = scaling
+        self.judged_by = judged_by
+        self.retrain = retrain
+        self.max_words = max_words
+
+    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
+        def numbers(name: str) -> list[Any]:
+            rule = "a number, 0 or more"
+            return candidates(
+                name, getattr(self, name), validation, lambda r: 0 <= r < np.inf, rule
+            )
+
+        whole = "a whole number, 1 or more"
+        return {
+            "ridge": numbers("ridge"),
+            "text_ridge": numbers("text_ridge"),
+            "dimensions": candidates(
+                "dimensions", self.dimensions, validation, lambda k: k >= 1 and k == int(k), whole
+            ),
+            "scaling": numbers("scaling"),
+        }
+
+    def _learn(
+        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
+    ) -> dict[str, Any]:
+        progress("correlating", 0, 2)
+        told = self._moments(pictures, texts)
+        progress("correlating", 1, 2)
+        found = canonical(
+            told,
+            x_ridge=choice["ridge"],
+            y_ridge=choice["text_ridge"],
+            dimensions=int(choice["dimensions"]),
+        )
+        scale = found.correlations ** choice["scaling"]
+        progress("correlating", 2, 2)
+        return {
+            "picture_map_": (found.x_map * scale).astype(np.float32),
+            "text_map_": (found.y_map * scale).astype(np.float32),
+            "picture_mean_": told.x_mean.astype(np.float32),
+            "text_mean_": told.y_mean.astype(np.float32),
+            "correlations_": found.correlations,
+        }
+
+    def _moments(self, pictures: Vectors, texts: Vectors) -> Moments:
+        return moments(dense(pictures), dense(texts))
+
+    def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return unit((dense(vectors) - self.picture_mean_) @ self.picture_map_)
+
+    def _text_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return unit((dense(vectors) - self.text_mean_) @ self.text_map_)
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        return self._picture_rows(vectors) @ self.text_map_.T

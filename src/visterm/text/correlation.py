@@ -1,0 +1,98 @@
+"""Canonical correlation: the directions in which two descriptions of the same things agree most.
+
+``max corr(a·x, b·y)``, one pair of directions after the other, each uncorrelated with those before.
+With ``Cxx + r I = Rx Rxᵀ`` and ``Cyy + s I = Ry Ryᵀ`` the directions are the singular vectors of
+the whitened cross-covariance ``Rx⁻¹ Cxy Ry⁻ᵀ``, and its singular values are the correlations.
+
+H. Hotelling, Biometrika 1936; D. Hardoon, S. Szedmak and J. Shawe-Taylor, Neural Computation 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and covariances of paired rows: all that canonical correlation looks at."""
+
+    x_mean: NDArray[np.float64]
+    y_mean: NDArray[np.float64]
+    xx: NDArray[np.float64]
+    yy: NDArray[np.float64]
+    xy: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """Paired directions, the strongest first: ``(x − x_mean) @ x_map`` meets ``(y − y_mean) @ y_map``."""
+
+    x_map: NDArray[np.float64]
+    y_map: NDArray[np.float64]
+    correlations: NDArray[np.float64]
+
+
+def moments(X: Floats, Y: Floats) -> Moments:
+    """Means and covariances of two matrices of the same number of rows.
+
+    >>> found = moments(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]))
+    >>> found.x_mean, found.xy
+    (array([1.]), array([[1.]]))
+    """
+    if len(X) != len(Y):
+        raise BadInput(f"{len(X)} rows on one side but {len(Y)} on the other; pair them up")
+    x_mean, y_mean = X.mean(axis=0, dtype=np.float64), Y.mean(axis=0, dtype=np.float64)
+    # Centred in the precision of the data: covariances of float32 rows need no 64-bit copy.
+    x, y = X - x_mean.astype(X.dtype), Y - y_mean.astype(Y.dtype)
+    n = len(X)
+    xx, yy, xy = x.T @ x / n, y.T @ y / n, x.T @ y / n
+    return Moments(x_mean, y_mean, *(np.asarray(one, dtype=np.float64) for one in (xx, yy, xy)))
+
+
+def canonical(
+    told: Moments, *, x_ridge: float, y_ridge: float, dimensions: int | None = None
+) -> Canonical:
+    """The strongest pairs of directions.
+
+    Parameters
+    ----------
+    x_ridge, y_ridge : float
+        Added to the variances, as fractions of their mean: 0 trusts the data, more shrinks
+        directions in which there is little of it.
+    dimensions : int, optional
+        Pairs to keep; as many as the narrower side has by default.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 2))
+    >>> found = canonical(moments(x, 2 * x[:, ::-1]), x_ridge=0.0, y_ridge=0.0)
+    >>> found.correlations.round(6)
+    array([1., 1.])
+    """
+    x_white, y_white = _whitening(told.xx, x_ridge), _whitening(told.yy, y_ridge)
+    left, correlations, right = np.linalg.svd(x_white.T @ told.xy @ y_white, full_matrices=False)
+    k = len(correlations) if dimensions is None else min(dimensions, len(correlations))
+    # Singular vectors have no sign of their own; this one does not depend on the library.
+    signs = np.where(left[np.abs(left).argmax(axis=0), np.arange(left.shape[1])] < 0, -1.0, 1.0)[:k]
+    return Canonical(
+        x_white @ (left[:, :k] * signs),
+        y_white @ (right[:k].T * signs),
+        np.minimum(correlations[:k], 1.0),
+    )
+
+
+def _whitening(covariance: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+    """``M`` with ``Mᵀ (C + ridge·mean variance·I) M = I``; directions without variance get none."""
+    values, vectors = np.linalg.eigh(covariance)
+    added = ridge * max(float(values.mean()), 0.0)
+    values = np.maximum(values, 0.0) + added
+    kept = values > 1e-10 * values.max() if values.size and values.max() > 0 else values > 0
+    scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    return np.asarray(vectors * scale)
