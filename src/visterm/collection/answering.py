@@ -30,6 +30,10 @@ _YOUNG = 0.2
 """Seconds in which a file may be replaced again without its time of change telling."""
 
 
+class NothingLearnt(VistermError):
+    """There is no model yet."""
+
+
 @dataclass
 class Answering:
     """A version with its words and its index; one object for all threads."""
@@ -103,7 +107,7 @@ def answering(catalogue: Catalogue) -> Answering:
     while True:
         version = current(catalogue)
         if version is None:
-            raise VistermError(NOTHING_LEARNT)
+            raise NothingLearnt(NOTHING_LEARNT)
         try:
             return opened.of(version)
         except (FileNotFoundError, VistermError) as error:

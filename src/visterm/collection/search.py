@@ -18,6 +18,14 @@ from visterm.index import Index
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
 
 
+class UnknownWords(BadInput):
+    """No caption taught any word of a query; ``unknown`` has close ones for each."""
+
+    def __init__(self, message: str, unknown: dict[str, list[str]]) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
 @dataclass(frozen=True)
 class Result:
     """A picture that answers: its score and its files, the first of them to be shown."""
@@ -49,7 +57,7 @@ def search(catalogue: Catalogue, root: Path, text: str, k: int) -> Answer:
     vector = query_vector(query, vocabulary)
     unknown = {word: closest_words(word, vocabulary.words) for word in vector.unknown}
     if query.words and not vector.numbers.size:
-        raise BadInput(_unknown_only(unknown))
+        raise UnknownWords(_unknown_only(unknown), unknown)
     return Answer(_found(catalogue, root, now.index, vector, query, k), unknown)
 
 

@@ -1,0 +1,64 @@
+"""How large a picture is when it stands upright, from the head of its file alone."""
+
+from __future__ import annotations
+
+import os
+
+from visterm.errors import UnreadablePicture
+from visterm.pictures import formats
+from visterm.pictures.containers import BrokenContainer
+from visterm.pictures.exif import orientation_of
+from visterm.pictures.guards import cost_of
+from visterm.pictures.limits import (
+    DEFAULT_MAX_PIXELS,
+    check_fixed_cost,
+    check_size,
+    webp_size,
+)
+from visterm.pictures.opening import Refused, opened
+from visterm.pictures.plugins import make_ready, open_with_pillow
+from visterm.pictures.quiet import quiet
+
+_LYING = (5, 6, 7, 8)
+"""EXIF's orientations that stand a picture on its side."""
+
+
+def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
+    """Width and height as `read_picture` would give them, without decoding a pixel.
+
+    Raises
+    ------
+    UnreadablePicture
+        Where the head of the file already shows that it cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("RGB", (40, 20)).save(file, "PNG")
+    >>> picture_size(file.getvalue())
+    (40, 20)
+    """
+    where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
+    try:
+        with opened(source) as file:
+            head = file.read(formats.HEAD)
+            format_ = formats.recognise(head)
+            if format_ is None:
+                raise Refused("it is not a picture in a format visterm reads")
+            make_ready(format_)
+            check_fixed_cost(cost_of(file, format_), DEFAULT_MAX_PIXELS)
+            if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
+                check_size(webp_size(head), DEFAULT_MAX_PIXELS)
+            with quiet(), open_with_pillow(file, format_) as picture:
+                width, height = picture.size
+                # Pillow itself turns a TIFF upright, and pillow-heif a HEIC.
+                told = format_ not in (formats.TIFF, formats.HEIC)
+                exif = picture.info.get("exif", b"") if told else b""
+                lies = isinstance(exif, bytes) and orientation_of(exif) in _LYING
+    except (Refused, BrokenContainer) as reason:
+        raise UnreadablePicture(where, str(reason)) from None
+    except Exception as problem:  # readers of damaged files raise whatever comes to hand
+        raise UnreadablePicture(where, f"its head cannot be read ({problem})") from None
+    return (height, width) if lies else (width, height)
