@@ -10,9 +10,8 @@ import pytest
 from visterm.datasets.folder import CaptionedPictures
 from visterm.datasets.where import data_folder
 from visterm.errors import BadInput
-from visterm.experiments import reports
 from visterm.experiments.protocol import Protocol, corel5k, split_off_test
-from visterm.experiments.tables import TABLES, reproduce
+from visterm.experiments.tables import TABLES, maker_of, reproduce
 
 
 def captioned(count: int) -> CaptionedPictures:
@@ -79,4 +78,4 @@ def test_corel_splits_4000_to_500(corel: Protocol) -> None:
 
 
 def test_every_table_has_something_that_makes_it() -> None:
-    assert all(callable(getattr(reports, maker)) for maker in TABLES.values())
+    assert all(callable(maker_of(table)) for table in TABLES)

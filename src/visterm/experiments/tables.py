@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,22 +14,28 @@ if TYPE_CHECKING:
     from visterm.experiments.reports import Report
 
 TABLES = {
-    "corel-statistics": "corel_statistics",
-    "tpami-9": "tpami_9",
-    "tpami-10": "tpami_10",
-    "tpami-11": "tpami_11",
-    "tpami-12": "tpami_12",
+    "corel-statistics": "reports.corel_statistics",
+    "tpami-7": "tpami.tpami_7",
+    "tpami-8": "tpami.tpami_8",
+    "tpami-9": "tpami.tpami_9",
+    "tpami-10": "tpami.tpami_10",
+    "tpami-11": "tpami.tpami_11",
+    "tpami-12": "tpami.tpami_12",
 }
-"""A table's name, and the function of `visterm.experiments.reports` that makes it."""
+"""A table's name, and the module and function of `visterm.experiments` that make it."""
+
+
+def maker_of(table: str) -> Callable[..., Report]:
+    """What makes the table of this name: called with (data, seed=…, progress=…)."""
+    if table not in TABLES:
+        raise BadInput(f"no table called {table!r}; there are {', '.join(TABLES)}")
+    module, name = TABLES[table].split(".")
+    made: Callable[..., Report] = getattr(import_module(f"visterm.experiments.{module}"), name)
+    return made
 
 
 def reproduce(
     table: str, data: Path | None = None, *, seed: int = 0, progress: Progress = silent
 ) -> Report:
     """Make the table of this name."""
-    if table not in TABLES:
-        raise BadInput(f"no table called {table!r}; there are {', '.join(TABLES)}")
-    from visterm.experiments import reports
-
-    made: Report = getattr(reports, TABLES[table])(data, seed=seed, progress=progress)
-    return made
+    return maker_of(table)(data, seed=seed, progress=progress)
