@@ -157,7 +157,12 @@ class KernelPamir(PassiveAggressive):
         return square_table(vectors) if self.kernel == PRECOMPUTED else vectors
 
     def _begin(
-        self, vectors: Vectors, held: Vectors | None, words: int, progress: Progress
+        self,
+        vectors: Vectors,
+        held: Vectors | None,
+        words: int,
+        progress: Progress,
+        initial: Self | None,
     ) -> Started:
         if self.kernel == PRECOMPUTED:
             compared: Compared = Given(vectors)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.model import Captions
+from visterm.models.model import Captions, Validation
 from visterm.models.passive_aggressive import PassiveAggressive, Plan, Started
 from visterm.progress import Progress
 
@@ -116,6 +116,39 @@ class Pamir(PassiveAggressive):
         self.warp = warp
         self.averaged = averaged
 
+    def fit(
+        self,
+        X: ArrayLike | csr_array,
+        Y: Captions,
+        *,
+        validation: Validation | None = None,
+        progress: Progress | None = None,
+        initial: Self | None = None,
+    ) -> Self:
+        """Learn from captions (pictures × words) or from `Relevance`.
+
+        Parameters
+        ----------
+        validation
+            ``(X, Y)`` of other pictures: the number of iterations, and whichever of C, negatives,
+            warp and averaged were given as several values, are those with the best AvgP on them.
+        initial
+            A fitted model over the same words, where learning starts instead of from zero: from
+            its weights, with its idf. Steps are the smallest that mend a triplet, so W stays near
+            them, and the weights of a word that no caption holds stay as they are.
+
+        Examples
+        --------
+        >>> sun, sea = [1.0, 0.0], [0.0, 1.0]
+        >>> before = Pamir(iterations=100).fit([sun, sea], np.eye(2))
+        >>> after = Pamir(iterations=100).fit([sun, sea], [[1, 0], [0, 0]], initial=before)
+        >>> bool((after.weights_[1] == before.weights_[1]).all())
+        True
+        """
+        if initial is not None:
+            initial._check_fitted()
+        return self._fit(X, Y, validation, progress, initial)
+
     def partial_fit(
         self, X: ArrayLike | csr_array, Y: Captions, *, steps: int | None = None
     ) -> Self:
@@ -172,9 +205,22 @@ class Pamir(PassiveAggressive):
         return Plan(self.C_, self.negatives_, self.warp_, self.averaged_)
 
     def _begin(
-        self, vectors: Vectors, held: Vectors | None, words: int, progress: Progress
+        self,
+        vectors: Vectors,
+        held: Vectors | None,
+        words: int,
+        progress: Progress,
+        initial: Self | None,
     ) -> Started:
-        start = np.zeros((words, vectors.shape[1]), dtype=np.float32)
+        if initial is None:
+            start = np.zeros((words, vectors.shape[1]), dtype=np.float32)
+        elif initial.n_features_in_ == vectors.shape[1]:
+            start = np.array(initial.weights_, dtype=np.float32)
+        else:
+            raise BadInput(
+                f"the model to start from learnt from vectors of {initial.n_features_in_} numbers, "
+                f"these have {vectors.shape[1]}; use the same extractor for both"
+            )
         solver = _solver(vectors, held, start, self.random_state)
         return Started(solver, lambda learnt: {"weights_": solver.weights(learnt)})
 

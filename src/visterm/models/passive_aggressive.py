@@ -88,7 +88,12 @@ class PassiveAggressive(Model):
     idf_: NDArray[np.float64]
 
     def _begin(
-        self, vectors: Vectors, held: Vectors | None, words: int, progress: Progress
+        self,
+        vectors: Vectors,
+        held: Vectors | None,
+        words: int,
+        progress: Progress,
+        initial: Self | None,
     ) -> Started:
         """A solver for these pictures, with the held-out ones to be scored."""
         raise NotImplementedError
@@ -110,9 +115,21 @@ class PassiveAggressive(Model):
         C, negatives, warp and averaged were given as several values, are those with the best AvgP
         on them.
         """
+        return self._fit(X, Y, validation, progress, None)
+
+    def _fit(
+        self,
+        X: ArrayLike | csr_array,
+        Y: Captions,
+        validation: Validation | None,
+        progress: Progress | None,
+        initial: Self | None,
+    ) -> Self:
+        """Learn, from nothing or from what another model, over the same words, knows already."""
         plans = self._plans(validation)
         vectors = self._pictures(X)
-        told = self._supervision(Y, vectors.shape[0])
+        given = None if initial is None else initial.idf_
+        told = self._supervision(Y, vectors.shape[0], given)
         report = progress or silent
         best, plan, iterations = float("nan"), plans[0], self.iterations
         if validation is not None:
@@ -120,16 +137,16 @@ class PassiveAggressive(Model):
             held_told = self._supervision(validation[1], held.shape[0], told.idf)
             self._check_retrain(told, held_told)
             triplets = self._triplets(told)
-            started = self._begin(vectors, held, len(told.idf), report)
+            started = self._begin(vectors, held, len(told.idf), report, initial)
             found = self._search(started.solver, triplets, held_told.relevance, plans, report)
             best, plan, iterations = found.avgp, found.plan, found.iterations
             fitted = {} if self.retrain else started.fitted(found.learnt)
             del started  # its Gram matrix, before another one is made
             if self.retrain:
-                vectors, told = self._joined(vectors, told, held, held_told)
+                vectors, told = self._joined(vectors, told, held, held_told, given)
         if validation is None or self.retrain:
             triplets = self._triplets(told)
-            started = self._begin(vectors, None, len(told.idf), report)
+            started = self._begin(vectors, None, len(told.idf), report, initial)
             learnt = self._learn(started.solver, triplets, plan, iterations, report)
             fitted = started.fitted(learnt)
         self._remember(fitted, plan)
@@ -247,11 +264,16 @@ class PassiveAggressive(Model):
         return best
 
     def _joined(
-        self, vectors: Vectors, told: Supervision, held: Vectors, held_told: Supervision
+        self,
+        vectors: Vectors,
+        told: Supervision,
+        held: Vectors,
+        held_told: Supervision,
+        idf: NDArray[np.float64] | None,
     ) -> tuple[Vectors, Supervision]:
         both = stack(vectors, held)
         captions = csr_array(vstack([told.captions, held_told.captions], format="csr"))
-        return both, self._supervision(captions, both.shape[0])
+        return both, self._supervision(captions, both.shape[0], idf)
 
 
 def _chunks(steps: int, parts: int = 40) -> Iterator[tuple[int, int]]:
