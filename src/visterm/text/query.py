@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from visterm.text.tokens import tokens
 
 if TYPE_CHECKING:
     from visterm.text.vocabulary import Vocabulary
+
+Meant: TypeAlias = "Callable[[str, Vocabulary], Sequence[tuple[int, float]]]"
+"""Finds the numbers of known words that can stand for an unknown one, and their shares."""
 
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
@@ -52,11 +55,15 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class QueryVector:
-    """A query in the text space of a vocabulary, and the words it does not know."""
+    """A query in the text space of a vocabulary, and the words it does not know.
+
+    ``taken`` are unknown words that known ones stand for, which ``unknown`` then leaves out.
+    """
 
     numbers: NDArray[np.int64]
     weights: NDArray[np.float32]
     unknown: tuple[str, ...]
+    taken: dict[str, list[str]] = field(default_factory=dict)
 
 
 def parse_query(text: str) -> Query:
@@ -88,11 +95,12 @@ def parse_query(text: str) -> Query:
     return Query(tuple(words), tuple(folders), captioned)
 
 
-def query_vector(query: Query, vocabulary: Vocabulary) -> QueryVector:
+def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = None) -> QueryVector:
     """Word weights ``q_t ∝ w_t · idf_t`` of unit length, as the model met its queries.
 
-    A word that stands twice has its weights added up; words that the vocabulary does not know are
-    left out and named. Where every word has idf 0 they count alike.
+    A word that stands twice has its weights added up. For a word that the vocabulary does not know
+    those known ones stand in that ``meant`` finds, each with its share; other unknown words are
+    left out. Both are named. Where every word has idf 0 they count alike.
 
     >>> from visterm.text import Vocabulary
     >>> known = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
@@ -102,19 +110,24 @@ def query_vector(query: Query, vocabulary: Vocabulary) -> QueryVector:
     """
     sums: dict[int, float] = {}
     unknown: dict[str, None] = {}
+    taken: dict[str, list[str]] = {}
     for word, weight in query.words:
         number = vocabulary.number(word)
-        if number is None:
-            unknown[word] = None
+        if number is not None:
+            found: Sequence[tuple[int, float]] = [(number, 1.0)]
+        elif found := meant(word, vocabulary) if meant is not None else []:
+            taken[word] = [vocabulary.words[one] for one, _ in found]
         else:
-            sums[number] = sums.get(number, 0.0) + weight
+            unknown[word] = None
+        for one, share in found:
+            sums[one] = sums.get(one, 0.0) + share * weight
     numbers = np.array(sorted(sums), dtype=np.int64)
     wanted = np.array([sums[number] for number in numbers.tolist()])
     weights = wanted * vocabulary.idf[numbers]
     if not weights.any():
         weights = wanted
     length = float(np.sqrt(np.square(weights).sum())) or 1.0
-    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown))
+    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown), taken)
 
 
 def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:

@@ -1,0 +1,1 @@
+"""How the starter model is made: `python -m starter.train`. Nothing here is installed."""
