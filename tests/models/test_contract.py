@@ -10,7 +10,19 @@ from contract import PROMISES, Candidate
 from problems import Problem, problem
 
 from visterm.kernels import RBF, Linear, Sum
-from visterm.models import MODELS, Cca, Cmrm, Cmtt, ConceptSvm, KernelPamir, Model, Pamir, Plsa
+from visterm.models import (
+    MODELS,
+    Bitr,
+    Cca,
+    Cmrm,
+    Cmtt,
+    ConceptSvm,
+    KernelPamir,
+    Model,
+    Pamir,
+    Plsa,
+    WeightedKnn,
+)
 
 
 def pamir(**changes: Any) -> Model:
@@ -46,6 +58,14 @@ def plsa(**changes: Any) -> Model:
     return Plsa(**{"aspects": 20, "text_steps": 60, **changes})
 
 
+def bitr(**changes: Any) -> Model:
+    return Bitr(**{"C": 100.0, **changes})
+
+
+def knn(**changes: Any) -> Model:
+    return WeightedKnn(**{"neighbours": 20, **changes})
+
+
 CANDIDATES = [
     Candidate("pamir on sparse vectors", pamir, "sparse", {"C": (0.001, 0.1)}),
     Candidate("pamir on dense vectors", pamir, "dense", {"C": (0.001, 0.1)}),
@@ -71,6 +91,24 @@ CANDIDATES = [
         lambda **changes: Cca(**{"judged_by": "words", **changes}),
         "sparse",
         {"dimensions": (2, 10)},
+    ),
+    Candidate("bitr-c", bitr, "dense", {"C": (1.0, 100.0)}),
+    Candidate(
+        "bitr-e, ranking pictures",
+        lambda **changes: bitr(**{"loss": "euclidean", "ranks": "pictures", **changes}),
+        "dense",
+    ),
+    Candidate(
+        "bitr-m on the simplex",
+        lambda **changes: bitr(**{"loss": "manhattan", **changes}),
+        "sparse",
+    ),
+    Candidate("weighted knn on dense vectors", knn, "dense", {"neighbours": (5, 20)}),
+    Candidate(
+        "weighted knn on sparse vectors",
+        knn,
+        "sparse",
+        {"sharpness": (1.0, 10.0), "rarity": (0, 0.5)},
     ),
 ]
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
+from visterm.models.bitr import Bitr
 from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
 from visterm.models.kernel_pamir import KernelPamir
+from visterm.models.knn import WeightedKnn
 from visterm.models.model import Model
 from visterm.models.pamir import Pamir
 from visterm.models.plsa import Plsa
 from visterm.stored import read_stored
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca)
+    model.name: model
+    for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn)
 }
 
 
@@ -30,6 +33,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 __all__ = [
     "MODELS",
+    "Bitr",
     "Cca",
     "Cmrm",
     "Cmtt",
@@ -38,5 +42,6 @@ __all__ = [
     "Model",
     "Pamir",
     "Plsa",
+    "WeightedKnn",
     "load_model",
 ]

@@ -32,7 +32,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """Paired directions, the strongest first: ``(x − x_mean) @ x_map`` meets ``(y − y_mean) @ y_map``."""
+    """Paired directions, the strongest first.
+
+    ``(x − x_mean) @ x_map`` and ``(y − y_mean) @ y_map`` agree as far as ``correlations`` says.
+    """
 
     x_map: NDArray[np.float64]
     y_map: NDArray[np.float64]

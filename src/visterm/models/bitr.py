@@ -1,0 +1,187 @@
+"""BITR: a structural SVM that wants every pair above all other outputs, by how far off they are.
+
+``F(x, y) = xᵀ W y``; ``min ½‖W‖² + C/N Σ ξ_i`` where ``F(x_i, y_i) ≥ F(x_i, y) + Δ(y_i, y) − ξ_i``
+for every output y. One direction ranks texts for a picture (y the text), the other pictures for a
+text (y the picture); each learns a W of its own.
+
+Y. Verma and C. V. Jawahar, A support vector approach for cross-modal search of images and texts,
+CVIU 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput
+from visterm.models.bitr_outputs import outputs_of
+from visterm.models.choosing import candidates
+from visterm.models.cutting_planes import cut_planes
+from visterm.models.inputs import Vectors, dense
+from visterm.models.model import Validation
+from visterm.models.pairs import Choice, PairModel
+from visterm.progress import Progress
+from visterm.text.spaces.space import unit
+
+LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
+"""The losses, and what the paper calls the model that has them."""
+
+
+class Bitr(PairModel):
+    """Bilateral image-text retrieval.
+
+    Parameters
+    ----------
+    loss : {"correlation", "euclidean", "manhattan"}
+        Δ: one minus the cosine, the squared distance, or the sum of absolute differences.
+    ranks : {"texts", "pictures"}
+        What is to be ranked: texts for a picture (the paper's Im2Text), or pictures for a text
+        (Text2Im). Either model can be asked both ways; it learns for one.
+    C : float or sequence of float
+        How much violations count; validation pictures choose among several.
+    tolerance : float
+        Training ends when the duality gap is at most this fraction of the objective.
+    rounds : int
+        … or after so many planes, whatever the gap; `gap_` says how far it came.
+    judged_by : {"pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    retrain : bool
+        Learn again from training and validation pictures, with what was chosen.
+    max_words : int, optional
+        Largest query made from the captions of validation pictures, if judged by words.
+
+    Attributes
+    ----------
+    weights_ : array of shape (d, T)
+        W between pictures and texts, whichever of them is ranked.
+    gap_ : float
+        The duality gap reached, as a fraction of the objective; an upper bound on what is missing.
+    objective_ : float
+    rounds_ : int
+    C_ : what was chosen.
+    validation_ : float
+        Best quality on validation pictures, NaN without them.
+
+    Notes
+    -----
+    Vectors are brought to unit length first; for the manhattan loss, sides without a negative
+    number to sum 1 instead, so that outputs lie on the simplex. Pairs with an empty side teach
+    nothing. On the unit sphere ``‖y − ŷ‖² = 2(1 − y·ŷ)``: the euclidean model with C is the
+    correlation model with C/2, W twice as long, and ranks alike.
+    On the sphere the manhattan loss has no closed form, and the output found may be short of the
+    most violated one; the gap is then that of the outputs found.
+
+    Examples
+    --------
+    >>> pictures = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 4.0], [1.0, 3.0]])
+    >>> texts = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.2, 1.0]])
+    >>> model = Bitr(C=100.0).fit(pictures, texts)
+    >>> (model.picture_rows(pictures) @ model.text_rows(texts).T).argmax(axis=1)
+    array([0, 1, 2, 3])
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    name = "bitr"
+    arrays = ("weights_",)
+    facts = (
+        "n_features_in_",
+        "n_texts_in_",
+        "sums_",
+        "gap_",
+        "objective_",
+        "rounds_",
+        "C_",
+        "validation_",
+    )
+
+    weights_: NDArray[np.float32]
+    sums_: tuple[bool, bool]
+    """Whether pictures, and texts, are brought to sum 1 instead of unit length."""
+    gap_: float
+    objective_: float
+    rounds_: int
+
+    def __init__(
+        self,
+        loss: str = "correlation",
+        ranks: str = "texts",
+        C: float | Sequence[float] = 1.0,
+        tolerance: float = 1e-3,
+        rounds: int = 2000,
+        judged_by: str = "pairs",
+        retrain: bool = False,
+        max_words: int | None = 4,
+    ) -> None:
+        self.loss = loss
+        self.ranks = ranks
+        self.C = C
+        self.tolerance = tolerance
+        self.rounds = rounds
+        self.judged_by = judged_by
+        self.retrain = retrain
+        self.max_words = max_words
+
+    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
+        if self.loss not in LOSSES:
+            raise BadInput(f"loss is {', '.join(LOSSES)}, not {self.loss!r}")
+        if self.ranks not in ("texts", "pictures"):
+            raise BadInput(f"ranks is 'texts' or 'pictures', not {self.ranks!r}")
+        if not 0 < self.tolerance < 1:
+            raise BadInput(f"tolerance lies between 0 and 1, not {self.tolerance!r}")
+        if not self.rounds >= 1:
+            raise BadInput(f"rounds must be 1 or more, not {self.rounds!r}")
+        return {"C": candidates("C", self.C, validation, lambda c: 0 < c < np.inf, "positive")}
+
+    def _learn(
+        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
+    ) -> dict[str, Any]:
+        x, y = dense(pictures), dense(texts)
+        sums = (self._sums(x), self._sums(y))
+        x, y = _normalised(x, sums[0]), _normalised(y, sums[1])
+        told = x.any(axis=1) & y.any(axis=1)
+        if not told.any():
+            raise BadInput("no picture with a text has a vector that is not zero")
+        x, y = x[told], y[told]
+        inputs, outputs = (x, y) if self.ranks == "texts" else (y, x)
+        simplex = sums[1] if self.ranks == "texts" else sums[0]
+        found = cut_planes(
+            inputs,
+            outputs_of(self.loss, outputs, simplex=simplex),
+            outputs.shape[1],
+            float(choice["C"]),
+            tolerance=self.tolerance,
+            rounds=self.rounds,
+            progress=progress,
+        )
+        weights = found.W if self.ranks == "texts" else found.W.T
+        return {
+            "weights_": np.ascontiguousarray(weights, dtype=np.float32),
+            "sums_": sums,
+            "gap_": found.gap,
+            "objective_": found.objective,
+            "rounds_": found.rounds,
+        }
+
+    def _sums(self, vectors: NDArray[np.float32]) -> bool:
+        return self.loss == "manhattan" and bool((vectors >= 0).all())
+
+    def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return _normalised(dense(vectors), self.sums_[0]) @ self.weights_
+
+    def _text_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return _normalised(dense(vectors), self.sums_[1])
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        return self._picture_rows(vectors)
+
+
+def _normalised(vectors: NDArray[np.float32], to_sum: bool) -> NDArray[np.float32]:
+    """Rows of unit length, or of sum one; rows of zeros stay."""
+    if not to_sum:
+        return unit(vectors)
+    total = np.abs(vectors).sum(axis=1, keepdims=True)
+    return vectors / np.where(total > 0, total, np.float32(1))

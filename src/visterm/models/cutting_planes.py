@@ -1,0 +1,152 @@
+"""Structural SVM by cutting planes: ``min ½‖W‖² + C·loss(W)`` with one slack for all pairs.
+
+Each round finds the most violated output of every pair at the current W. Together they are one
+plane under the loss, ``loss(W) ≥ δ − ⟨W, G⟩`` with ``G = Xᵀ(Y − Ŷ)/N``; the best W above all planes
+so far follows from a small dual problem, ``max δ·α − ½‖Σ α_k G_k‖²`` over ``α ≥ 0, Σα ≤ C``. Its
+value is never more than the solution's, so the best objective seen minus it bounds what is left to
+gain: the duality gap.
+
+T. Joachims, T. Finley and C.-N. Yu, Machine Learning 2009 (one slack); V. Franc and S. Sonnenburg,
+ICML 2008 (the line search: planes are cut near the best W seen, not where the planes alone lead).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.models._bitr_kernels import small_dual
+from visterm.models.bitr_outputs import Floats, Line, Outputs
+from visterm.progress import Progress
+
+_TOWARDS = 0.1  # how far beyond the best W, towards the dual's, the next plane is cut
+_DUAL_STEPS = 200_000
+_IDLE = 60  # rounds without weight after which a plane is given up
+_DUAL_SHARE = 0.01  # the small dual is solved to this share of the gap that is left
+
+
+@dataclass(eq=False)
+class Planes:
+    """The planes kept: their normals G, their offsets δ, and the weights α of the small dual."""
+
+    budget: float
+    shape: tuple[int, int]
+    normals: list[NDArray[np.float64]] = field(default_factory=list)
+    idle: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Number 0 is the empty plane, loss ≥ 0: it takes the weight that the others do not.
+        self.gram, self.losses = np.zeros((1, 1)), np.zeros(1)
+        self.weights = np.array([self.budget])
+
+    def add(self, normal: NDArray[np.float64], loss: float) -> None:
+        products = np.array([0.0, *(np.vdot(normal, one) for one in self.normals)])
+        k = len(products)
+        gram = np.empty((k + 1, k + 1))
+        gram[:k, :k], gram[k, :k], gram[:k, k] = self.gram, products, products
+        gram[k, k] = np.vdot(normal, normal)
+        self.gram, self.losses = gram, np.append(self.losses, loss)
+        self.weights = np.append(self.weights, 0.0)
+        self.normals.append(normal)
+        self.idle.append(0)
+
+    def solve(self, tolerance: float) -> float:
+        """Bring the weights to the best of the small dual; returns its value."""
+        small_dual(self.gram, self.losses, self.budget, self.weights, tolerance, _DUAL_STEPS)
+        self.idle = [
+            0 if weight > 0 else idle + 1
+            for idle, weight in zip(self.idle, self.weights[1:], strict=True)
+        ]
+        kept = np.array([True, *(idle <= _IDLE for idle in self.idle)])
+        if not kept.all():
+            self.gram, self.losses = self.gram[np.ix_(kept, kept)], self.losses[kept]
+            self.weights = self.weights[kept]
+            self.normals = [n for n, keep in zip(self.normals, kept[1:], strict=True) if keep]
+            self.idle = [i for i, keep in zip(self.idle, kept[1:], strict=True) if keep]
+        value = self.losses @ self.weights - 0.5 * self.weights @ self.gram @ self.weights
+        return float(value)
+
+    def combined(self) -> NDArray[np.float64]:
+        """``W = Σ α_k G_k``."""
+        W = np.zeros(self.shape)
+        for weight, normal in zip(self.weights[1:], self.normals, strict=True):
+            if weight > 0:
+                W += weight * normal
+        return W
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """W, its objective, the bound below any objective, and the rounds it took."""
+
+    W: NDArray[np.float64]
+    objective: float
+    bound: float
+    rounds: int
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be above the best one, as a fraction of it."""
+        return max(0.0, self.objective - self.bound) / max(abs(self.objective), 1e-300)
+
+
+def cut_planes(
+    inputs: Floats,
+    outputs: Outputs,
+    width: int,
+    C: float,
+    *,
+    tolerance: float,
+    rounds: int,
+    progress: Progress,
+) -> Solution:
+    """Minimise ``½‖W‖² + C·loss(X W)`` until the gap is under tolerance, or rounds are over."""
+    n, p = inputs.shape
+    planes = Planes(C, (p, width))
+    W, scores = np.zeros((p, width)), np.zeros((n, width), np.float32)
+    found = outputs.worst(scores)
+    objective, bound = C * found.slack, 0.0
+    cut, done = found, 0
+    for done in range(1, rounds + 1):
+        progress("cutting planes", done - 1, rounds)
+        planes.add(_normal(inputs, cut.differences), cut.loss)
+        value = planes.solve(_DUAL_SHARE * max(objective - bound, tolerance * objective))
+        bound = max(bound, value)
+        if objective - bound <= tolerance * objective:
+            break
+        target = planes.combined()
+        target_scores = inputs @ target.astype(np.float32)
+        t = _best_step(W, target, C, outputs.line(scores, target_scores))
+        if t > 0:
+            W = W + t * (target - W)
+            scores = scores + np.float32(t) * (target_scores - scores)
+            found = outputs.worst(scores)
+            objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * found.slack)
+        cut = outputs.worst(scores + np.float32(_TOWARDS) * (target_scores - scores))
+    progress("cutting planes", rounds, rounds)
+    return Solution(W, objective, bound, done)
+
+
+def _normal(inputs: Floats, differences: Floats) -> NDArray[np.float64]:
+    return np.asarray(inputs.T @ differences, dtype=np.float64) / len(inputs)
+
+
+def _best_step(W: NDArray[np.float64], target: NDArray[np.float64], C: float, line: Line) -> float:
+    """How far from W to target the objective falls: bisection on its rising derivative."""
+    step = target - W
+    along, square = float(np.vdot(W, step)), float(np.vdot(step, step))
+
+    def slope(t: float) -> float:
+        return along + t * square + C * line(t)
+
+    if slope(0.0) >= 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while slope(high) < 0 and high < 64:
+        low, high = high, 2 * high
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return low
