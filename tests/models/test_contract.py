@@ -22,6 +22,7 @@ from visterm.models import (
     Pamir,
     Plsa,
     WeightedKnn,
+    Wsabie,
 )
 
 
@@ -66,6 +67,14 @@ def knn(**changes: Any) -> Model:
     return WeightedKnn(**{"neighbours": 20, **changes})
 
 
+def wsabie(**changes: Any) -> Model:
+    return Wsabie(**{"dimensions": 20, "passes": 100, **changes})
+
+
+def wsabie_of_texts(**changes: Any) -> Model:
+    return wsabie(**{"outputs": "texts", **changes})
+
+
 CANDIDATES = [
     Candidate("pamir on sparse vectors", pamir, "sparse", {"C": (0.001, 0.1)}),
     Candidate("pamir on dense vectors", pamir, "dense", {"C": (0.001, 0.1)}),
@@ -103,6 +112,8 @@ CANDIDATES = [
         lambda **changes: bitr(**{"loss": "manhattan", **changes}),
         "sparse",
     ),
+    Candidate("wsabie on dense vectors", wsabie, "dense", {"rate": (0.01, 0.03)}),
+    Candidate("wsabie for captions", wsabie_of_texts, "sparse"),
     Candidate("weighted knn on dense vectors", knn, "dense", {"neighbours": (5, 20)}),
     Candidate(
         "weighted knn on sparse vectors",

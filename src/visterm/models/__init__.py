@@ -15,11 +15,12 @@ from visterm.models.knn import WeightedKnn
 from visterm.models.model import Model
 from visterm.models.pamir import Pamir
 from visterm.models.plsa import Plsa
+from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn)
+    for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn, Wsabie)
 }
 
 
@@ -43,5 +44,6 @@ __all__ = [
     "Pamir",
     "Plsa",
     "WeightedKnn",
+    "Wsabie",
     "load_model",
 ]

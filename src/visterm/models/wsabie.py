@@ -1,0 +1,182 @@
+"""WSABIE: pictures and words meet in a small space that is good at the top of rankings.
+
+``F(x, i) = W_i · V x`` for words, ``F(x, y) = (Z y) · V x`` for texts. A random pair is compared
+with random other outputs until one comes within the margin, after N tries; the step is weighted by
+the rank that this suggests, ``L(⌊(Y − 1)/N⌋)``, ``L(k) = Σ_{j ≤ k} 1/j``, and columns of V, W and Z
+are kept no longer than λ.
+
+J. Weston, S. Bengio and N. Usunier, IJCAI 2011 (words); Y. Verma and C. V. Jawahar, CVIU 2017
+(adapted to captions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.models.choosing import candidates
+from visterm.models.inputs import Vectors, dense
+from visterm.models.model import Validation
+from visterm.models.pairs import Choice, PairModel
+from visterm.progress import Progress
+from visterm.text.spaces.space import unit
+
+
+class Wsabie(PairModel):
+    """Web-scale annotation by image embedding, by WARP steps.
+
+    Parameters
+    ----------
+    outputs : {"words", "texts"}
+        What is ranked for a picture: each word by itself, with a vector of its own (labels,
+        phrases), or whole training texts by their vectors (captions).
+    dimensions : int
+        Size of the common space.
+    longest : float or sequence of float
+        λ, the largest length of a column.
+    rate : float or sequence of float
+        Learning rate.
+    passes : int
+        Steps, as multiples of the training pictures.
+    judged_by : {"pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    retrain : bool
+        Learn again from training and validation pictures, with what was chosen.
+    max_words : int, optional
+        Largest query made from the captions of validation pictures, if judged by words.
+    random_state : int
+
+    Attributes
+    ----------
+    picture_map_ : array of shape (d, k)
+        Vᵀ.
+    text_map_ : array of shape (T, k)
+        Wᵀ or Zᵀ.
+    longest_, rate_ : what was chosen.
+    violations_ : float
+        Share of the last pass's pairs that some output still came too close to.
+    validation_ : float
+        Best quality on validation pictures, NaN without them.
+
+    Examples
+    --------
+    >>> pictures = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 4.0], [1.0, 3.0]])
+    >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
+    >>> model = Wsabie(dimensions=4, passes=500).fit(pictures, captions)
+    >>> model.transform(pictures).argmax(axis=1)
+    array([0, 0, 1, 1])
+    """
+
+    name = "wsabie"
+    arrays = ("picture_map_", "text_map_")
+    facts = (
+        "n_features_in_",
+        "n_texts_in_",
+        "longest_",
+        "rate_",
+        "violations_",
+        "validation_",
+    )
+
+    picture_map_: NDArray[np.float32]
+    text_map_: NDArray[np.float32]
+
+    def __init__(
+        self,
+        outputs: str = "words",
+        dimensions: int = 100,
+        longest: float | Sequence[float] = 3.0,
+        rate: float | Sequence[float] = 0.01,
+        passes: int = 20,
+        judged_by: str = "pairs",
+        retrain: bool = False,
+        max_words: int | None = 4,
+        random_state: int = 0,
+    ) -> None:
+        self.outputs = outputs
+        self.dimensions = dimensions
+        self.longest = longest
+        self.rate = rate
+        self.passes = passes
+        self.judged_by = judged_by
+        self.retrain = retrain
+        self.max_words = max_words
+        self.random_state = random_state
+
+    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
+        if self.outputs not in ("words", "texts"):
+            raise BadInput(f"outputs is 'words' or 'texts', not {self.outputs!r}")
+        for name in ("dimensions", "passes"):
+            if not getattr(self, name) >= 1:
+                raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
+        return {
+            name: candidates(
+                name, getattr(self, name), validation, lambda c: 0 < c < np.inf, "positive"
+            )
+            for name in ("longest", "rate")
+        }
+
+    def _learn(
+        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
+    ) -> dict[str, Any]:
+        from visterm.models._wsabie_kernels import warp_steps
+
+        pairs = self.outputs == "texts"
+        x, y, words = self._inputs(pictures, texts)
+        n, width, k = len(x), texts.shape[1], int(self.dimensions)
+        rng = np.random.default_rng(self.random_state)
+        V, Z = (
+            (rng.standard_normal((rows, k)) / np.sqrt(k)).astype(np.float32)
+            for rows in (x.shape[1], width)
+        )
+        outputs = max(n if pairs else width, 2)
+        ranks = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, outputs + 1))])
+        state = np.array([self.random_state], dtype=np.uint64)
+        violated = 0
+        for done in range(int(self.passes)):
+            progress("training", done, int(self.passes))
+            violated = warp_steps(
+                x,
+                y,
+                words.indptr.astype(np.int64),
+                words.indices.astype(np.int64),
+                pairs,
+                ranks,
+                V,
+                Z,
+                float(choice["rate"]),
+                float(choice["longest"]),
+                state,
+                n,
+            )
+        progress("training", int(self.passes), int(self.passes))
+        return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
+
+    def _inputs(
+        self, pictures: Vectors, texts: Vectors
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
+        """Unit vectors of both sides, and the words of each picture, as far as they are needed."""
+        x = unit(dense(pictures))
+        if self.outputs == "texts":
+            y = unit(dense(texts))
+            told = y.any(axis=1)
+            return x[told], y[told], csr_array((0, 0))
+        words = csr_array(texts)
+        if (words.data < 0).any():
+            raise BadInput("words are counted, so texts must not be negative; use outputs='texts'")
+        words.eliminate_zeros()
+        return x, np.empty((0, texts.shape[1]), np.float32), words
+
+    def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return unit(dense(vectors)) @ self.picture_map_
+
+    def _text_rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        return unit(dense(vectors)) @ self.text_map_
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        return self._picture_rows(vectors) @ self.text_map_.T
