@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from visterm.errors import BadInput
 from visterm.models import Cmrm, Cmtt, Plsa
@@ -120,3 +121,34 @@ def test_zeros_that_are_stored_are_no_visterms():
 
 def test_a_guess_without_weight_stays_zero():
     assert as_text(np.array([[1.0, 0.0]]), np.array([0.0, 3.0])).tolist() == [[0.0, 0.0]]
+
+
+@every_model
+def test_power_raises_counts_before_learning_and_before_mapping(model):
+    plain = clone(model).fit(COUNTS**0.5, CAPTIONS)
+    damped = clone(model).set_params(power=0.5).fit(COUNTS, CAPTIONS)
+    np.testing.assert_allclose(damped.transform(COUNTS), plain.transform(COUNTS**0.5), rtol=1e-6)
+    np.testing.assert_allclose(
+        damped.word_probabilities(COUNTS), plain.word_probabilities(COUNTS**0.5), rtol=1e-6
+    )
+
+
+@every_model
+def test_validation_picks_the_better_power(model):
+    each = {
+        power: clone(model)
+        .set_params(power=power)
+        .fit(COUNTS, CAPTIONS, validation=(COUNTS[::-1], CAPTIONS))
+        .validation_
+        for power in (1.0, 0.25)
+    }
+    both = clone(model).set_params(power=(1.0, 0.25))
+    both.fit(COUNTS, CAPTIONS, validation=(COUNTS[::-1], CAPTIONS))
+    assert both.validation_ == max(each.values()) == each[both.power_]
+
+
+@every_model
+@pytest.mark.parametrize("power", [0, 1.5, -1, "half"])
+def test_powers_outside_their_range_are_refused(model, power):
+    with pytest.raises(BadInput, match="power must be above 0 and at most 1"):
+        clone(model).set_params(power=power).fit(COUNTS, CAPTIONS)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
-from visterm.models.choosing import held_relevance
+from visterm.models.choosing import candidates, held_relevance
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, word_matrix
 from visterm.models.model import Captions, Model, Validation
 from visterm.progress import Progress, silent
@@ -35,6 +36,9 @@ class Annotated:
     def idf(self) -> NDArray[np.float64]:
         return inverse_frequency(self.captions)
 
+    def damped(self, power: float) -> Annotated:
+        return Annotated(damped(self.counts, power), self.captions)
+
     def __add__(self, other: Annotated) -> Annotated:
         counts = csr_array(vstack([self.counts, other.counts], format="csr"))
         return Annotated(counts, csr_array(vstack([self.captions, other.captions], format="csr")))
@@ -48,8 +52,10 @@ class Annotator(Model):
 
     takes: ClassVar[str] = "counts"
 
+    power: float | Sequence[float]
     retrain: bool
     max_words: int | None
+    power_: float
     idf_: NDArray[np.float64]
     validation_: float
 
@@ -89,22 +95,32 @@ class Annotator(Model):
         those with the best AvgP on them.
         """
         offered = self._offered(validation)
+        powers = candidates(
+            "power", self.power, validation, lambda p: 0 < p <= 1, "above 0 and at most 1"
+        )
         told = annotated(X, Y)
         report = progress or silent
-        best, choice = float("nan"), {name: values[0] for name, values in offered.items()}
+        best, power = float("nan"), powers[0]
+        choice = {name: values[0] for name, values in offered.items()}
         learnt: dict[str, Any] = {}
         if validation is not None:
             held = visterm_counts(validation[0], width=told.counts.shape[1])
             relevance = held_relevance(validation[1], held.shape[0], told.idf, self.max_words)
             if self.retrain and isinstance(validation[1], Relevance):
                 raise BadInput("retrain needs captions of the validation pictures, not Relevance")
-            best, choice, learnt = self._choose(told, held, relevance, offered, report)
+            best = -1.0
+            for tried in powers:
+                seen = damped(held, tried)
+                found = self._choose(told.damped(tried), seen, relevance, offered, report)
+                if found[0] > best:
+                    power, (best, choice, learnt) = tried, found
             if self.retrain:
                 words = word_matrix(validation[1], held.shape[0], words=told.captions.shape[1])
                 told = told + Annotated(held, words)
         if validation is None or self.retrain:
-            learnt = self._learn(told, choice, report)
+            learnt = self._learn(told.damped(power), choice, report)
         self.idf_, self.n_features_in_, self.validation_ = told.idf, told.counts.shape[1], best
+        self.power_ = power
         for name, value in (learnt | {f"{name}_": value for name, value in choice.items()}).items():
             setattr(self, name, value)
         return self
@@ -112,10 +128,12 @@ class Annotator(Model):
     def word_probabilities(self, X: ArrayLike | csr_array) -> NDArray[np.float64]:
         """P(t|p) of shape (n, T): what each picture's caption would say; rows sum to one."""
         self._check_fitted()
-        return self._probabilities(visterm_counts(X, width=self.n_features_in_))
+        counts = visterm_counts(X, width=self.n_features_in_)
+        return self._probabilities(damped(counts, self.power_))
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        return as_text(self._probabilities(visterm_counts(vectors)), self.idf_)
+        counts = damped(visterm_counts(vectors), self.power_)
+        return as_text(self._probabilities(counts), self.idf_)
 
 
 def as_text(probabilities: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -146,6 +164,17 @@ def visterm_counts(X: ArrayLike | csr_array, *, width: int | None = None) -> csr
         counts = counts.copy()
         counts.eliminate_zeros()
     return counts
+
+
+def damped(counts: csr_array, power: float) -> csr_array:
+    """Counts raised to a power of at most 1, so that large plain areas do not speak for all.
+
+    >>> damped(csr_array(np.array([[0.0, 4.0]])), 0.5).toarray().tolist()
+    [[0.0, 2.0]]
+    """
+    if power == 1:
+        return counts
+    return csr_array((counts.data**power, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def caption_words(Y: Captions, pictures: int) -> csr_array:

@@ -46,6 +46,9 @@ class Cmrm(Annotator):
     evidence : float, None or sequence of them
         How many visterms a picture speaks for: tf_v is scaled to sum to so many. None takes each
         at its count, as the paper does. See Notes.
+    power : float or sequence of float
+        Visterms count as their number raised to this, above 0 and up to 1. The papers count them
+        plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -60,7 +63,7 @@ class Cmrm(Annotator):
     background_ : array of shape (T,)
         ``P(t)`` over all captions.
     idf_ : array of shape (T,)
-    alpha_, beta_, evidence_ : what was chosen.
+    alpha_, beta_, evidence_, power_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -94,7 +97,7 @@ class Cmrm(Annotator):
         "background_",
         "idf_",
     )
-    facts = ("n_features_in_", "alpha_", "beta_", "evidence_", "validation_")
+    facts = ("n_features_in_", "alpha_", "beta_", "evidence_", "power_", "validation_")
 
     captions_data_: NDArray[np.float64]
     captions_columns_: NDArray[np.int32]
@@ -112,12 +115,14 @@ class Cmrm(Annotator):
         alpha: float | Sequence[float] = 0.1,
         beta: float | Sequence[float] = 0.1,
         evidence: float | Sequence[float | None] | None = None,
+        power: float | Sequence[float] = 1.0,
         retrain: bool = False,
         max_words: int | None = 4,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.evidence = evidence
+        self.power = power
         self.retrain = retrain
         self.max_words = max_words
 

@@ -35,6 +35,9 @@ class Cmtt(Annotator):
     normalise : bool
         Bring the caption and the visterms of each picture to unit length before the SVD, which is
         the report's tf-idf-norm; otherwise long captions and busy pictures weigh more.
+    power : float or sequence of float
+        Visterms count as their number raised to this, above 0 and up to 1. The papers count them
+        plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -49,7 +52,7 @@ class Cmtt(Annotator):
     background_ : array of shape (T,)
         ``P(t)`` over all captions: the guess for a picture whose visterms say nothing.
     idf_ : array of shape (T,)
-    rank_ : what was chosen.
+    rank_, power_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -71,7 +74,7 @@ class Cmtt(Annotator):
 
     name = "cmtt"
     arrays = ("translation_", "background_", "idf_")
-    facts = ("n_features_in_", "rank_", "validation_")
+    facts = ("n_features_in_", "rank_", "power_", "validation_")
 
     translation_: NDArray[np.float32]
     background_: NDArray[np.float64]
@@ -81,12 +84,14 @@ class Cmtt(Annotator):
         self,
         rank: int | Sequence[int] = 200,
         normalise: bool = True,
+        power: float | Sequence[float] = 1.0,
         retrain: bool = False,
         max_words: int | None = 4,
         random_state: int = 0,
     ) -> None:
         self.rank = rank
         self.normalise = normalise
+        self.power = power
         self.retrain = retrain
         self.max_words = max_words
         self.random_state = random_state

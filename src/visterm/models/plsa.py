@@ -48,6 +48,9 @@ class Plsa(Annotator):
     visterm_steps, folding_steps : int
         EM steps on the visterms of the training pictures, and on those of each new picture. With
         validation pictures, at most so many, and the best moment of both counts.
+    power : float or sequence of float
+        Visterms count as their number raised to this, above 0 and up to 1. The papers count them
+        plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -68,7 +71,7 @@ class Plsa(Annotator):
     text_likelihood_, visterm_likelihood_ : arrays
         Log-likelihood of captions and of visterms before each EM step.
     idf_ : array of shape (T,)
-    aspects_, text_steps_, visterm_steps_, folding_steps_ : what was chosen.
+    aspects_, text_steps_, visterm_steps_, folding_steps_, power_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -95,6 +98,7 @@ class Plsa(Annotator):
         "text_steps_",
         "visterm_steps_",
         "folding_steps_",
+        "power_",
         "validation_",
     )
 
@@ -114,6 +118,7 @@ class Plsa(Annotator):
         text_steps: int | Sequence[int] = 40,
         visterm_steps: int = 20,
         folding_steps: int = 20,
+        power: float | Sequence[float] = 1.0,
         retrain: bool = False,
         max_words: int | None = 4,
         workers: int | None = None,
@@ -123,6 +128,7 @@ class Plsa(Annotator):
         self.text_steps = text_steps
         self.visterm_steps = visterm_steps
         self.folding_steps = folding_steps
+        self.power = power
         self.retrain = retrain
         self.max_words = max_words
         self.workers = workers
