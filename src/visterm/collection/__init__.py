@@ -3,7 +3,8 @@
 Importing this room loads NumPy and SQLite only.
 """
 
+from visterm.collection.clicks import Judgement
 from visterm.collection.collection import Collection
 from visterm.collection.search import Answer, Result
 
-__all__ = ["Answer", "Collection", "Result"]
+__all__ = ["Answer", "Collection", "Judgement", "Result"]

@@ -20,6 +20,7 @@ from visterm.index import Index
 from visterm.index.manifest import NAME
 
 if TYPE_CHECKING:
+    from visterm.evaluation.calibration import Calibration
     from visterm.text import Vocabulary
 
 NOTHING_LEARNT = (
@@ -41,6 +42,8 @@ class Answering:
     version: Version
     vocabulary: Vocabulary
     index: Index
+    calibration: Calibration | None = None
+    """How scores become chances; None where too few pictures were held out to know."""
     _stamp: tuple[int, ...] = ()
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -68,7 +71,12 @@ class Opened:
         with self._opening:
             # A collection made anew in the same place counts its versions anew, but not its time.
             if self._now is None or self._key(self._now.version) != self._key(version):
-                self._now = Answering(version, version.vocabulary(), Index.open(version.index))
+                self._now = Answering(
+                    version,
+                    version.vocabulary(),
+                    Index.open(version.index),
+                    version.calibration(),
+                )
             now = self._now
         return now.fresh()
 

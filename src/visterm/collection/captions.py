@@ -66,8 +66,8 @@ def inherit(catalogue: Catalogue, old: int, new: int) -> None:
         (new, old, *_GIVEN),
     )
     db.execute(
-        "INSERT OR IGNORE INTO feedback SELECT query, ?, answer, time FROM feedback"
-        " WHERE picture = ?",
+        """INSERT OR IGNORE INTO feedback (query, picture, answer, time, against, step)
+            SELECT query, ?, answer, time, against, step FROM feedback WHERE picture = ?""",
         (new, old),
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from visterm.collection import captions, stores
 from visterm.collection.answering import let_go
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import Judgement, entries
 from visterm.collection.lock import Locked
 from visterm.collection.search import Answer, search
 from visterm.collection.survey import scopes, unchanged
@@ -191,20 +192,79 @@ class Collection:
         with self._writing("training"):
             return train(self.catalogue, model=model, force=force, progress=progress, **parameters)
 
-    def search(self, query: str, k: int = 20, *, fold: bool = False) -> Answer:
+    def search(
+        self, query: str, k: int = 20, offset: int = 0, *, good: bool = False, fold: bool = False
+    ) -> Answer:
         """The ``k`` best pictures for a query such as ``tree snow:2 -people in:alps``.
 
-        ``fold`` shows one of several pictures that are nearly the same.
+        Parameters
+        ----------
+        offset
+            How many better pictures to pass over.
+        good
+            Only good matches: those before ``cutoff``, where that is known.
+        fold
+            Show one of several pictures that are nearly the same.
         """
         if k < 1:
             raise BadInput(f"ask for 1 or more pictures, not {k}")
+        if offset < 0:
+            raise BadInput(f"pass over 0 or more pictures, not {offset}")
         self._mend()
-        answer = search(self.catalogue, self.root, query, 4 * k if fold else k)
         if not fold:
-            return answer
+            return search(self.catalogue, self.root, query, k, offset, good=good)
         from visterm.collection.similar import folded
 
-        return Answer(folded(self.catalogue, answer.results, k), answer.unknown)
+        # Which pictures an earlier page has folded away is only known by folding it again.
+        answer = search(self.catalogue, self.root, query, 4 * (offset + k), good=good)
+        shown = folded(self.catalogue, answer.results, offset + k)[offset:]
+        return Answer(shown, answer.unknown, answer.cutoff)
+
+    def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
+        """Say whether a picture answers a query; the ranking learns from it at once.
+
+        A yes makes the picture beat others for the query's words, a no makes it lose. Conditions
+        such as ``in:alps`` do not matter. Saying the opposite later takes the first back.
+
+        >>> import tempfile
+        >>> from visterm.datasets.scenes import draw_scenes
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = draw_scenes(folder, 30, size=(48, 32))
+        >>> with Collection.open(folder) as collection:
+        ...     _ = collection.add(features="blocks")
+        ...     _ = collection.caption_from(f"{folder}/captions.tsv")
+        ...     _ = collection.train(iterations=2000)
+        ...     before = collection.search("sky", k=5)
+        ...     said = collection.judge("sky", before.results[-1].picture, True)
+        ...     after = collection.search("sky", k=5)
+        ...     undone = collection.undo()
+        ...     same = collection.search("sky", k=5) == before
+        >>> said == undone, after.results[0].score > before.results[-1].score, same
+        (True, True, True)
+        """
+        from visterm.collection.judging import judge
+
+        with self.catalogue.writing("learning from a click"):
+            number = self._number(picture)
+            return judge(self.catalogue, query, number, bool(relevant))
+
+    def judgements(self) -> list[Judgement]:
+        """Every yes and no that counts, oldest first."""
+        return [entry.judgement for entry in entries(self.catalogue)]
+
+    def undo(self, number: int | None = None) -> Judgement:
+        """Take back one yes or no, by its id, or the last: as if it had never been said."""
+        from visterm.collection.judging import undo
+
+        with self.catalogue.writing("taking a click back"):
+            return undo(self.catalogue, number)
+
+    def forget_judgements(self) -> int:
+        """Take back every yes and no; returns how many there were."""
+        from visterm.collection.judging import forget
+
+        with self.catalogue.writing("taking all clicks back"):
+            return forget(self.catalogue)
 
     def like(
         self, picture: str | os.PathLike[str], k: int = 20, *, query: str = "", fold: bool = False
@@ -298,10 +358,12 @@ class Collection:
 
     def _mend(self) -> None:
         """Finish what a killed writer left for the index, unless somebody is writing now."""
-        if not self.has_model or self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is None:
+        waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
+        if not self.has_model or not (waiting or self.catalogue.get("clicks")):
             return
         if not self.is_writable:
             return
+        from visterm.collection.judging import learn_again
         from visterm.collection.mapping import catch_up
 
         with (
@@ -309,6 +371,15 @@ class Collection:
             self.catalogue.writing("bringing the index up to date", wait=0),
         ):
             catch_up(self.catalogue)
+            learn_again(self.catalogue)
+
+    def _number(self, picture: int | str | os.PathLike[str]) -> int:
+        """A picture by its number or by one of its files."""
+        if not isinstance(picture, int):
+            return captions.find_picture(self.catalogue, self.root, picture)
+        if self.catalogue.one("SELECT 1 FROM pictures WHERE id = ?", picture) is None:
+            raise BadInput(f"the collection has no picture with the number {picture}")
+        return picture
 
     @contextlib.contextmanager
     def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:

@@ -34,6 +34,7 @@ _LARGEST_QUERY = 4
 class Lesson:
     """Vectors, captions and words; ``held`` says which pictures are kept out of learning."""
 
+    pictures: NDArray[np.int64]
     vectors: Vectors
     captions: csr_array
     vocabulary: Vocabulary
@@ -86,8 +87,10 @@ def gather(catalogue: Catalogue, extractor: str) -> Lesson:
     kept = [one for one, has_words in zip(found, told, strict=True) if has_words]
     captions = captions[np.flatnonzero(told)]
     held = np.array([held_out(digest) for _, digest, _ in kept])
+    pictures = [number for number, *_ in kept]
     return Lesson(
-        vectors_of(catalogue, extractor, [number for number, *_ in kept]),
+        np.array(pictures),
+        vectors_of(catalogue, extractor, pictures),
         captions,
         vocabulary,
         held,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,25 @@ from visterm.index import Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.collection.taught import Taught
+    from visterm.features.extractor import Rows as Vectors
     from visterm.models import Model
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """A model, and what clicks have added to it in so many more columns of the index."""
+
+    model: Model
+    taught: Taught | None = None
+    columns: int = 0
+
+    def rows(self, vectors: Vectors) -> NDArray[np.float32]:
+        mapped = self.model.transform(vectors)
+        if self.taught is None:
+            return mapped
+        return np.concatenate([mapped, self.taught.rows(vectors, self.columns)], axis=1)
+
 
 FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``rows`` under which a picture can be found."""
@@ -34,7 +53,8 @@ def build(
         f"SELECT count(*) FROM rows WHERE extractor = ? AND {FINDABLE}", version.extractor
     )
     done = 0
-    for ids, values in _gathered(rows, model, max(1, _AT_ONCE // max(1, version.words))):
+    mapped = _Mapped(model)
+    for ids, values in _gathered(rows, mapped, max(1, _AT_ONCE // max(1, version.words))):
         order = np.argsort(ids)
         index.append(values[order], ids[order])
         done += len(ids)
@@ -61,7 +81,7 @@ def catch_up(catalogue: Catalogue, *, progress: Progress = silent) -> int:
     from visterm.models import load_model
 
     index = Index.open(version.index)
-    model = load_model(version.folder / MODEL)
+    model = _Mapped(load_model(version.folder / MODEL), *_taught(catalogue, version, index))
     done = 0
     while chunk := _pending(catalogue):
         living = _tell(catalogue, version, model, index, chunk)
@@ -85,7 +105,7 @@ def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
 
 
 def _tell(
-    catalogue: Catalogue, version: Version, model: Model, index: Index, chunk: list[int]
+    catalogue: Catalogue, version: Version, model: _Mapped, index: Index, chunk: list[int]
 ) -> NDArray[np.int64]:
     """Append those of the pictures that can be found; returns their ids."""
     pending = f"(SELECT picture FROM pending ORDER BY picture LIMIT {len(chunk)}) AS some"
@@ -100,14 +120,14 @@ def _tell(
 
 
 def _gathered(
-    rows: Rows, model: Model, size: int, source: str = "rows"
+    rows: Rows, model: _Mapped, size: int, source: str = "rows"
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """Ids and text-space rows, about ``size`` pictures at a time, from however many segments."""
     ids: list[NDArray[np.int64]] = []
     values: list[NDArray[np.float32]] = []
     held = 0
     for numbers, places, block in rows.blocks(source, FINDABLE):
-        mapped = model.transform(block.vectors()[places])
+        mapped = model.rows(block.vectors()[places])
         for first in range(0, len(numbers), size):
             ids.append(numbers[first : first + size])
             values.append(mapped[first : first + size])
@@ -117,6 +137,16 @@ def _gathered(
                 ids, values, held = [], [], 0
     if ids:
         yield np.concatenate(ids), np.concatenate(values)
+
+
+def _taught(catalogue: Catalogue, version: Version, index: Index) -> tuple[Taught | None, int]:
+    """What clicks have taught, and how many columns the index has for it."""
+    from visterm.collection.taught import Taught
+
+    more = index.words - version.words
+    if not more:
+        return None, 0
+    return Taught.read(catalogue, version, version.vocabulary(), index), more
 
 
 def _pending(catalogue: Catalogue) -> list[int]:

@@ -125,7 +125,39 @@ CREATE TABLE folders (folder TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOU
 CREATE TABLE excluded (path TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
-STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS)
+# A log of yes and no that can be learnt again from the beginning, entry by entry, and what it has
+# taught so far. Whoever changes the log, even by forgetting a picture, leaves a mark that goes only
+# when the index shows what the log says.
+_CLICKS = """
+CREATE TABLE clicks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    query TEXT NOT NULL,                    -- its words, without conditions
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    answer INTEGER NOT NULL CHECK (answer IN (0, 1)),
+    time REAL NOT NULL,
+    against TEXT NOT NULL DEFAULT '[]',     -- JSON: pictures that it was compared with
+    step REAL NOT NULL DEFAULT 1,           -- how much of the step was taken
+    UNIQUE (query, picture)
+);
+INSERT INTO clicks (query, picture, answer, time)
+    SELECT query, picture, answer, time FROM feedback ORDER BY time;
+DROP TABLE feedback;
+ALTER TABLE clicks RENAME TO feedback;
+CREATE TABLE taught (
+    word INTEGER PRIMARY KEY,               -- of the current version
+    place INTEGER NOT NULL UNIQUE,          -- its column in the index, counted after all words
+    direction BLOB NOT NULL                 -- float64: what is added to the word's weights
+);
+INSERT INTO settings SELECT 'clicks', 'untold' WHERE EXISTS (SELECT 1 FROM feedback);
+CREATE TRIGGER click_added AFTER INSERT ON feedback BEGIN
+    INSERT OR REPLACE INTO settings VALUES ('clicks', 'untold');
+END;
+CREATE TRIGGER click_gone AFTER DELETE ON feedback BEGIN
+    INSERT OR REPLACE INTO settings VALUES ('clicks', 'untold');
+END;
+"""
+
+STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS, _CLICKS)
 NEWEST = len(STEPS)
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.answering import answering
+from visterm.collection.answering import Answering, answering
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import columns, with_clicks
 from visterm.errors import BadInput
-from visterm.index import Index
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
 
 
@@ -33,6 +33,8 @@ class Result:
     picture: int
     score: float
     paths: tuple[Path, ...]
+    chance: float | None = None
+    """How likely it is that the picture answers; None where that is not known."""
 
     @property
     def path(self) -> Path:
@@ -45,10 +47,17 @@ class Answer:
 
     results: list[Result]
     unknown: dict[str, list[str]] = field(default_factory=dict)
+    cutoff: int | None = None
+    """How many pictures, from the best on, are good matches; None where that is not known."""
 
 
-def search(catalogue: Catalogue, root: Path, text: str, k: int) -> Answer:
-    """The ``k`` best pictures for a query in the language of `visterm.text.query`."""
+def search(
+    catalogue: Catalogue, root: Path, text: str, k: int, offset: int = 0, *, good: bool = False
+) -> Answer:
+    """Pictures for a query in the language of `visterm.text.query`, best first.
+
+    The ``k`` best after ``offset`` better ones; with ``good``, only those that are good matches.
+    """
     query = parse_query(text)
     if query.is_empty:
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
@@ -58,7 +67,69 @@ def search(catalogue: Catalogue, root: Path, text: str, k: int) -> Answer:
     unknown = {word: closest_words(word, vocabulary.words) for word in vector.unknown}
     if query.words and not vector.numbers.size:
         raise UnknownWords(_unknown_only(unknown), unknown)
-    return Answer(_found(catalogue, root, now.index, vector, query, k), unknown)
+    asking = Asking(catalogue, root, now, vector, query)
+    cutoff = asking.cutoff(offset + k)
+    if good and cutoff is not None:
+        k = max(0, min(k, cutoff - offset))
+    return Answer(asking.results(k, offset), unknown, cutoff)
+
+
+class Asking:
+    """One query about to be answered: what the index is asked for, and under which conditions."""
+
+    def __init__(
+        self, catalogue: Catalogue, root: Path, now: Answering, vector: QueryVector, query: Query
+    ) -> None:
+        self.catalogue, self.root, self.query = catalogue, root, query
+        self.index, self.vector = now.index, vector
+        self.calibration = now.calibration if vector.numbers.size else None
+        taught = columns(catalogue) if vector.numbers.size else {}
+        self.asked = with_clicks(vector, taught, now.version.words, now.index.words)
+        self.allow = allowed(catalogue, query)
+
+    def best(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        return self.index.search(self.asked, k, allow=self.allow)
+
+    def cutoff(self, k: int) -> int | None:
+        """How many pictures are good matches; ``k`` is a guess at it."""
+        if self.calibration is None:
+            return None
+        least = self.calibration.least(self.vector.numbers, self.vector.weights)
+        while True:
+            _, scores = self.best(k)
+            if len(scores) < k or scores[-1] < least:
+                # Scores fall, so whoever is above the line comes before whoever is below.
+                return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
+            k *= 4
+
+    def results(self, k: int, offset: int) -> list[Result]:
+        """The ``k`` best pictures that are there, after the ``offset`` best of them."""
+        wanted = offset + k
+        while k:
+            ids, scores = self.best(wanted)
+            places = located(self.catalogue, self.root, ids.tolist(), self.query.folders)
+            # A picture that has just vanished may still be in the index; then more are asked for.
+            there = [number for number, one in enumerate(ids.tolist()) if one in places]
+            if len(there) >= offset + k or len(ids) < wanted:
+                return self._shown(ids, scores, there[offset : offset + k], places)
+            wanted *= 2
+        return []
+
+    def _shown(
+        self,
+        ids: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        chosen: list[int],
+        places: dict[int, tuple[Path, ...]],
+    ) -> list[Result]:
+        chances: list[float | None] = [None] * len(chosen)
+        if self.calibration is not None:
+            numbers, weights = self.vector.numbers, self.vector.weights
+            chances = self.calibration.chances(numbers, weights, scores[chosen]).tolist()
+        return [
+            Result(int(ids[number]), float(scores[number]), places[int(ids[number])], chance)
+            for number, chance in zip(chosen, chances, strict=True)
+        ]
 
 
 def allowed(catalogue: Catalogue, query: Query) -> NDArray[np.int64] | None:
@@ -100,25 +171,6 @@ def located(
         picture: tuple(root / folder / name for _, folder, name in sorted(found))
         for picture, found in places.items()
     }
-
-
-def _found(
-    catalogue: Catalogue, root: Path, index: Index, vector: QueryVector, query: Query, k: int
-) -> list[Result]:
-    allow = allowed(catalogue, query)
-    wanted = k
-    while True:
-        ids, scores = index.search((vector.numbers, vector.weights), wanted, allow=allow)
-        places = located(catalogue, root, ids.tolist(), query.folders)
-        # A picture that has just vanished may still be in the index; then more are asked for.
-        results = [
-            Result(picture, float(score), places[picture])
-            for picture, score in zip(ids.tolist(), scores, strict=True)
-            if picture in places
-        ]
-        if len(results) >= k or len(ids) < wanted:
-            return results[:k]
-        wanted *= 2
 
 
 def _check_folders(catalogue: Catalogue, query: Query) -> None:

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 
 from visterm.collection import versions
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import entries
 from visterm.collection.extractors import current_key
-from visterm.collection.lesson import Lesson, gather
-from visterm.collection.mapping import build
-from visterm.collection.versions import JUDGED, MODEL, VOCABULARY, Version
+from visterm.collection.guard import to_json
+from visterm.collection.lesson import Lesson, gather, vectors_of
+from visterm.collection.mapping import build, findable
+from visterm.collection.taught import Taught, keep_steps
+from visterm.collection.versions import CHANCES, HELD, JUDGED, MODEL, VOCABULARY, Version
 from visterm.errors import BadInput, VistermError
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.evaluation.calibration import Calibration
     from visterm.models import Model
 
 STEPS = (0.01, 0.1, 1.0)
@@ -31,6 +35,8 @@ _UNJUDGED_C = 0.1
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
+_AT_LARGE = 2000
+"""Pictures whose values say what is usual for a word."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +84,18 @@ def train(
         return Trained("previous", *facts, previous.id)
     learner.fit(lesson.vectors, lesson.captions, progress=progress)
     version = _write(catalogue, learner, judged, lesson, extractor, avgp)
-    build(catalogue, version, learner, progress=progress)
+    index = build(catalogue, version, learner, progress=progress)
+    taught = Taught(catalogue, version, lesson.vocabulary, index)
+    log = entries(catalogue)
+    steps = taught.replay(log, judge_again=True)
+    taught.tell(taught.directions)
     with catalogue.transaction() as db:
         versions.name(catalogue, version)
         db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
+        db.execute("DELETE FROM taught")
+        taught.write(taught.directions)
+        keep_steps(catalogue, log, steps)
+        catalogue.set("clicks", None)
     versions.sweep(catalogue)
     return Trained("new", *facts, version.id)
 
@@ -142,11 +156,33 @@ def _write(
         judged.save(version.folder / JUDGED)
     words = json.dumps(lesson.vocabulary.to_json(), ensure_ascii=False)
     write_whole(version.folder / VOCABULARY, words.encode())
+    if judged is not None:
+        held = lesson.held
+        write_whole(
+            version.folder / HELD, to_json(lesson.pictures[held].tolist(), lesson.captions[held])
+        )
+        chances = _calibrated(catalogue, learner, judged, lesson, extractor)
+        write_whole(version.folder / CHANCES, json.dumps(chances.to_json()).encode())
     files = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(version.folder.iterdir())
     }
     return replace(version, files=files)
+
+
+def _calibrated(
+    catalogue: Catalogue, learner: Model, judged: Model, lesson: Lesson, extractor: str
+) -> Calibration:
+    """What scores are worth, learnt where nobody learnt, for the model that answers."""
+    from visterm.evaluation.calibration import calibrate, values_at_large
+
+    frequency = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary))
+    found = calibrate(judged.transform(_held(lesson)), lesson.queries(), frequency / len(lesson))
+    everybody = findable(catalogue, extractor)
+    count = min(len(everybody), _AT_LARGE)
+    some = np.random.default_rng(0).choice(everybody, count, replace=False)
+    rows = learner.transform(vectors_of(catalogue, extractor, np.sort(some).tolist()))
+    return found.with_values(*values_at_large(rows))
 
 
 def _held(lesson: Lesson) -> Any:

@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.collection.catalogue import Catalogue
 from visterm.errors import VistermError
 from visterm.files import PART
 
 if TYPE_CHECKING:
+    from visterm.evaluation.calibration import Calibration
     from visterm.text import Vocabulary
+
+Thing = TypeVar("Thing")
 
 MODEL = "model.safetensors"
 JUDGED = "judged.safetensors"
 """The same model without the held-out pictures: the one that later models are compared with."""
 VOCABULARY = "vocabulary.json"
+HELD = "held.json"
+"""Held-out pictures and their words, which watch over clicks."""
+CHANCES = "chances.json"
+"""How scores become chances."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,20 @@ class Version:
         """The words the model knows."""
         from visterm.text import Vocabulary
 
-        path = self.folder / VOCABULARY
+        return self._read(VOCABULARY, Vocabulary.from_json)
+
+    def calibration(self) -> Calibration | None:
+        """What its scores are worth; None where too few pictures were held out to know."""
+        if CHANCES not in self.files:
+            return None
+        from visterm.evaluation.calibration import Calibration
+
+        return self._read(CHANCES, Calibration.from_json)
+
+    def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
+        path = self.folder / file
         try:
-            return Vocabulary.from_json(json.loads(path.read_bytes()))
+            return read(json.loads(path.read_bytes()))
         except FileNotFoundError:
             raise
         except (OSError, ValueError, KeyError, TypeError) as error:

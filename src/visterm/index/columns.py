@@ -144,6 +144,29 @@ class Index(Segmented):
                 raise BadInput(f"{numbers.size - known} of the pictures are not in the index")
             self._commit(draft, segments)
 
+    def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
+        """The exact values of some words for some pictures, one row a picture.
+
+        >>> import tempfile
+        >>> index = Index.create(tempfile.mkdtemp(), words=3)
+        >>> _ = index.append([[0, 1, 2], [3, 0, 0]])
+        >>> index.values([2, 0], [1])
+        array([[0., 3.]], dtype=float32)
+        """
+        chosen, numbers = whole_numbers(words), whole_numbers(ids)
+        if (chosen >= self.words).any():
+            raise BadInput(f"words go from 0 to {self.words - 1}: {chosen.tolist()}")
+        found = np.zeros((numbers.size, chosen.size), np.float32)
+        missing = np.ones(numbers.size, bool)
+        for part in self._parts:
+            positions, here = part.find(numbers)
+            missing &= ~here
+            for place, word in enumerate(chosen.tolist()) if here.any() else ():
+                found[here, place] = self._column(part, word).exact[positions[here]]
+        if missing.any():
+            raise BadInput(f"picture {numbers[missing][0]} is not in the index")
+        return found
+
     def add_words(self, count: int) -> None:
         """Make room for more words; every picture has 0 for them until they are updated."""
         if count < 0:

@@ -133,6 +133,14 @@ class Segmented(ABC):
                 self._commit(draft, kept)
         return gone
 
+    def holds(self, ids: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether each of these pictures can be found."""
+        numbers = whole_numbers(ids)
+        here = np.zeros(numbers.size, bool)
+        for part in self._parts:
+            here |= part.find(numbers)[1]
+        return here
+
     def rows(self, ids: npt.ArrayLike) -> Floats:
         """The exact rows of these pictures, as they were given."""
         numbers = whole_numbers(ids)

@@ -1,0 +1,123 @@
+"""Judging: a click is written down, learnt and shown, or taken back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visterm.collection import clicks
+from visterm.collection.answering import answering
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import Judgement
+from visterm.collection.search import UnknownWords
+from visterm.collection.taught import Taught, is_told, relearn
+from visterm.errors import BadInput
+from visterm.index import Index
+from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
+
+_HIGH = 50
+"""A no is compared with some of so many pictures that rank highest."""
+
+
+def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
+    """Write a yes or no down, and learn it; the caller holds the lock.
+
+    Saying the same again changes nothing; saying the opposite takes the first back.
+    """
+    words = clicks.words_of(query)
+    taught = taught_now(catalogue)
+    if not is_told(catalogue):
+        relearn(taught)  # what a killed writer left
+    vector = query_vector(parse_query(words), taught.vocabulary)
+    if not vector.numbers.size:
+        close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
+        raise UnknownWords(
+            f"no caption taught {', '.join(map(repr, close))}: there is nothing to correct; "
+            "caption some pictures with it and run visterm train",
+            close,
+        )
+    before = clicks.entries(catalogue, "query = ? AND picture = ?", words, picture)
+    if before and before[0].relevant == relevant:
+        return before[0].judgement
+    if before:
+        _take_back(taught, before[0].id)
+    earlier = clicks.entries(catalogue, "query = ?", words)
+    against = _drawn(taught, vector, picture, relevant, earlier)
+    guard = taught.guard()
+    touched = vector.numbers.tolist()
+    with catalogue.transaction():
+        entry = clicks.write(catalogue, words, picture, relevant, against)
+        clicks.set_step(catalogue, entry, taught.learn(entry, earlier, guard))
+        taught.write(touched)
+    taught.tell(touched)
+    with catalogue.transaction():
+        catalogue.set("clicks", None)
+    return entry.judgement
+
+
+def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
+    """Take back one judgement, the last where none is named; the caller holds the lock."""
+    wanted, values = ("id = ?", (number,)) if number is not None else ("1", ())
+    found = clicks.entries(catalogue, wanted, *values)
+    if not found:
+        named = f"no yes or no has the number {number}" if number is not None else "nothing to undo"
+        raise BadInput(f"{named}; visterm feedback lists what was said")
+    with catalogue.transaction() as db:
+        db.execute("DELETE FROM feedback WHERE id = ?", (found[-1].id,))
+    learn_again(catalogue)
+    return found[-1].judgement
+
+
+def forget(catalogue: Catalogue) -> int:
+    """Take everything back; returns how much it was. The caller holds the lock."""
+    with catalogue.transaction() as db:
+        count = db.execute("DELETE FROM feedback").rowcount
+    learn_again(catalogue)
+    return int(count)
+
+
+def learn_again(catalogue: Catalogue) -> None:
+    """Bring what was taught, and the index, to what the log says; the caller holds the lock."""
+    if is_told(catalogue):
+        return
+    if catalogue.one("SELECT 1 FROM versions") is None:
+        with catalogue.transaction() as db:
+            db.execute("DELETE FROM taught")
+            catalogue.set("clicks", None)  # whoever trains first learns the log too
+        return
+    relearn(taught_now(catalogue))
+
+
+def taught_now(catalogue: Catalogue) -> Taught:
+    """What clicks have taught the version that answers, with an index of one's own to change."""
+    now = answering(catalogue)
+    return Taught.read(catalogue, now.version, now.vocabulary, Index.open(now.version.index))
+
+
+def _take_back(taught: Taught, number: int) -> None:
+    with taught.catalogue.transaction() as db:
+        db.execute("DELETE FROM feedback WHERE id = ?", (number,))
+    relearn(taught)
+
+
+def _drawn(
+    taught: Taught,
+    query: QueryVector,
+    picture: int,
+    relevant: bool,
+    earlier: list[clicks.Entry],
+) -> list[int]:
+    """Pictures to compare a click with: any others for a yes, high ones for a no."""
+    from visterm.models.clicks import HIGHER, OTHERS
+
+    said = {picture, *(one.picture for one in earlier)}
+    # A seed of its own for each click, so that the same story is told the same way twice.
+    last = taught.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
+    random = np.random.default_rng([int(last), picture])
+    if relevant:
+        pool = taught.index.ids()
+        wanted = OTHERS
+    else:
+        pool, _ = taught.index.search(taught.asked(query), _HIGH)
+        wanted = HIGHER
+    drawn = random.choice(pool, min(len(pool), wanted + len(said)), replace=False)
+    return [one for one in drawn.tolist() if one not in said][:wanted]

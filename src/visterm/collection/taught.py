@@ -1,0 +1,221 @@
+"""What clicks have taught: for each word a direction that is added to what the model knows of it.
+
+The model and its columns in the index stay as they were trained. What clicks add lies in columns of
+its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · p)``. So taking clicks back
+restores the ranking bit for bit, and any model can be taught, linear or not.
+
+The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
+one before ended. They are committed together with the log; the index is told after that, and a mark
+in the catalogue says until when it has not been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import Entry, columns, entries, set_step, with_clicks
+from visterm.collection.guard import Guard, guard_of
+from visterm.collection.reach import reach
+from visterm.collection.rows import Rows
+from visterm.collection.versions import Version
+from visterm.index import Index
+from visterm.text.query import QueryVector, parse_query, query_vector
+
+if TYPE_CHECKING:
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.text import Vocabulary
+
+_ROOM = 16
+"""Columns that the index gets at a time for words that clicks are about."""
+
+
+def is_told(catalogue: Catalogue) -> bool:
+    """Whether the index shows what the log of clicks says."""
+    return catalogue.get("clicks") is None
+
+
+@dataclass
+class Taught:
+    """Directions by word, and what is needed to change them."""
+
+    catalogue: Catalogue
+    version: Version
+    vocabulary: Vocabulary
+    index: Index
+    places: dict[int, int] = field(default_factory=dict)
+    directions: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls, catalogue: Catalogue, version: Version, vocabulary: Vocabulary, index: Index
+    ) -> Taught:
+        """What the catalogue says was taught."""
+        taught = cls(catalogue, version, vocabulary, index)
+        for word, place, direction in catalogue.db.execute("SELECT * FROM taught"):
+            taught.places[word] = place
+            if direction:
+                taught.directions[word] = np.frombuffer(direction, np.float64)
+        return taught
+
+    def replay(self, log: Sequence[Entry], *, judge_again: bool = False) -> dict[int, float]:
+        """Learn a whole log from nothing; returns how much of each entry's step was taken.
+
+        The parts of steps are those the log remembers, unless they are to be judged again, as on
+        another model they must be.
+        """
+        self.directions = {}
+        guard = self.guard() if judge_again else None
+        earlier: dict[str, list[Entry]] = {}
+        steps = {}
+        for entry in log:
+            before = earlier.setdefault(entry.query, [])
+            steps[entry.id] = self.learn(entry, before, guard)
+            before.append(entry)
+        return steps
+
+    def learn(self, entry: Entry, earlier: Sequence[Entry], guard: Guard | None) -> float:
+        """Learn one entry; returns how much of its step was taken, as ``guard`` allows.
+
+        Without a guard that is what the entry says. ``earlier`` are those about the same query.
+        """
+        query = query_vector(parse_query(entry.query), self.vocabulary)
+        moved = self._moved(query, entry, earlier) if query.numbers.size else None
+        if moved is None:
+            return entry.step
+        words, weights = query.numbers.tolist(), query.weights.astype(np.float64)
+        part = entry.step
+        if guard is not None:
+            now = [self.directions.get(word) for word in words]
+            part = guard.allowed(query, now, moved)
+        for word, weight in zip(words, weights, strict=True):
+            self.directions[word] = self.directions.get(word, 0.0) + part * weight * moved
+        return part
+
+    def tell(self, words: Iterable[int]) -> None:
+        """Let the index show the directions of these words."""
+        chosen = sorted(words)
+        for word in chosen:
+            self.places.setdefault(word, len(self.places))
+        if not chosen:
+            return
+        offset = self.version.words
+        need = offset + max(self.places[word] for word in chosen) + 1
+        if need > self.index.words:
+            self.index.add_words(-(-(need - self.index.words) // _ROOM) * _ROOM)
+        pictures = self.index.ids()
+        values = np.zeros((len(pictures), len(chosen)), np.float32)
+        moved = [number for number, word in enumerate(chosen) if word in self.directions]
+        if moved and len(pictures):
+            directions = np.stack([self.directions[chosen[number]] for number in moved])
+            everything = reach(self.catalogue, self.version.extractor)
+            values[:, moved] = everything.products(directions, pictures)
+        self.index.update_words([offset + self.places[word] for word in chosen], values)
+
+    def write(self, words: Iterable[int]) -> None:
+        """Keep the directions of these words, inside a transaction."""
+        for word in sorted(words):
+            place = self.places.setdefault(word, len(self.places))
+            direction = self.directions.get(word)
+            self.catalogue.db.execute(
+                "INSERT OR REPLACE INTO taught VALUES (?, ?, ?)",
+                (word, place, b"" if direction is None else direction.tobytes()),
+            )
+
+    def rows(self, vectors: Vectors, width: int) -> NDArray[np.float32]:
+        """What clicks add for some pictures, in ``width`` columns after those of all words."""
+        from visterm.collection.reach import products
+        from visterm.collection.vectors import Block, parts_of
+
+        found = np.zeros((vectors.shape[0], width), np.float32)
+        words = [word for word in self.directions if self.places[word] < width]
+        if words:
+            directions = np.stack([self.directions[word] for word in words]).astype(np.float32)
+            values = np.empty((vectors.shape[0], len(words)), np.float32)
+            block = Block(vectors.shape[1], parts_of(vectors))
+            products(block, np.arange(vectors.shape[0]), directions, values)
+            found[:, [self.places[word] for word in words]] = values
+        return found
+
+    def _moved(
+        self, query: QueryVector, entry: Entry, earlier: Sequence[Entry]
+    ) -> NDArray[np.float64] | None:
+        """The direction in which a judgement moves its query's weights; None if it does not."""
+        from visterm.models.clicks import learn, pairs_of
+
+        yes = [one.picture for one in earlier if one.relevant and one.picture != entry.picture]
+        no = [one.picture for one in earlier if not one.relevant and one.picture != entry.picture]
+        involved = list(dict.fromkeys([entry.picture, *yes, *no, *entry.against]))
+        vectors = Rows(self.catalogue, self.version.extractor).of(involved)
+        here = self.index.holds(involved)
+        known = [one for one, is_here in zip(involved, here, strict=True) if is_here]
+        known = [one for one in known if one in vectors]
+        place = {picture: number for number, picture in enumerate(known)}
+        if entry.picture not in place:
+            return None
+        matrix = np.stack([vectors[one] for one in known]).astype(np.float64)
+        pairs = pairs_of(
+            place[entry.picture],
+            entry.relevant,
+            [place[one] for one in yes if one in place],
+            [place[one] for one in no if one in place],
+            [place[one] for one in entry.against if one in place and one not in (*yes, *no)],
+        )
+        scores = self._scores(query, known, matrix)
+        gains = learn(matrix, scores, pairs)
+        return None if not gains.any() else np.asarray(gains @ matrix)
+
+    def _scores(
+        self, query: QueryVector, pictures: Sequence[int], vectors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Scores for a query as things stand in the fold."""
+        trained = self.index.values(query.numbers, pictures).astype(np.float64)
+        weights = query.weights.astype(np.float64)
+        scores = trained @ weights
+        for word, weight in zip(query.numbers.tolist(), weights, strict=True):
+            if word in self.directions:
+                scores += weight * (vectors @ self.directions[word])
+        return scores
+
+    def guard(self) -> Guard | None:
+        """Held-out pictures that watch over what is learnt."""
+        return guard_of(self.catalogue, self.version, self.index)
+
+    def asked(self, query: QueryVector) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """What to ask the index for a query's scores as things stand in the catalogue."""
+        return with_clicks(query, columns(self.catalogue), self.version.words, self.index.words)
+
+
+def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, float]) -> None:
+    """Write how much of each entry's step was taken, inside a transaction."""
+    for entry in log:
+        set_step(catalogue, entry, steps.get(entry.id, entry.step))
+
+
+def relearn(taught: Taught, *, judge_again: bool = False) -> None:
+    """Learn the log from the beginning, commit, and tell the index; the caller holds the lock."""
+    catalogue = taught.catalogue
+    told = is_told(catalogue)
+    before = dict(taught.directions)
+    log = entries(catalogue)
+    steps = taught.replay(log, judge_again=judge_again)
+    words = set(before) | set(taught.directions)
+    changed = {word for word in words if not _same(before.get(word), taught.directions.get(word))}
+    with catalogue.transaction():
+        taught.write(changed)
+        keep_steps(catalogue, log, steps)
+        catalogue.set("clicks", "untold")
+    taught.tell(changed if told else {*taught.places, *changed})
+    with catalogue.transaction():
+        catalogue.set("clicks", None)
+
+
+def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)

@@ -1,0 +1,242 @@
+"""What a score is worth: the chance that a picture answers a query, and where good matches end.
+
+A score says which of two pictures answers better, not whether either does: scores of frequent and
+rare words, of one word and of four, live on different scales. So a score is first measured in the
+spreads of its query's words, ``z = (s − Σ q_t μ_t) / √(Σ q_t² σ_t²)``, with μ_t and σ_t the mean
+and spread of a word's values over pictures at large; then a logistic function of z, whose place and
+slope depend on how rare the words are, how many there are and how well each is told apart, makes
+it a probability. Nothing in it depends on which other pictures are looked at.
+
+J. Platt, Probabilistic outputs for support vector machines, 1999, is the idea for one classifier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from visterm.text import Relevance
+
+Floats = NDArray[np.float64]
+
+_LEAST_SLOPE = 0.05
+"""A higher score is never less likely to answer."""
+_RIDGE = 1.0
+_FEW = 5.0
+"""A word's own separation counts for as much as the common one once so many pictures show it."""
+_PAIRS = 400_000
+_LEVELS = np.linspace(0.02, 0.9, 89)
+
+
+class Scale(NamedTuple):
+    """One query's way from a score to the logarithm of the odds: ``place + slope · score``."""
+
+    place: float
+    slope: float
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Chances for the scores of one model.
+
+    Attributes
+    ----------
+    means, spreads : arrays of shape (T,)
+        Of each word's values over pictures at large.
+    rarity : array of shape (T,)
+        Logarithm of the part of captions that hold the word.
+    separation : array of shape (T,)
+        How many spreads pictures with the word lie above pictures at large.
+    place, slope : arrays of shape (5,)
+        What a query's description contributes to the odds, and to how fast they grow with z.
+    level : float
+        The chance from which a match is good: the one with the best mean F1 on validation queries.
+
+    Examples
+    --------
+    >>> told = Calibration(
+    ...     np.zeros(2), np.ones(2), np.log([0.5, 0.1]), np.full(2, 2.0),
+    ...     np.array([-2.0, 0, 0, 0, 0]), np.array([2.0, 0, 0, 0, 0]), 0.3,
+    ... )
+    >>> told.chances([0], [1.0], [1.0, 3.0]).round(2).tolist()
+    [0.5, 0.98]
+    >>> round(told.least([0], [1.0]), 2)
+    0.58
+    """
+
+    means: Floats
+    spreads: Floats
+    rarity: Floats
+    separation: Floats
+    place: Floats
+    slope: Floats
+    level: float
+
+    def chances(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        """The probability that each of the pictures with these scores answers the query."""
+        scale = self.scale(words, weights)
+        return _logistic(scale.place + scale.slope * np.asarray(scores, np.float64))
+
+    def least(self, words: ArrayLike, weights: ArrayLike) -> float:
+        """The score from which a match is good."""
+        scale = self.scale(words, weights)
+        return (float(np.log(self.level / (1 - self.level))) - scale.place) / scale.slope
+
+    def scale(self, words: ArrayLike, weights: ArrayLike) -> Scale:
+        """How scores of one query become odds."""
+        chosen = np.asarray(words, np.int64)
+        q = np.asarray(weights, np.float64)
+        about = self._about(chosen, q)
+        slope = max(float(about @ self.slope), _LEAST_SLOPE)
+        mean = float(q @ self.means[chosen])
+        spread = float(np.sqrt(np.square(q) @ np.square(self.spreads[chosen]))) or 1.0
+        return Scale(float(about @ self.place) - slope * mean / spread, slope / spread)
+
+    def with_values(self, means: Floats, spreads: Floats) -> Calibration:
+        """The same for another model's values, as for the model that learnt from all captions."""
+        return Calibration(
+            means, spreads, self.rarity, self.separation, self.place, self.slope, self.level
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            name: getattr(self, name).tolist()
+            for name in ("means", "spreads", "rarity", "separation", "place", "slope")
+        } | {"level": self.level}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Calibration:
+        arrays = {name: np.asarray(stored[name], float) for name in stored if name != "level"}
+        return cls(**arrays, level=float(stored["level"]))
+
+    def _about(self, words: NDArray[np.int64], q: Floats) -> Floats:
+        return _about(words, q, self.rarity, self.separation)
+
+
+def values_at_large(rows: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    """Mean and spread of each word's values over pictures × words.
+
+    >>> [found.tolist() for found in values_at_large(np.array([[0.0, 5.0], [2.0, 5.0]]))]
+    [[1.0, 5.0], [1.0, 1.0]]
+    """
+    spreads = rows.std(axis=0, dtype=np.float64)
+    return rows.mean(axis=0, dtype=np.float64), np.where(spreads > 0, spreads, 1.0)
+
+
+def calibrate(
+    rows: NDArray[np.floating], relevance: Relevance, frequency: ArrayLike, *, seed: int = 0
+) -> Calibration:
+    """Learn chances from pictures that the model did not learn from.
+
+    Parameters
+    ----------
+    rows : array of shape (n, T)
+        The validation pictures in the text space.
+    relevance : Relevance
+        Queries, and which of these pictures answer them.
+    frequency : array of shape (T,)
+        The part of captions that hold each word.
+    """
+    means, spreads = values_at_large(rows)
+    rarity = np.log(np.clip(np.asarray(frequency, float), 1e-6, 1.0))
+    separation = _separation(rows, relevance, means, spreads)
+    queries = relevance.queries.tocsr()
+    asked = [
+        (queries.indices[first:stop].astype(np.int64), queries.data[first:stop].astype(float))
+        for first, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True)
+    ]
+    about = np.array([_about(words, q, rarity, separation) for words, q in asked])
+    plain = Calibration(means, spreads, rarity, separation, _first(0.0), _first(1.0), 0.5)
+    scales = np.array([plain.scale(words, q) for words, q in asked])
+    z = scales[:, :1] + scales[:, 1:] * np.asarray(queries @ rows.T, np.float64)
+    answers = relevance.pictures.toarray() > 0
+    chosen = _chosen(answers, np.random.default_rng(seed))
+    place, slope = _fit(about, z, answers, chosen)
+    steep = np.maximum(about @ slope, _LEAST_SLOPE)[:, None]
+    chances = _logistic((about @ place)[:, None] + steep * z)
+    level = float(_LEVELS[np.argmax([mean_f1(chances >= one, answers) for one in _LEVELS])])
+    return Calibration(means, spreads, rarity, separation, place, slope, level)
+
+
+def mean_f1(shown: NDArray[np.bool_], answers: NDArray[np.bool_]) -> float:
+    """F1 of what is shown (queries × pictures), averaged over queries.
+
+    >>> mean_f1(np.array([[True, True], [False, False]]), np.array([[True, False], [True, True]]))
+    0.3333333333333333
+    """
+    hits = (shown & answers).sum(axis=1)
+    both = shown.sum(axis=1) + answers.sum(axis=1)
+    return float(np.mean(2 * hits / np.maximum(both, 1)))
+
+
+def _about(words: NDArray[np.int64], q: Floats, rarity: Floats, separation: Floats) -> Floats:
+    """A query's description: one, rarity of the words wanted, how many, how well told apart."""
+    wanted = words[q > 0]
+    apart = float(np.square(q) @ separation[words]) / (float(q @ q) or 1.0)
+    return np.array([1.0, float(rarity[wanted].sum()), len(wanted) - 1.0, apart, apart * apart])
+
+
+def _separation(
+    rows: NDArray[np.floating], relevance: Relevance, means: Floats, spreads: Floats
+) -> Floats:
+    """How far above the mean the pictures of each word lie, drawn to what is usual where few."""
+    single = np.flatnonzero(np.diff(relevance.queries.indptr) == 1)
+    words = relevance.queries.indices[relevance.queries.indptr[single]]
+    held = relevance.pictures[single]
+    counts = np.zeros(len(means))
+    sums = np.zeros(len(means))
+    answers = (held > 0).astype(np.float64)
+    z = (rows[:, words] - means[words]) / spreads[words]
+    counts[words] = np.asarray(answers.sum(axis=1)).ravel()
+    sums[words] = np.einsum("wp,pw->w", answers.toarray(), z)
+    usual = sums.sum() / max(counts.sum(), 1.0)
+    return (sums + _FEW * usual) / (counts + _FEW)
+
+
+def _chosen(answers: NDArray[np.bool_], random: np.random.Generator) -> tuple[Floats, Any]:
+    """Pairs of query and picture to learn from, with weights: all answers, some of the others."""
+    others = np.flatnonzero(~answers)
+    count = min(len(others), _PAIRS)
+    some = random.choice(others, count, replace=False) if count < len(others) else others
+    hits = np.flatnonzero(answers)
+    weight = np.concatenate([np.ones(len(hits)), np.full(count, len(others) / max(count, 1))])
+    return weight, np.concatenate([hits, some])
+
+
+def _fit(
+    about: Floats, z: Floats, answers: NDArray[np.bool_], chosen: tuple[Floats, Any]
+) -> tuple[Floats, Floats]:
+    """Logistic regression on the description and on the description times z, by Newton's steps."""
+    weight, pairs = chosen
+    query = pairs // z.shape[1]
+    seen, height = about[query], z.ravel()[pairs][:, None]
+    features = np.concatenate([seen, seen * height], axis=1)
+    size = np.abs(features).max(axis=0)
+    features = features / np.where(size > 0, size, 1.0)
+    target = answers.ravel()[pairs].astype(float)
+    # With few pictures to learn from, stay near what two Gaussians of one spread would give:
+    # log odds = rarity + z·apart − apart²/2.
+    usual = np.array([0, 1, 0, 0, -0.5, 0, 0, 0, 1, 0.0]) * np.where(size > 0, size, 1.0)
+    found = usual.copy()
+    for _ in range(30):
+        chance = _logistic(features @ found)
+        slope = features.T @ (weight * (target - chance)) - _RIDGE * (found - usual)
+        bend = (features * (weight * chance * (1 - chance))[:, None]).T @ features
+        step = np.linalg.solve(bend + _RIDGE * np.eye(len(found)), slope)
+        found = found + step * min(1.0, 5.0 / np.abs(step).max())
+        if np.abs(step).max() < 1e-8:
+            break
+    found = found / np.where(size > 0, size, 1.0)
+    return found[: about.shape[1]], found[about.shape[1] :]
+
+
+def _first(value: float) -> Floats:
+    return np.array([value, 0.0, 0.0, 0.0, 0.0])
+
+
+def _logistic(odds: Floats) -> Floats:
+    return 0.5 * (1.0 + np.tanh(0.5 * odds))
