@@ -10,7 +10,7 @@ import typer
 
 def reproduce(
     table: Annotated[
-        str, typer.Argument(help="corel-statistics, tpami-9, tpami-10, tpami-11 or tpami-12.")
+        str, typer.Argument(help="Which table, such as tpami-9; a wrong name lists all.")
     ],
     data: Annotated[
         Path | None,

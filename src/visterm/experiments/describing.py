@@ -2,7 +2,8 @@
 
 Beside extractors there is ``blob-tokens``: the regions that the makers of Corel found in each
 picture, as they published them. No extractor can make them of pixels, so they are rows that come
-with the benchmark.
+with the benchmark. ``blob-tokens(latent=100)`` are the same through the space that tokens and
+words share (`latent_rows`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from scipy.sparse import csr_array, hstack, issparse
 
 from visterm.errors import BadInput
+from visterm.experiments.latent import latent_rows
 from visterm.experiments.notation import parse_named, split_joined
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Described, describe, describe_development
@@ -73,7 +75,7 @@ class Descriptions:
         """Visterm counts, side by side, for the models that take them."""
         _, names = _weighted_parts(features)
         for name in names:
-            if name != BLOB_TOKENS and not isinstance(make_part(name), Bag):
+            if not _is_tokens(name) and not isinstance(make_part(name), Bag):
                 raise BadInput(f"{name} has no visterms to count; this model needs some")
         self._describe(names, progress)
         found = [self._counts[name] for name in names]
@@ -83,11 +85,8 @@ class Descriptions:
         for name in names:
             if name in self._vectors:
                 continue
-            if name == BLOB_TOKENS:
-                counts = self._blob_tokens()
-                idf = visterm_weights(counts[0])
-                vectors: Parts = tuple(weigh_visterms(c, idf, root=False) for c in counts)
-                self._counts[name], self._vectors[name] = counts, vectors
+            if _is_tokens(name):
+                self._counts[name], self._vectors[name] = self._blob_tokens(name)
                 continue
             extractor = make_part(name, workers=self.workers, seed=self.seed)
             if isinstance(extractor, Bag):
@@ -105,14 +104,23 @@ class Descriptions:
         found = describe(self.protocol, extractor, progress=progress)
         return found.training, found.validation, found.test
 
-    def _blob_tokens(self) -> tuple[csr_array, ...]:
+    def _blob_tokens(self, name: str) -> tuple[Parts, Parts]:
+        """Counts and vectors of Corel's own tokens."""
         corel = self.protocol.corel
         if corel is None:
             raise BadInput(f"{BLOB_TOKENS} come with corel5k only; for other pictures take blobs")
         train, valid = self.protocol.split
-        counts = count_blob_tokens(corel.development_blobs)
-        parts = (counts[train], counts[valid])
-        return (*parts, count_blob_tokens(corel.test_blobs)) if self.test else parts
+        known = count_blob_tokens(corel.development_blobs)
+        counts = [known[train], known[valid]]
+        if self.test:
+            counts.append(count_blob_tokens(corel.test_blobs))
+        idf = visterm_weights(counts[0])
+        vectors = [weigh_visterms(part, idf, root=False) for part in counts]
+        latent = parse_named(name).parameters.get("latent")
+        if latent is None:
+            return tuple(counts), tuple(vectors)
+        told = self.protocol.captions[train]
+        return tuple(counts), latent_rows(vectors, told, self.protocol.vocabulary.idf, latent)
 
 
 def describe_by(
@@ -139,7 +147,7 @@ def check_features(features: str) -> None:
     visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, output, size
     """
     for name in _weighted_parts(features)[1]:
-        if name != BLOB_TOKENS:
+        if not _is_tokens(name):
             make_part(name)
 
 
@@ -154,6 +162,16 @@ def make_part(text: str, *, workers: int = 1, seed: int = 0) -> Extractor:
         if parameter not in known:
             raise BadInput(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
     return extractor.set_params(**parameters)
+
+
+def _is_tokens(text: str) -> bool:
+    """Whether these are Corel's own tokens, as they are or through ``latent`` numbers."""
+    if not text.startswith(BLOB_TOKENS):
+        return False
+    name, parameters = parse_named(text)
+    if set(parameters) - {"latent"}:
+        raise BadInput(f"{BLOB_TOKENS} have one parameter, latent; {text!r} names another")
+    return name == BLOB_TOKENS
 
 
 def _weighted_parts(features: str) -> tuple[list[float], list[str]]:

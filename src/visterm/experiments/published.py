@@ -54,3 +54,22 @@ COREL_STATISTICS = {
     "validation_mean_relevant": "2.44",
     "validation_mean_words": "2.51",
 }
+
+ECML = "Grangier, Monay and Bengio, ECML 2006"
+
+# AvgP on Corel: table 4 of the report (3 of the paper), all queries, and table 6, single words.
+ECML_4 = {
+    "blobs": {"CMRM": 0.104, "CMTT": 0.118, "PLSA": 0.097, "PAMIR": 0.119},
+    "SIFT": {"CMRM": 0.108, "CMTT": 0.091, "PLSA": 0.123, "PAMIR": 0.160},
+    "blobs + SIFT": {"CMRM": 0.147, "CMTT": 0.115, "PLSA": 0.167, "PAMIR": 0.216},
+}
+ECML_6 = {
+    "blobs": {"CMRM": 0.142, "CMTT": 0.172, "PLSA": 0.155, "PAMIR": 0.166},
+    "SIFT": {"CMRM": 0.142, "CMTT": 0.151, "PLSA": 0.171, "PAMIR": 0.238},
+    "blobs + SIFT": {"CMRM": 0.192, "CMTT": 0.191, "PLSA": 0.245, "PAMIR": 0.307},
+}
+
+# TPAMI, tables 3 and 4: AvgP on Corel's validation queries. Sides in pixels of the paper's
+# pictures, which are twice as large as ours.
+TPAMI_3 = {32: 0.261, 48: 0.253, 64: 0.273, 96: 0.253, 128: 0.223, 192: 0.178, 256: 0.183}
+TPAMI_4 = {"expected likelihood": 0.231, "match": 0.256, "visterm, linear": 0.273}

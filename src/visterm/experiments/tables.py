@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 TABLES = {
     "corel-statistics": "reports.corel_statistics",
+    "ecml-4": "ecml.ecml_4",
+    "ecml-6": "ecml.ecml_6",
+    "tpami-3": "feature_tables.tpami_3",
+    "tpami-4": "feature_tables.tpami_4",
     "tpami-7": "tpami.tpami_7",
     "tpami-8": "tpami.tpami_8",
     "tpami-9": "tpami.tpami_9",
