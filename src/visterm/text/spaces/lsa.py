@@ -61,7 +61,7 @@ class Lsa(WordVectors):
         power: float = 0.0,
         min_captions: int = 2,
         language: str | None = "english",
-        stop_words: Sequence[str] = (),
+        stop_words: Sequence[str] | None = (),
         random_state: int = 0,
     ) -> None:
         self.dimensions_kept = dimensions_kept

@@ -21,7 +21,7 @@ class WordVectors(TextSpace):
 
     min_captions: int
     language: str | None
-    stop_words: Sequence[str]
+    stop_words: Sequence[str] | None
 
     vocabulary_: Vocabulary
     idf_: NDArray[np.float64]
@@ -34,7 +34,7 @@ class WordVectors(TextSpace):
         vocabulary = Vocabulary.from_captions(
             texts,
             min_captions=self.min_captions,
-            stop_words=self.stop_words,
+            stop_words=self._stopped(),
             language=self.language,
         )
         if not len(vocabulary):
@@ -43,6 +43,16 @@ class WordVectors(TextSpace):
                 "smaller min_captions"
             )
         return vocabulary, vocabulary.counts(texts)
+
+    def _stopped(self) -> Sequence[str]:
+        """Words to leave out: those given, or else those that only hold English together."""
+        if self.stop_words is not None:
+            return self.stop_words
+        if self.language not in (None, "english"):
+            return ()
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return sorted(ENGLISH_STOP_WORDS)
 
     @property
     def words_(self) -> tuple[str, ...]:
@@ -76,8 +86,8 @@ class Words(WordVectors):
         Presence instead of term frequency.
     language : str or None
         Language whose singular and plural are one word; None takes words as written.
-    stop_words : sequence of str
-        Words to leave out.
+    stop_words : sequence of str, optional
+        Words to leave out; None leaves out those that only hold English together.
 
     Examples
     --------
@@ -97,7 +107,7 @@ class Words(WordVectors):
         min_captions: int = 1,
         binary: bool = True,
         language: str | None = "english",
-        stop_words: Sequence[str] = (),
+        stop_words: Sequence[str] | None = (),
     ) -> None:
         self.min_captions = min_captions
         self.binary = binary
