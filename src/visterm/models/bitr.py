@@ -184,4 +184,4 @@ def _normalised(vectors: NDArray[np.float32], to_sum: bool) -> NDArray[np.float3
     if not to_sum:
         return unit(vectors)
     total = np.abs(vectors).sum(axis=1, keepdims=True)
-    return vectors / np.where(total > 0, total, np.float32(1))
+    return (vectors / np.where(total > 0, total, 1.0)).astype(np.float32)

@@ -7,7 +7,7 @@ document, becomes ``P(topic | word)``. Words that hold a text together ("a", "wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +50,7 @@ class Topics(WordVectors):
     """
 
     name = "topics"
-    arrays = ("topics_", "idf_")
+    arrays: ClassVar[tuple[str, ...]] = ("topics_", "idf_")
     facts = ("perplexity_",)
 
     topics_: NDArray[np.float64]

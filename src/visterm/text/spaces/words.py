@@ -63,8 +63,8 @@ class WordVectors(TextSpace):
         return self.vocabulary_.keys
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        words = {"idf_": self.vocabulary_.idf, **_texts("words", self.vocabulary_.words)}
-        words |= _texts("keys", self.vocabulary_.keys)
+        words: dict[str, NDArray[Any]] = {"idf_": self.vocabulary_.idf}
+        words |= _texts("words", self.vocabulary_.words) | _texts("keys", self.vocabulary_.keys)
         return words | {name: getattr(self, name) for name in self.arrays if name not in words}
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
