@@ -79,11 +79,16 @@ def fold(token: str, language: str = "english") -> str:
     (True, True, True)
     """
     if language == "english":
-        token = _singular(token)
+        token = singular(token)
     return _stem(token, language)
 
 
-def _singular(token: str) -> str:
+def singular(token: str) -> str:
+    """The singular of an English word whose plural no suffix rule undoes; others as they are.
+
+    >>> singular("firemen"), singular("trees")
+    ('fireman', 'trees')
+    """
     head, hyphen, last = token.rpartition("-")
     return head + hyphen + _IRREGULAR.get(last, last)
 
