@@ -1,43 +1,92 @@
-"""visterm reproduce: a paper's table beside ours."""
+"""visterm reproduce: the papers' tables beside ours."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visterm.experiments.tables import TABLES
+
+if TYPE_CHECKING:
+    from visterm.experiments.reports import Report
+
+LAYOUTS = ("text", "markdown", "latex")
+
 
 def reproduce(
-    table: Annotated[
-        str, typer.Argument(help="Which table, such as tpami-9; a wrong name lists all.")
-    ],
+    tables: Annotated[list[str], typer.Argument(help=f"Some of {', '.join(TABLES)}.")],
     data: Annotated[
         Path | None,
         typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
     layout: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw it too: a .png, .svg or .pdf file; a folder for several tables."),
+    ] = None,
+    page: Annotated[Path, typer.Option(help="Where side-by-side puts its page.")] = Path(
+        "side-by-side.html"
+    ),
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print a paper's table beside our figures.
+    """Print tables of the papers beside our figures.
 
     A star marks a figure of ours that is significantly above every other model's (Wilcoxon, 95 %).
+    Tables of one experiment, such as tpami-7 to tpami-12, share its run when asked for together.
+    side-by-side ranks drawn scenes, or Corel's pictures where --data names them, and writes a page.
     """
     from visterm.cli.output import print_json, progress_bar
     from visterm.errors import BadInput
     from visterm.experiments.tables import reproduce as make
 
-    if layout not in ("text", "markdown", "latex"):
+    if layout not in LAYOUTS:
         raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
+    figures = _figure_files(tables, figure)
     with progress_bar() as progress:
-        report = make(table, data, seed=seed, progress=progress)
+        reports = {name: make(name, data, seed=seed, progress=progress) for name in tables}
+    for name, report in reports.items():
+        _write(report, figures.get(name), page)
     if json:
-        print_json(report.found)
+        found = {name: report.found for name, report in reports.items()}
+        print_json(found[tables[0]] if len(found) == 1 else found)
     else:
-        shown = {
-            "text": report.table.to_text,
-            "markdown": report.table.to_markdown,
-            "latex": report.table.to_latex,
-        }
-        typer.echo(shown[layout]())
+        typer.echo("\n\n".join(_shown(report, layout) for report in reports.values()))
+
+
+def _figure_files(tables: list[str], figure: Path | None) -> dict[str, Path]:
+    """Where each figure goes; names of tables and files are checked before hours of work."""
+    from visterm.errors import BadInput
+    from visterm.evaluation.plots import check_figure_name
+    from visterm.experiments.tables import check_table
+
+    for table in tables:
+        check_table(table)
+    if figure is None:
+        return {}
+    if len(set(tables)) == 1:
+        check_figure_name(figure)
+        return {tables[0]: figure}
+    if figure.suffix:
+        raise BadInput(f"several tables need a folder for their figures, not {figure.name!r}")
+    figure.mkdir(parents=True, exist_ok=True)
+    return {table: figure / f"{table}.png" for table in tables}
+
+
+def _write(report: Report, figure: Path | None, page: Path) -> None:
+    from visterm.files import write_whole
+
+    if figure is not None:
+        from visterm.evaluation.plots import draw_table
+
+        draw_table(report.table, figure)
+    if report.page is not None:
+        write_whole(page, report.page)
+
+
+def _shown(report: Report, layout: str) -> str:
+    table = report.table
+    ways = {"text": table.to_text, "markdown": table.to_markdown, "latex": table.to_latex}
+    return ways[layout]()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from visterm.errors import BadInput, UnreadablePicture
@@ -32,11 +33,15 @@ class RankedPicture:
 
 @dataclass(frozen=True)
 class RankedQuery:
-    """A query, its best pictures in order, and how many pictures are relevant to it in all."""
+    """A query, its best pictures in order, and how many pictures are relevant to it in all.
+
+    ``by`` names what ranked them; rankings of one query by several stand under each other.
+    """
 
     query: str
     pictures: list[RankedPicture]
     relevant: int | None = None
+    by: str = ""
 
     @property
     def found(self) -> int:
@@ -52,12 +57,21 @@ def write_contact_sheet(
     measures: Mapping[str, float] | None = None,
     note: str = "",
 ) -> None:
-    """Write rankings as one self-contained page: no script, no link, no request.
+    """Write rankings as one page, see :func:`contact_sheet`, into a folder that exists."""
+    write_whole(path, contact_sheet(rankings, title=title, measures=measures, note=note))
+
+
+def contact_sheet(
+    rankings: Sequence[RankedQuery],
+    *,
+    title: str,
+    measures: Mapping[str, float] | None = None,
+    note: str = "",
+) -> bytes:
+    """Rankings as one self-contained HTML page: no script, no link, no request.
 
     Parameters
     ----------
-    path
-        The HTML file to write; its folder must exist.
     rankings
         The queries in the order to show them. A picture that cannot be read is shown as a frame
         with the reason.
@@ -72,7 +86,10 @@ def write_contact_sheet(
     if not rankings:
         raise BadInput("a contact sheet needs at least one ranked query to show")
     shown: dict[Path, str] = {}
-    sections = "\n".join(_section(ranking, shown) for ranking in rankings)
+    sections = "\n".join(
+        _section(query, list(of_query), shown)
+        for query, of_query in groupby(rankings, key=lambda ranking: ranking.query)
+    )
     lead = f'<p class="lead">{escape(note)}</p>\n' if note else ""
     page = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_HEAD}'
@@ -81,7 +98,7 @@ def write_contact_sheet(
         f"<main>\n{sections}\n</main>\n</body>\n</html>\n"
     )
     # A file's name or a caption may hold characters that no encoding can write.
-    write_whole(path, page.encode("utf-8", errors="replace"))
+    return page.encode("utf-8", errors="replace")
 
 
 def _figures(measures: Mapping[str, float]) -> str:
@@ -115,7 +132,12 @@ def _legend(rankings: Sequence[RankedQuery]) -> str:
     return f'<p class="legend">{"".join(terms)}</p>\n'
 
 
-def _section(ranking: RankedQuery, shown: dict[Path, str]) -> str:
+def _section(query: str, rankings: Sequence[RankedQuery], shown: dict[Path, str]) -> str:
+    lists = "\n".join(_ranking(ranking, shown) for ranking in rankings)
+    return f"<section>\n<h2>{escape(query)}</h2>\n{lists}\n</section>"
+
+
+def _ranking(ranking: RankedQuery, shown: dict[Path, str]) -> str:
     words = {word.casefold() for word in re.findall(r"\w+", ranking.query)}
     cards = "\n".join(
         _card(rank, picture, words, shown) for rank, picture in enumerate(ranking.pictures, start=1)
@@ -127,10 +149,10 @@ def _section(ranking: RankedQuery, shown: dict[Path, str]) -> str:
     dots = "".join(
         f"<b{'' if picture.relevant else ' class=no'}></b>" for picture in ranking.pictures
     )
+    name = f"<strong>{escape(ranking.by)}</strong>" if ranking.by else ""
     return (
-        f"<section>\n<h2>{escape(ranking.query)}</h2>\n"
-        f'<p class="tally"><span class="dots" aria-hidden="true">{dots}</span>{tally}</p>\n'
-        f"<ol>\n{cards}\n</ol>\n</section>"
+        f'<p class="tally">{name}<span class="dots" aria-hidden="true">{dots}</span>{tally}</p>\n'
+        f"<ol>\n{cards}\n</ol>"
     )
 
 
@@ -209,6 +231,8 @@ section { margin-top: 3rem; }
 h2 { margin: 0; font: italic 400 1.6rem/1.2 var(--book); overflow-wrap: anywhere; }
 .tally { display: flex; flex-wrap: wrap; align-items: center; gap: 0.3rem 0.8rem;
   margin: 0.4rem 0 1.1rem; color: var(--quiet); font-size: 0.8125rem; }
+.tally strong { min-width: 4.5rem; color: var(--ink); font-weight: 600; }
+ol + .tally { margin-top: 1.6rem; }
 .dots { display: inline-flex; flex-wrap: wrap; gap: 3px; }
 .dots b { width: 9px; height: 9px; border: 1.5px solid var(--leaf); background: var(--leaf); }
 .dots .no { border-color: var(--rule); background: none; }

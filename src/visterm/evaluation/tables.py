@@ -171,6 +171,14 @@ class Table:
         }
         return json.dumps(whole, ensure_ascii=False, allow_nan=False)
 
+    def number(self, row: str, column: str) -> Value:
+        """A cell in the table's unit: percent, or as it is where it is plain; None if missing.
+
+        >>> Table("T", ["ours"], {"AvgP": [0.263]}).number("AvgP", "ours")
+        26.3
+        """
+        return self._number(row, column, self.rows[row][list(self.columns).index(column)])
+
     def _cells(self, row: str) -> list[tuple[str, bool]]:
         marked = set(self.bold)
         return [

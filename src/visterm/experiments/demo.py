@@ -21,7 +21,7 @@ from visterm.models import Pamir
 from visterm.progress import Progress, silent
 
 # Small codebooks: 400 pictures cannot fill large ones.
-_CHANNELS = tuple(
+SCENE_CHANNELS = tuple(
     (side, part, size)
     for side in (16, 32)
     for part, size in (("joint", 800), ("edges", 300), ("colours", 300))
@@ -46,16 +46,14 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     seconds = Seconds()
     with seconds.on("drawing"):
-        drawn = draw_scenes(folder / "pictures", pictures, seed=seed, progress=progress)
-    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
-    protocol = split_off_test(known, seed=seed, share=1 / 3, language=None)
-    extractor = Blocks(channels=_CHANNELS, workers=os.cpu_count() or 1, random_state=seed)
+        protocol = scenes(folder / "pictures", pictures, seed=seed, progress=progress)
+    extractor = scene_blocks(seed)
     with seconds.on("features"):
         vectors = describe(protocol, extractor, progress=progress)
     model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
     outcome = run(protocol, vectors, model, seconds, progress=progress)
     rows = model.transform(vectors.test)
-    rankings = [_ranking(protocol, rows, words) for words in _queries(protocol)]
+    rankings = [ranked(protocol, rows, words) for words in telling_queries(protocol)]
     page = folder / "rankings.html"
     write_contact_sheet(
         page,
@@ -70,7 +68,19 @@ def run_demo(
     return Demo(page, protocol, rankings, outcome.evaluation, seconds)
 
 
-def _queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+def scenes(folder: Path, pictures: int, *, seed: int = 0, progress: Progress = silent) -> Protocol:
+    """Draw captioned pictures; the captions of a third of them are for testing only."""
+    drawn = draw_scenes(folder, pictures, seed=seed, progress=progress)
+    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
+    return split_off_test(known, seed=seed, share=1 / 3, language=None)
+
+
+def scene_blocks(seed: int = 0) -> Blocks:
+    """Block visterms for some hundred drawn pictures, on all cores."""
+    return Blocks(channels=SCENE_CHANNELS, workers=os.cpu_count() or 1, random_state=seed)
+
+
+def telling_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
     """Queries of two or three words with several answers, about different things if possible."""
     relevance = protocol.test_relevance
     words, relevant = relevance.words_per_query, relevance.relevant_per_query
@@ -89,9 +99,14 @@ def _queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
     return (apart + others)[:count]
 
 
-def _ranking(
-    protocol: Protocol, rows: NDArray[np.float32], words: tuple[str, ...], shown: int = 5
+def ranked(
+    protocol: Protocol,
+    rows: NDArray[np.float32],
+    words: tuple[str, ...],
+    shown: int = 5,
+    by: str = "",
 ) -> RankedQuery:
+    """The best test pictures for these words, with what their hidden captions say."""
     query = protocol.vocabulary.query_vectors([" ".join(words)])
     scores = np.asarray(query @ rows.T)[0]
     answers = [set(words) <= set(caption.split()) for caption in protocol.test.captions]
@@ -101,4 +116,4 @@ def _ranking(
         )
         for i in top(scores, shown)
     ]
-    return RankedQuery(" ".join(words), pictures, sum(answers))
+    return RankedQuery(" ".join(words), pictures, sum(answers), by)

@@ -16,10 +16,11 @@ from visterm.text import Relevance
 
 @dataclass(frozen=True)
 class Report:
-    """A table to read, and the same as an object."""
+    """A table to read, the same as an object, and a page to look at where pictures say more."""
 
     table: Table
     found: dict[str, Any]
+    page: bytes | None = None
 
 
 def corel_statistics(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TABLES = {
     "corel-statistics": "reports.corel_statistics",
+    "side-by-side": "side_by_side.side_by_side",
     "ecml-4": "ecml.ecml_4",
     "ecml-6": "ecml.ecml_6",
     "tpami-3": "feature_tables.tpami_3",
@@ -29,10 +30,15 @@ TABLES = {
 """A table's name, and the module and function of `visterm.experiments` that make it."""
 
 
-def maker_of(table: str) -> Callable[..., Report]:
-    """What makes the table of this name: called with (data, seed=…, progress=…)."""
+def check_table(table: str) -> None:
+    """Refuse a name that no table has."""
     if table not in TABLES:
         raise BadInput(f"no table called {table!r}; there are {', '.join(TABLES)}")
+
+
+def maker_of(table: str) -> Callable[..., Report]:
+    """What makes the table of this name: called with (data, seed=…, progress=…)."""
+    check_table(table)
     module, name = TABLES[table].split(".")
     made: Callable[..., Report] = getattr(import_module(f"visterm.experiments.{module}"), name)
     return made
