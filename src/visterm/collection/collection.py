@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from visterm.collection.batches import Added
     from visterm.collection.captions import Imported
     from visterm.collection.checking import Checked
+    from visterm.collection.explaining import Explanation, Likely
     from visterm.collection.status import Status
     from visterm.collection.survey import Tell
     from visterm.collection.training import Trained
@@ -265,6 +266,20 @@ class Collection:
 
         with self.catalogue.writing("taking all clicks back"):
             return forget(self.catalogue)
+
+    def explain(self, picture: int | str | os.PathLike[str], query: str) -> Explanation:
+        """What each place of a picture contributes to its score for a query, word by word."""
+        from visterm.collection.explaining import explain
+
+        return explain(self.catalogue, self.root, self._number(picture), query)
+
+    def describe(self, picture: int | str | os.PathLike[str], k: int = 10) -> list[Likely]:
+        """The ``k`` words that a picture most likely shows."""
+        from visterm.collection.explaining import describe
+
+        if k < 1:
+            raise BadInput(f"ask for 1 or more words, not {k}")
+        return describe(self.catalogue, self._number(picture), k)
 
     def like(
         self, picture: str | os.PathLike[str], k: int = 20, *, query: str = "", fold: bool = False

@@ -86,6 +86,21 @@ class Calibration:
         scale = self.scale(words, weights)
         return (float(np.log(self.level / (1 - self.level))) - scale.place) / scale.slope
 
+    def of_words(self, values: ArrayLike) -> Floats:
+        """The probability that a picture shows each word, from its row in the text space.
+
+        >>> told = Calibration(
+        ...     np.zeros(2), np.ones(2), np.log([0.5, 0.1]), np.full(2, 2.0),
+        ...     np.array([0.0, 1, 0, 0, 0]), np.array([2.0, 0, 0, 0, 0]), 0.3,
+        ... )
+        >>> told.of_words([1.0, 1.0]).round(2).tolist()
+        [0.79, 0.42]
+        """
+        row = np.asarray(values, np.float64)
+        scales = [self.scale([word], [1.0]) for word in range(len(row))]
+        place, slope = np.array(scales).reshape(-1, 2).T
+        return _logistic(place + slope * row)
+
     def scale(self, words: ArrayLike, weights: ArrayLike) -> Scale:
         """How scores of one query become odds."""
         chosen = np.asarray(words, np.int64)
