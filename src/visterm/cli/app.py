@@ -18,6 +18,7 @@ from visterm.cli import (
     search,
     status,
     train,
+    tune,
 )
 
 app = typer.Typer(
@@ -57,3 +58,4 @@ app.command("remove")(remove.remove)
 app.command("demo")(demo.demo)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
+app.command("tune")(tune.tune)

@@ -1,0 +1,79 @@
+"""visterm tune: which features, kernel, objective and C rank validation pictures best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def tune(
+    dataset: Annotated[
+        str, typer.Argument(help="corel5k, or a table of path<TAB>words lines ending in .tsv.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="Features to try, such as blocks, cnn(size=288) or cnn+blocks; repeat."),
+    ] = None,
+    kernel: Annotated[
+        list[str] | None, typer.Option(help="Kernels to try: linear, rbf(gamma=2) …; repeat.")
+    ] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(help="Objectives to try: plain, averaged, hardest, warp; repeat."),
+    ] = None,
+    c: Annotated[list[float] | None, typer.Option("--C", help="Largest steps to try.")] = None,
+    seconds: Annotated[float, typer.Option(help="No trial begins later than this.")] = 600.0,
+    log: Annotated[
+        Path, typer.Option(help="Finished trials; a search that was stopped goes on from it.")
+    ] = Path("tune.jsonl"),
+    iterations: Annotated[int, typer.Option(help="Most triplets of a fit.")] = 3_000_000,
+    repeats: Annotated[int, typer.Option(help="Fits of a trial, with seeds of their own.")] = 1,
+    seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Find what ranks validation pictures best.
+
+    Tries one setting after another around the best so far. Test pictures are not looked at. Run it
+    again with the same options to go on where it stopped.
+    """
+    from visterm.cli.output import print_json, progress_bar
+    from visterm.errors import BadInput
+
+    if dataset != "corel5k" and not dataset.endswith(".tsv"):
+        raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
+    from visterm.experiments.protocol import captioned_folder, corel5k
+    from visterm.experiments.tuning import tune as search
+    from visterm.experiments.tuning_space import Space
+
+    usual = Space()
+    space = Space(
+        features=tuple(features or usual.features),
+        kernels=tuple(kernel or usual.kernels),
+        objectives=tuple(objective or usual.objectives),
+        C=tuple(c or usual.C),
+        iterations=iterations,
+        repeats=repeats,
+    )
+    space.check()
+    if dataset == "corel5k":
+        protocol = corel5k(data, seed=seed)
+    else:
+        protocol = captioned_folder(Path(dataset), seed=seed)
+    with progress_bar() as progress:
+        found = search(
+            protocol, space, seconds=seconds, log=log, workers=workers, progress=progress
+        )
+    if json:
+        print_json({"dataset": dataset, "log": str(log), **found.to_json()})
+        return
+    typer.echo(found.table(f"{dataset}, AvgP on {protocol.held_out} validation pictures").to_text())
+    if not found.finished:
+        left = found.trials - len(found.results)
+        typer.echo(f"\n{left} of {found.trials} trials are left; run it again to go on ({log})")
