@@ -39,6 +39,8 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
         (["evaluate", "nonsense"], "no dataset called 'nonsense'"),
         (["evaluate", "corel5k", "--data", "nowhere"], "no corel5k data at nowhere"),
         (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),
+        (["reproduce", "tpami-9", "--figure", "x.gif"], "a figure's name ends in .png, .svg, .pdf"),
+        (["reproduce", "tpami-9", "tpami-10", "--figure", "x.png"], "several tables need a folder"),
         (["demo", "--pictures", "3"], "60"),
         (["nonsense"], "nonsense"),
     ],

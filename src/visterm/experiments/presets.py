@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from visterm.errors import BadInput
 from visterm.features import CNN, Combined, Extractor, parse_features
 from visterm.kernels import RBF
-from visterm.models import MODELS, KernelPamir, Model, Pamir
+from visterm.models import MODELS, KernelPamir, Model
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "pamir": {"C": (0.1, 0.3, 1.0), "iterations": 10_000_000},
+    "cmrm": {
+        "alpha": (0.0, 0.1, 0.3),
+        "beta": (0.1, 0.3, 0.6),
+        "evidence": (None, 4.0, 8.0, 16.0),
+        "power": (1.0, 0.5),
+    },
+    "cmtt": {"rank": (50, 100, 200, 400), "power": (1.0, 0.5)},
+    "plsa": {
+        "aspects": (200, 400),
+        "visterm_steps": 3,
+        "folding_steps": 8,
+        "power": (1.0, 0.5),
+    },
+    "concept_svm": {"C": (0.1, 1.0, 10.0)},
+}
+"""What validation pictures decide for each model: small grids around what ranked Corel's best."""
 
 
 def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:
@@ -19,16 +39,9 @@ def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Mod
     """The model of a name, with the choices that validation pictures decide."""
     if name not in MODELS:
         raise BadInput(f"no model called {name!r}; there are {', '.join(MODELS)}")
-    if name == Pamir.name:
-        return Pamir(
-            C=(0.1, 0.3, 1.0),
-            iterations=10_000_000,
-            max_words=max_words,
-            retrain=True,
-            random_state=seed,
-        )
-    model = MODELS[name]()
-    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+    model = MODELS[name](**CHOICES.get(name, {}))
+    wanted = {"max_words": max_words, "retrain": True, "random_state": seed}
+    return model.set_params(**{k: v for k, v in wanted.items() if k in model.get_params()})
 
 
 def best(
