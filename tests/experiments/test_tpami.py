@@ -1,4 +1,4 @@
-"""The model comparison: one run for all tables, chosen on validation, indexed once, side by side."""
+"""The model comparison: one run for all tables, chosen on validation, indexed once, and a page."""
 
 from __future__ import annotations
 
