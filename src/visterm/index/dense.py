@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from visterm.index._products import products
 from visterm.index.folder import Hashed
 from visterm.index.masks import count, masks
 from visterm.index.parts import Part, Source
@@ -49,9 +50,11 @@ class DenseIndex(Segmented):
         ids, found = np.empty(0, np.int64), np.empty(0, np.float32)
         for part, mask in zip(parts, hidden, strict=True):
             for place, rows, norm in _blocks(part, self.words) if k else ():
+                low, high = _between(rows, vector, norm)
+                if found.size == k and high.max() < found[-1]:
+                    continue  # most blocks, once the best are known
                 here = np.arange(len(rows)) if mask is None else np.flatnonzero(mask[place])
                 new = part.ids(here + place.start)
-                low, high = _between(rows, vector, norm)
                 keep = high[here] >= _largest(low[here], k)
                 if found.size == k:
                     keep &= (high[here] > found[-1]) | ((high[here] == found[-1]) & (new < ids[-1]))
@@ -88,7 +91,7 @@ def _between(rows: Floats, vector: Floats, norm: float) -> tuple[Floats, Floats]
     length = float(np.sqrt(np.square(vector.astype(np.float64)).sum())) * norm
     if length > 1e38:  # The product might overflow, and then it says nothing.
         return np.full(len(rows), -np.inf, np.float32), np.full(len(rows), np.inf, np.float32)
-    near = (rows @ vector).astype(np.float64)
+    near = products(rows, vector).astype(np.float64)
     error = (vector.size + 2) * (2.0**-23 * length + 2.0**-148)
     return (near - error).astype(np.float32), (near + error).astype(np.float32)
 
