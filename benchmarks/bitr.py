@@ -4,9 +4,9 @@
 
 Training: pairs of unit vectors, the texts a noisy linear image of the pictures (half of their
 length is noise), BITR-C until the duality gap is 0.1 % of the objective, for C = 1 and C = 100,000.
-``seconds`` is wall-clock time on all cores that BLAS takes; ``gap`` and ``rounds`` say how far it came;
-``peak_mb`` is the most memory the process ever held while it trained. The paper (Verma and Jawahar,
-CVIU 2017, figure 3) took from 15 minutes (small C) to 18 hours (C = 100,000) on a 2.4 GHz Xeon.
+``seconds`` is wall-clock time on all cores that BLAS takes; ``gap`` and ``rounds`` say how far it
+came; ``peak_mb`` is the most memory the process ever held while it trained. The paper (Verma and
+Jawahar, CVIU 2017, figure 3) took from 15 minutes (small C) to 18 hours (C = 100,000) on a Xeon.
 
 Ranking: rows of 100 numbers in a `DenseIndex` on disk, warm; ``ratio_read`` is the time of an exact
 best 20 over that of one plain sum of the same bytes, both on one thread and taken in turns. The
