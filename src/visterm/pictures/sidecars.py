@@ -22,12 +22,12 @@ def sidecars_of(path: str, extension: str) -> list[str]:
 
 def read_xmp_sidecar(path: str) -> dict[str, list[str]]:
     """The values in one ``.xmp`` file; raises `Refused` or `BrokenXMP` where there are none."""
-    return read_xmp(_bytes_of(path, MAX_XMP))
+    return read_xmp(bytes_of(path, MAX_XMP))
 
 
 def read_txt_sidecar(path: str) -> dict[str, list[str]]:
     """The lines of one ``.txt`` file, as ``txt``; raises `Refused` where it is no text."""
-    data = _bytes_of(path, MAX_TXT)
+    data = bytes_of(path, MAX_TXT)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
@@ -38,7 +38,8 @@ def read_txt_sidecar(path: str) -> dict[str, list[str]]:
     return {"txt": lines} if lines else {}
 
 
-def _bytes_of(path: str, limit: int) -> bytes:
+def bytes_of(path: str, limit: int) -> bytes:
+    """A file of up to so many bytes; raises `Refused` where it is larger or no file."""
     with opened(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:

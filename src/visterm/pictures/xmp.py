@@ -11,11 +11,16 @@ from xml.parsers import expat
 from visterm.pictures.values import values
 
 MAX_DEPTH = 100
+PADDING = b"\0 \t\r\n"
+"""What writers fill their packets up with."""
 
-_DC = "http://purl.org/dc/elements/1.1/ "
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns# "
+DC = "http://purl.org/dc/elements/1.1/ "
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns# "
+VISTERM = "urn:visterm:1.0: "
+OURS = VISTERM + "words"
+"""Names the keywords of a packet that visterm wrote: they are no words of a person."""
 _LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
-_FIELDS = {_DC + field: field for field in ("title", "description", "subject")}
+_FIELDS = {DC + field: field for field in ("title", "description", "subject")} | {OURS: OURS}
 
 
 class BrokenXMP(ValueError):
@@ -25,7 +30,8 @@ class BrokenXMP(ValueError):
 def read_xmp(packet: bytes) -> dict[str, list[str]]:
     """The values of ``dc:title``, ``dc:description`` and ``dc:subject`` of a packet.
 
-    Of texts in several languages the default comes first; all distinct ones are kept.
+    Of texts in several languages the default comes first; all distinct ones are kept. Subjects that
+    visterm wrote itself (`visterm.pictures.xmp_writing`) are left out.
 
     >>> read_xmp(b'''<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
     ... <r:Description xmlns:dc="http://purl.org/dc/elements/1.1/" dc:title="Sea"/></r:RDF>''')
@@ -37,19 +43,23 @@ def read_xmp(packet: bytes) -> dict[str, list[str]]:
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.characters
-    parser.StartDoctypeDeclHandler = reader.refuse_doctype
-    parser.EntityDeclHandler = reader.refuse_doctype
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    parser.EntityDeclHandler = refuse_doctype
     try:
-        parser.Parse(_without_padding(packet), True)
+        parser.Parse(packet if is_wide(packet) else packet.strip(PADDING), True)
     except (expat.ExpatError, ValueError, LookupError) as problem:
         raise BrokenXMP(f"its XMP cannot be read ({problem})") from None
     return reader.found()
 
 
-def _without_padding(packet: bytes) -> bytes:
-    """Writers fill their packets up with zeros, which in UTF-16 belong to the text."""
-    wide = packet.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in packet[:4]
-    return packet if wide else packet.strip(b"\0 \t\r\n")
+def is_wide(packet: bytes) -> bool:
+    """Whether it is UTF-16 or wider, where zeros belong to the text and are no padding."""
+    return packet.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in packet[:4]
+
+
+def refuse_doctype(*_: object) -> None:
+    """For a parser that meets a document type."""
+    raise BrokenXMP("it declares a document type")
 
 
 class _Reader:
@@ -58,6 +68,7 @@ class _Reader:
     def __init__(self) -> None:
         self._path: list[str] = []
         self._field: str | None = None
+        self._named = ""
         self._language = ""
         self._text: list[str] = []
         self._items = 0
@@ -65,17 +76,17 @@ class _Reader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         # XMP may describe other documents, too, deeper down; theirs are not captions of this one.
-        of_this_picture = self._path[-2:] == [_RDF + "RDF", _RDF + "Description"]
+        of_this_picture = self._path[-2:] == [RDF + "RDF", RDF + "Description"]
         self._path.append(name)
         if len(self._path) > MAX_DEPTH:
             raise BrokenXMP("too many levels")
-        if self._path[-2:] == [_RDF + "RDF", _RDF + "Description"]:
+        if self._path[-2:] == [RDF + "RDF", RDF + "Description"]:
             for attribute, text in attributes.items():
                 if attribute in _FIELDS:
                     self._keep(_FIELDS[attribute], "", text)
         elif of_this_picture and name in _FIELDS:
-            self._field, self._items, self._text = _FIELDS[name], 0, []
-        elif self._field and name == _RDF + "li":
+            self._field, self._named, self._items, self._text = _FIELDS[name], name, 0, []
+        elif self._field and name == RDF + "li":
             self._language, self._text = attributes.get(_LANGUAGE, ""), []
 
     def characters(self, text: str) -> None:
@@ -86,24 +97,24 @@ class _Reader:
         self._path.pop()
         if self._field is None:
             return
-        if name == _RDF + "li":
+        if name == RDF + "li":
             self._keep(self._field, self._language, "".join(self._text))
             self._items += 1
             self._text = []
-        elif name == _DC + self._field:
+        elif name == self._named:
             if not self._items:
                 self._keep(self._field, "", "".join(self._text))
             self._field = None
-
-    def refuse_doctype(self, *_: object) -> None:
-        raise BrokenXMP("it declares a document type")
 
     def found(self) -> dict[str, list[str]]:
         kept = {}
         for field, texts in self._texts.items():
             if ordered := values(text for _, text in sorted(texts, key=lambda pair: not pair[0])):
                 kept[field] = ordered
-        return kept
+        ours = set(kept.pop(OURS, []))
+        if "subject" in kept:
+            kept["subject"] = [text for text in kept["subject"] if text not in ours]
+        return {field: texts for field, texts in kept.items() if texts}
 
     def _keep(self, field: str, language: str, text: str) -> None:
         self._texts.setdefault(field, []).append((language == "x-default", text))
