@@ -45,7 +45,8 @@ def test_a_place_brings_only_visterms_it_shows() -> None:
     before = parts_of(blocks, picture)
     picture[:16, :16] = 255 - picture[:16, :16]  # only the block at the top left sees this
     after = parts_of(blocks, picture)
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     shown = [(found.values > 0)[1:] for found in (before, after)]
     # Elsewhere the same visterms are shown, though a length of one weighs them anew.
     np.testing.assert_array_equal(*shown)

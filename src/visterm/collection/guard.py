@@ -1,7 +1,8 @@
-"""A guard against wild clicks: captioned pictures that no model learnt from watch over the words.
+"""A guard against wild clicks: captioned pictures that were held out watch over the words.
 
-They rank for each word that a click is about as the trained model has it, and as the clicks would;
-where clicks would cost more AvgP than `MOST_HARM`, the step is halved until they do not.
+The model without them ranks them for each word that a click is about, with what clicks have added
+and without; where clicks would cost more AvgP than `MOST_HARM`, the step is halved until they do
+not. The model that answers learnt from these pictures too, and would be too sure of them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.rows import Rows
-from visterm.collection.versions import HELD, Version
-from visterm.index import Index
+from visterm.collection.versions import HELD, JUDGED, Version
 from visterm.text.query import QueryVector
 
 MOST = 1000
@@ -26,12 +26,12 @@ MOST = 1000
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Held-out pictures: their vectors, their captions' words, and the index that knows them."""
+    """Held-out pictures: their vectors, their captions' words, and how they are ranked."""
 
-    pictures: NDArray[np.int64]
     vectors: NDArray[np.float32]
     words: tuple[frozenset[int], ...]
-    index: Index
+    rows: NDArray[np.float32]
+    """In the text space, as the model that did not learn from them sees them."""
 
     def allowed(
         self,
@@ -42,7 +42,7 @@ class Guard:
         """The part of a move of a query's weights that costs its words no more than may be."""
         from visterm.models.clicks import bounded
 
-        trained = self.index.values(query.numbers, self.pictures).astype(np.float64)
+        trained = self.rows[:, query.numbers].astype(np.float64)
         weights = query.weights.astype(np.float64)
         now = trained.copy()
         for place, direction in enumerate(directions):
@@ -71,23 +71,37 @@ class Guard:
         return asked
 
 
-def guard_of(catalogue: Catalogue, version: Version, index: Index) -> Guard | None:
+def guard_of(catalogue: Catalogue, version: Version) -> Guard | None:
     """The guard of a version; None where nobody was held out when it was trained."""
-    if HELD not in version.files:
+    if HELD not in version.files or JUDGED not in version.files:
         return None
+    key = (str(catalogue.store), version.id, version.time)
+    if key not in _KNOWN:
+        while len(_KNOWN) >= _COLLECTIONS:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        _KNOWN[key] = _opened(catalogue, version)
+    return _KNOWN[key]
+
+
+_COLLECTIONS = 4
+_KNOWN: dict[tuple[str, int, float], Guard | None] = {}
+
+
+def _opened(catalogue: Catalogue, version: Version) -> Guard | None:
+    from visterm.models import load_model
+
     stored = json.loads((version.folder / HELD).read_bytes())
-    pictures, words = stored["pictures"], stored["words"]
-    vectors = Rows(catalogue, version.extractor).of(pictures)
-    here = index.holds(pictures)
-    kept = [n for n, one in enumerate(pictures) if here[n] and one in vectors]
+    found = Rows(catalogue, version.extractor).of(stored["pictures"])
+    kept = [
+        (found[picture], frozenset(words))
+        for picture, words in zip(stored["pictures"], stored["words"], strict=True)
+        if picture in found
+    ]
     if not kept:
         return None
-    return Guard(
-        np.array([pictures[n] for n in kept]),
-        np.stack([vectors[pictures[n]] for n in kept]),
-        tuple(frozenset(words[n]) for n in kept),
-        index,
-    )
+    vectors = np.stack([vector for vector, _ in kept])
+    rows = load_model(version.folder / JUDGED).transform(vectors)
+    return Guard(vectors, tuple(words for _, words in kept), rows)
 
 
 def to_json(pictures: Sequence[int], captions: Any) -> bytes:

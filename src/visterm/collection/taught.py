@@ -167,7 +167,7 @@ class Taught:
             [place[one] for one in entry.against if one in place and one not in (*yes, *no)],
         )
         scores = self._scores(query, known, matrix)
-        gains = learn(matrix, scores, pairs)
+        gains = learn(matrix, scores, pairs, unit=self.version.unit())
         return None if not gains.any() else np.asarray(gains @ matrix)
 
     def _scores(
@@ -184,7 +184,7 @@ class Taught:
 
     def guard(self) -> Guard | None:
         """Held-out pictures that watch over what is learnt."""
-        return guard_of(self.catalogue, self.version, self.index)
+        return guard_of(self.catalogue, self.version)
 
     def asked(self, query: QueryVector) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """What to ask the index for a query's scores as things stand in the catalogue."""

@@ -26,7 +26,6 @@ from visterm.files import write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.evaluation.calibration import Calibration
     from visterm.models import Model
 
 STEPS = (0.01, 0.1, 1.0)
@@ -161,8 +160,8 @@ def _write(
         write_whole(
             version.folder / HELD, to_json(lesson.pictures[held].tolist(), lesson.captions[held])
         )
-        chances = _calibrated(catalogue, learner, judged, lesson, extractor)
-        write_whole(version.folder / CHANCES, json.dumps(chances.to_json()).encode())
+    chances = _calibrated(catalogue, learner, judged, lesson, extractor)
+    write_whole(version.folder / CHANCES, json.dumps(chances).encode())
     files = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(version.folder.iterdir())
@@ -171,18 +170,21 @@ def _write(
 
 
 def _calibrated(
-    catalogue: Catalogue, learner: Model, judged: Model, lesson: Lesson, extractor: str
-) -> Calibration:
-    """What scores are worth, learnt where nobody learnt, for the model that answers."""
+    catalogue: Catalogue, learner: Model, judged: Model | None, lesson: Lesson, extractor: str
+) -> dict[str, Any]:
+    """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
     from visterm.evaluation.calibration import calibrate, values_at_large
 
-    frequency = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary))
-    found = calibrate(judged.transform(_held(lesson)), lesson.queries(), frequency / len(lesson))
     everybody = findable(catalogue, extractor)
     count = min(len(everybody), _AT_LARGE)
     some = np.random.default_rng(0).choice(everybody, count, replace=False)
     rows = learner.transform(vectors_of(catalogue, extractor, np.sort(some).tolist()))
-    return found.with_values(*values_at_large(rows))
+    means, spreads = values_at_large(rows)
+    if judged is None:
+        return {"means": means.tolist(), "spreads": spreads.tolist()}
+    frequency = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary))
+    found = calibrate(judged.transform(_held(lesson)), lesson.queries(), frequency / len(lesson))
+    return found.with_values(means, spreads).to_json()
 
 
 def _held(lesson: Lesson) -> Any:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.collection.catalogue import Catalogue
@@ -27,7 +28,8 @@ VOCABULARY = "vocabulary.json"
 HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
 CHANCES = "chances.json"
-"""How scores become chances."""
+"""What is usual for each word's values, and how scores become chances."""
+_USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,16 @@ class Version:
             return None
         from visterm.evaluation.calibration import Calibration
 
-        return self._read(CHANCES, Calibration.from_json)
+        def read(stored: dict[str, Any]) -> Calibration | None:
+            return Calibration.from_json(stored) if "level" in stored else None
+
+        return self._read(CHANCES, read)
+
+    def unit(self) -> float:
+        """The usual spread of a word's values, in which the steps of clicks are measured."""
+        if CHANCES not in self.files:
+            return _USUAL_UNIT
+        return self._read(CHANCES, lambda stored: median(stored["spreads"]))
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file

@@ -1,16 +1,16 @@
 """Clicks: one person's yes and no as PAMIR's own steps from the model that is there.
 
-For a query q of unit length, pairs (better, worse) of pictures ask ``F(q, b) ≥ F(q, w) + ε``. The
-smallest change of the weights that grants them, each by a step of at most C, is ``W += q ⊗ v`` with
-``v = Σ α_bw (b − w)`` and ``0 ≤ α ≤ C``. Going over the pairs once, α from zero, is PAMIR's
-passive-aggressive step for each; going over them again comes closer to the change that is least for
-all of them together (dual coordinate ascent on the same loss).
+For a query q of unit length, pairs (better, worse) of pictures ask ``F(q, b) ≥ F(q, w) + ε``. One
+by one, each pair that is not so moves the weights by the smallest step that mends it, at most C:
+``l = max(0, ε − q·W(b − w))``, ``τ = min(C, l / ‖b − w‖²)``, ``W += q ⊗ τ(b − w)``.
 
-v is a sum of the pictures' own vectors, so a few coefficients and the products between a few
-vectors are all there is to compute, whatever the model is: it is asked for scores only.
+Scores of different models live on different scales, so ε and C are given in *units*, the usual
+spread of a word's values over pictures: ε is `MARGIN` units, and C is so that no step moves a pair
+apart by more than `STEP` units. All steps together are ``W += q ⊗ v`` with v a sum of the pictures'
+own vectors, so the products between a few vectors are all there is to compute, and any model can
+learn so: it is asked for scores only.
 
-K. Crammer et al., Online passive-aggressive algorithms, JMLR 7, 2006; C.-J. Hsieh et al., A dual
-coordinate descent method for large-scale linear SVM, ICML 2008.
+K. Crammer et al., Online passive-aggressive algorithms, JMLR 7, 2006.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-STEP = 0.1
-"""C: the most that one pair may move the query's weights, in multiples of its difference."""
-MARGIN = 1.0
-PASSES = 1
+STEP = 0.2
+"""The most that one pair may be moved apart, in units."""
+MARGIN = 2.0
+"""How far apart a pair should be, in units."""
 OTHERS = 30
 """Pictures drawn at random for a yes to be compared with."""
 HIGHER = 3
@@ -58,9 +58,7 @@ def learn(
     scores: NDArray[np.floating],
     pairs: Sequence[Pair],
     *,
-    step: float = STEP,
-    margin: float = MARGIN,
-    passes: int = PASSES,
+    unit: float = 1.0,
 ) -> NDArray[np.float64]:
     """How much of each picture's vector the query's weights should gain.
 
@@ -70,9 +68,9 @@ def learn(
     scores : array of shape (n,)
         The pictures' scores for the query now.
     pairs : sequence of (better, worse)
-        Rows of ``vectors``.
-    step : float
-        C, the bound of each α.
+        Rows of ``vectors``; each is learnt once, in this order.
+    unit : float
+        The usual spread of a word's values over pictures.
 
     Returns
     -------
@@ -81,29 +79,25 @@ def learn(
 
     Examples
     --------
-    >>> learn(np.eye(2), np.zeros(2), [(0, 1)], step=1.0, passes=1).tolist()
-    [0.5, -0.5]
-    >>> learn(np.eye(2), np.array([1.0, 0.0]), [(0, 1)]).tolist()  # it is so already
+    >>> learn(np.eye(2), np.zeros(2), [(0, 1)], unit=10.0).tolist()
+    [1.0, -1.0]
+    >>> learn(np.eye(2), np.array([20.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
     [0.0, 0.0]
     """
     known = np.asarray(vectors, np.float64)
     products = known @ known.T
     now = np.asarray(scores, np.float64).copy()
     gains = np.zeros(len(known))
-    alphas = np.zeros(len(pairs))
-    for _ in range(passes):
-        for number, (better, worse) in enumerate(pairs):
-            apart = products[better] - products[worse]
-            square = apart[better] - apart[worse]
-            if square <= 1e-12:
-                continue  # two pictures that look the same cannot be put in order
-            wished = alphas[number] + (margin - now[better] + now[worse]) / square
-            moved = min(step, max(0.0, wished)) - alphas[number]
-            if moved:
-                alphas[number] += moved
-                gains[better] += moved
-                gains[worse] -= moved
-                now += moved * apart
+    for better, worse in pairs:
+        apart = products[better] - products[worse]
+        square = apart[better] - apart[worse]
+        loss = MARGIN * unit - now[better] + now[worse]
+        if loss <= 0 or square <= 1e-12:
+            continue  # it is so already; or they look the same, and no weights tell them apart
+        step = min(STEP * unit, loss) / square
+        gains[better] += step
+        gains[worse] -= step
+        now += step * apart
     return gains
 
 
