@@ -18,7 +18,7 @@ WAYS = [
     ["tree", "snow"],
     ["tree snow", "-k", "3"],
     ["--limit", "3", "tree"],
-    ["tree", "--json", "--fold", "--paths", "--preview", "--as-is"],
+    ["tree", "--json", "--good", "--fold", "--paths", "--preview", "--as-is"],
     ["--like", "a.jpg"],
     ["in:alps", "--like", "a.jpg", "-C", "folder", "--store", "store"],
     [],

@@ -13,6 +13,7 @@ from visterm.cli import (
     check,
     demo,
     evaluate,
+    feedback,
     remove,
     reproduce,
     search,
@@ -51,6 +52,7 @@ def _root(
 app.command("search")(search.search)
 app.command("add")(add.add)
 app.command("caption")(caption.caption)
+app.command("feedback")(feedback.feedback)
 app.command("train")(train.train)
 app.command("status")(status.status)
 app.command("check")(check.check)

@@ -12,6 +12,7 @@ from pathlib import Path
 from visterm.cli.searching import Wish
 
 FLAGS = {
+    "--good": "good",
     "--fold": "fold",
     "--paths": "paths",
     "--preview": "preview",

@@ -19,6 +19,9 @@ def search(
     like: Annotated[
         Path | None, typer.Option(help="Rank by likeness to this picture, not by words.")
     ] = None,
+    good: Annotated[
+        bool, typer.Option("--good", help="Only good matches: as many as answer, up to the limit.")
+    ] = False,
     fold: Annotated[bool, typer.Option("--fold", help="Show near-duplicates once.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print paths only, for pipes.")] = False,
     preview: Annotated[
@@ -43,6 +46,7 @@ def search(
             " ".join(query or []),
             limit=limit,
             like=like,
+            good=good,
             fold=fold,
             paths=paths,
             preview=preview,

@@ -20,6 +20,7 @@ class Wish:
     query: str = ""
     limit: int = 20
     like: Path | None = None
+    good: bool = False
     fold: bool = False
     paths: bool = False
     preview: bool = False
@@ -38,7 +39,7 @@ def answer(wish: Wish) -> None:
         if wish.like is not None:
             given = found.like(wish.like, wish.limit, query=wish.query, fold=wish.fold)
         else:
-            given = found.search(wish.query, wish.limit, fold=wish.fold)
+            given = found.search(wish.query, wish.limit, good=wish.good, fold=wish.fold)
     _tell_unknown(given)
     if wish.json:
         from visterm.cli.output import print_json
@@ -117,10 +118,12 @@ def _object(asked: str, answer: Answer) -> dict[str, Any]:
             {
                 "path": str(one.path),
                 "score": round(one.score, 6),
+                "chance": None if one.chance is None else round(one.chance, 4),
                 "also": [str(path) for path in one.paths[1:]],
             }
             for one in answer.results
         ],
+        "cutoff": answer.cutoff,
         "unknown": answer.unknown,
     }
 
@@ -140,4 +143,9 @@ def _print(answer: Answer, *, paths: bool, preview: bool) -> None:
         if draw is not None:
             draw(one.path)
     if not answer.results and not paths:
-        say("no picture fits these conditions")
+        none = (
+            "no picture is a good match"
+            if answer.cutoff == 0
+            else "no picture fits these conditions"
+        )
+        say(none)

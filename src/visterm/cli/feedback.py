@@ -1,0 +1,97 @@
+"""visterm feedback: yes and no to what was found, listed and taken back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+if TYPE_CHECKING:
+    from visterm.collection import Collection, Judgement
+
+
+class What(StrEnum):
+    """What may be done with feedback."""
+
+    LIST = "list"
+    YES = "yes"
+    NO = "no"
+    UNDO = "undo"
+    RESET = "reset"
+
+
+def feedback(
+    what: Annotated[
+        What, typer.Argument(help="yes or no QUERY PICTURE…; undo, of the last or [NUMBER]; reset.")
+    ] = What.LIST,
+    rest: Annotated[
+        list[str] | None, typer.Argument(help="QUERY and PICTURES, or the NUMBER to undo.")
+    ] = None,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Say yes or no to pictures that a search found; the ranking learns from it at once.
+
+    Example: visterm feedback no "snow tree" holidays/beach.jpg. What was said is listed, taken back
+    one by one or all at once, and learnt again after every training.
+    """
+    from visterm.cli.collections import opened
+    from visterm.cli.output import print_json
+    from visterm.errors import BadInput
+
+    given = rest or []
+    with opened(collection, store) as found:
+        if what in (What.YES, What.NO):
+            if len(given) < 2:
+                raise BadInput(f'name a query and a picture: visterm feedback {what} "snow" a.jpg')
+            query, *pictures = given
+            said = [found.judge(query, Path(one), what is What.YES) for one in pictures]
+        elif what is What.UNDO:
+            said = [found.undo(_number(given))]
+        elif given:
+            raise BadInput(f"{what} takes nothing more, and not {given[0]!r}")
+        elif what is What.RESET:
+            said = found.judgements()
+            found.forget_judgements()
+        else:
+            said = found.judgements()
+        lines = [_object(found, one) for one in said]
+    if json:
+        print_json({what.value: lines})
+        return
+    for line in lines:
+        answer = "yes" if line["relevant"] else "no"
+        typer.echo(f"{line['id']:>6}  {answer:<3}  {line['query']:<24}  {line['path']}")
+    if what in (What.UNDO, What.RESET):
+        typer.echo(f"{len(lines):,} taken back")
+    elif not lines:
+        typer.echo("nothing was said yet")
+
+
+def _number(given: list[str]) -> int | None:
+    from visterm.errors import BadInput
+
+    if not given:
+        return None
+    if len(given) > 1 or not given[0].isascii() or not given[0].isdigit():
+        raise BadInput("undo takes one number, as visterm feedback lists them, or none")
+    return int(given[0])
+
+
+def _object(found: Collection, one: Judgement) -> dict[str, Any]:
+    from visterm.collection.search import located
+
+    places = located(found.catalogue, found.root, [one.picture]).get(one.picture, ())
+    return {
+        "id": one.id,
+        "query": one.query,
+        "relevant": one.relevant,
+        "picture": one.picture,
+        "path": str(places[0]) if places else None,
+        "time": one.time,
+    }
