@@ -154,3 +154,21 @@ def test_errors_of_the_work_itself_reach_the_caller(many: list[Scene]) -> None:
 
     with pytest.raises(RuntimeError, match="a bug"):
         list(over_pictures(fail, [scene.pixels for scene in many], workers=2))
+
+
+def test_in_one_process_only_the_next_batch_is_decoded_ahead(folder: list[Path]) -> None:
+    opened: list[int] = []
+
+    class Watched(os.PathLike[str]):
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __fspath__(self) -> str:
+            opened.append(self.number)
+            return str(folder[0])
+
+    seen = []
+    for batch in over_pictures(len, [Watched(number) for number in range(4 * BATCH)]):
+        seen.append(batch.result)
+        assert max(opened) < BATCH * (len(seen) + 1)
+    assert seen == [BATCH] * 4

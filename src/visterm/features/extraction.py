@@ -95,7 +95,7 @@ def _in_order(
     workers: int,
 ) -> Iterator[Batch[Result]]:
     if workers <= 1:
-        yield from (_run(work, batch, max_side) for batch in batches)
+        yield from _in_this_process(work, batches, max_side)
         return
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -116,11 +116,34 @@ def _in_order(
             position += 1
 
 
+def _in_this_process(
+    work: Callable[[list[Pixels]], Result],
+    batches: list[list[tuple[int, Picture]]],
+    max_side: int | None,
+) -> Iterator[Batch[Result]]:
+    """One batch after another; while one is worked on, a thread decodes the next."""
+    if not batches:
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(_decode, batches[0], max_side)
+        for following in [*batches[1:], None]:
+            decoded = coming.result()
+            if following is not None:
+                coming = ahead.submit(_decode, following, max_side)
+            yield _worked(work, decoded)
+
+
 def _run(
     work: Callable[[list[Pixels]], Result],
     batch: list[tuple[int, Picture]],
     max_side: int | None,
 ) -> Batch[Result]:
+    return _worked(work, _decode(batch, max_side))
+
+
+def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> Batch[list[Pixels]]:
     numbers, decoded, skipped = [], [], []
     for number, picture in batch:
         try:
@@ -130,7 +153,12 @@ def _run(
         else:
             numbers.append(number)
             decoded.append(pixels)
-    return Batch(numbers, work(decoded) if decoded else None, skipped)
+    return Batch(numbers, decoded, skipped)
+
+
+def _worked(work: Callable[[list[Pixels]], Result], decoded: Batch[list[Pixels]]) -> Batch[Result]:
+    result = work(decoded.result) if decoded.result else None
+    return Batch(decoded.numbers, result, decoded.skipped)
 
 
 def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:

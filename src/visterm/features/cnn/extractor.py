@@ -20,6 +20,9 @@ class NetworkExtractor(Extractor):
     """What extractors over a network share; they say which network and how it is fed."""
 
     arrays: ClassVar[tuple[str, ...]] = ()
+    together: ClassVar[int] = 1
+    """Pictures that go through the network at once. One is right for any network: more may change
+    the last digits, or not be allowed."""
 
     def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
@@ -34,15 +37,20 @@ class NetworkExtractor(Extractor):
         """Vectors of decoded pictures, one a row, on all cores that the workers leave."""
         network, recipe, output = self._opened()
 
-        def row(pixels: Pixels) -> NDArray[np.float32]:
-            return self._shaped(network.run(frame(pixels, recipe), recipe, output))
+        def some(pictures: list[Pixels]) -> list[NDArray[np.float32]]:
+            squares = np.stack([frame(pixels, recipe) for pixels in pictures])
+            return [self._shaped(one) for one in network.run(squares, recipe, output)]
 
-        threads = min(_cores() // max(1, self.workers), len(pictures))
+        groups = [
+            pictures[first : first + self.together]
+            for first in range(0, len(pictures), self.together)
+        ]
+        threads = min(_cores() // max(1, self.workers), len(groups))
         if threads <= 1:
-            found = [row(pixels) for pixels in pictures]
+            found = [row for group in groups for row in some(group)]
         else:
             with ThreadPoolExecutor(threads) as pool:
-                found = list(pool.map(row, pictures))
+                found = [row for rows in pool.map(some, groups) for row in rows]
         return normalised(np.stack(found), recipe.normalise)
 
     @property

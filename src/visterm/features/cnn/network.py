@@ -83,30 +83,27 @@ class Network:
                 "set size and layout to match"
             )
 
-    def run(self, square: NDArray[np.uint8], recipe: Recipe, output: str) -> NDArray[np.float32]:
-        """The named output for one framed picture, without its first axis."""
-        fed = self._fed(square, recipe)
+    def run(self, squares: NDArray[np.uint8], recipe: Recipe, output: str) -> NDArray[np.float32]:
+        """The named output for framed pictures, one a row."""
+        fed = self._fed(squares, recipe)
         try:
             (result,) = self._session.run([output], {self.input: fed})
         except Exception as error:
             raise BadInput(f"{self.where} cannot be run: {_line(error)}") from None
-        result = np.asarray(result, dtype=np.float32)
-        if len(result) != 1 or not np.isfinite(result).all():
+        found = np.asarray(result, dtype=np.float32)
+        if len(found) != len(squares) or not np.isfinite(found).all():
             raise BadInput(f"{self.where} gives {output} that is not one row of finite numbers")
-        return result[0]
+        return found
 
-    def _fed(self, square: NDArray[np.uint8], recipe: Recipe) -> NDArray[Any]:
+    def _fed(self, squares: NDArray[np.uint8], recipe: Recipe) -> NDArray[Any]:
+        fed: NDArray[Any] = squares
         if self.dtype is not np.uint8:
             # One multiplication and addition in place of /255, −mean, /std.
             std = np.asarray(recipe.std, dtype=np.float64)
             factor = (1 / (255 * std)).astype(np.float32)
             shift = (-np.asarray(recipe.mean) / std).astype(np.float32)
-            fed = (square * factor + shift).astype(self.dtype, copy=False)
-        else:
-            fed = square
-        return np.ascontiguousarray(fed.transpose(2, 0, 1) if recipe.layout == "NCHW" else fed)[
-            None
-        ]
+            fed = (squares * factor + shift).astype(self.dtype, copy=False)
+        return np.ascontiguousarray(fed.transpose(0, 3, 1, 2) if recipe.layout == "NCHW" else fed)
 
 
 def _line(error: Exception) -> str:
