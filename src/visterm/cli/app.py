@@ -17,6 +17,7 @@ from visterm.cli import (
     remove,
     reproduce,
     search,
+    serve,
     status,
     train,
     tune,
@@ -57,6 +58,7 @@ app.command("train")(train.train)
 app.command("status")(status.status)
 app.command("check")(check.check)
 app.command("remove")(remove.remove)
+app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)

@@ -1,0 +1,79 @@
+"""visterm serve: a page to search pictures, look at them, and teach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visterm.cli.collections import Json, Store
+
+if TYPE_CHECKING:
+    from visterm.web.serving import Address
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="A folder of pictures; else this one.")] = Path(
+        "."
+    ),
+    port: Annotated[
+        int | None, typer.Option(help="Port; else 8765, or the next that is free.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; beyond this machine a token is needed.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None, typer.Option(help="Let in only who knows this; made up where one is needed.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A host name under which this machine is reached.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    as_is: Annotated[
+        bool, typer.Option("--as-is", help="Do not look for new pictures first.")
+    ] = False,
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Search, look at and teach a collection in a browser.
+
+    The page answers at once; new pictures are looked for meanwhile. Nothing leaves this machine
+    unless --host says so. Ctrl-C ends it.
+    """
+    import sys
+
+    from visterm.cli.collections import opened
+    from visterm.web.serving import listen
+    from visterm.web.serving import serve as run
+
+    address = listen(host, port, token)
+    with opened(folder, store, create=True) as found:
+        root = found.root
+        news = found.is_writable and (found.is_empty or found.has_news)
+        untaught = found.is_writable and found.has_captions and not found.has_model
+    begin = None if as_is else "add" if news else "train" if untaught else None
+    run(
+        root,
+        address,
+        store=store,
+        names=name or [],
+        begin=begin,
+        open_browser=browser and sys.stdout.isatty(),
+        ready=lambda url: _tell(url, root, address, json=json),
+    )
+
+
+def _tell(url: str, root: Path, address: Address, *, json: bool) -> None:
+    from visterm.cli.output import print_json
+    from visterm.cli.telling import say
+
+    if json:
+        print_json({"url": url, "folder": str(root)})
+    else:
+        typer.echo(f"{root} is served at {url}\nCtrl-C ends it.")
+    if not address.is_loopback:
+        say(
+            f"others on the network reach {address.host}, port {address.port}, and whoever has the "
+            "token may read and change this collection; what is sent is not encrypted"
+        )

@@ -1,0 +1,229 @@
+"""The shapes of what is asked and answered, as the API's description tells them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+LONGEST_QUERY = 500
+MOST_WORDS = 32
+LONGEST_CAPTION = 4000
+MOST_AT_ONCE = 200
+FARTHEST = 20_000
+LARGEST_NUMBER = 2**53 - 1
+"""Numbers of pictures stay whole in JavaScript."""
+
+
+def _clean(text: str) -> str:
+    if any(ord(letter) < 32 and letter not in "\t\n\r" for letter in text):
+        raise ValueError("must not hold control characters")
+    return text
+
+
+def _few_words(text: str) -> str:
+    if len(text.split()) > MOST_WORDS:
+        raise ValueError(f"must have at most {MOST_WORDS} words")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+QueryText = Annotated[
+    str,
+    StringConstraints(max_length=LONGEST_QUERY),
+    AfterValidator(_clean),
+    AfterValidator(_few_words),
+]
+CaptionText = Annotated[str, StringConstraints(max_length=LONGEST_CAPTION), AfterValidator(_clean)]
+Number = Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
+
+
+class Seen(BaseModel):
+    """A picture as the page shows it."""
+
+    picture: int = Field(description="Its number, for as long as the collection exists.")
+    path: str = Field(description="Its file, below the collection's folder.")
+    also: list[str] = Field(description="Other files with the same content.")
+    caption: str | None = Field(description="What people said about it.")
+    width: int | None = Field(description="Pixels, upright; null where the file cannot be read.")
+    height: int | None
+    thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
+
+
+class Ranked(Seen):
+    """A picture in a ranking."""
+
+    score: float
+    chance: float | None = Field(description="Probability that it is what was asked for, if known.")
+    judged: bool | None = Field(description="What somebody answered for this query: yes or no.")
+
+
+class Ranking(BaseModel):
+    """Pictures, best first."""
+
+    query: str
+    offset: int
+    results: list[Ranked]
+    more: bool = Field(description="Whether there are pictures after these.")
+    cutoff: int | None = Field(
+        description="How many of the leading pictures are good matches, if that is known."
+    )
+    unknown: dict[str, list[str]] = Field(
+        description="Words that were left out because no caption taught them, with close ones."
+    )
+
+
+class Pictures(BaseModel):
+    """Pictures that came last, first."""
+
+    offset: int
+    results: list[Seen]
+    more: bool
+
+
+class Likeness(Seen):
+    """A picture that looks like another."""
+
+    likeness: float = Field(description="Cosine between their vectors.")
+
+
+class Alike(BaseModel):
+    """Pictures that look most like one, by their vectors alone."""
+
+    picture: int
+    results: list[Likeness]
+
+
+class Captions(BaseModel):
+    """What was said about a picture, by source; ``person`` wins over all others."""
+
+    captions: dict[str, str]
+    caption: str | None = Field(description="What visterm learns from.")
+
+
+class NewCaption(BaseModel):
+    """Words for a picture; an empty text takes back what was said before."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: CaptionText
+
+
+class Details(Seen):
+    """Everything about one picture."""
+
+    captions: dict[str, str]
+
+
+class Word(BaseModel):
+    """A word and how many captions hold it."""
+
+    word: str
+    captions: int
+    known: bool = Field(description="Whether the model has learnt it.")
+
+
+class Words(BaseModel):
+    words: list[Word]
+
+
+class Told(BaseModel):
+    """A word that a picture says."""
+
+    word: str
+    score: float
+    chance: float | None
+
+
+class Description(BaseModel):
+    picture: int
+    words: list[Told]
+
+
+class Share(BaseModel):
+    """What one word of the query adds to the score, place by place."""
+
+    word: str
+    total: float
+    places: list[list[float]] = Field(description="Rows of places, from the top left.")
+
+
+class Why(BaseModel):
+    """The score of a picture, taken apart: all totals and the rest add up to it."""
+
+    picture: int
+    query: str
+    score: float
+    rest: float = Field(description="What belongs to no place.")
+    box: tuple[float, float, float, float] = Field(
+        description="The part of the picture that the places cover: left, top, right, bottom, 0–1."
+    )
+    words: list[Share]
+
+
+class NewJudgement(BaseModel):
+    """Yes or no: whether a picture is what a query asks for."""
+
+    model_config = ConfigDict(extra="forbid")
+    query: QueryText
+    picture: Number
+    relevant: Annotated[bool, Field(strict=True)]
+
+
+class Judgement(BaseModel):
+    id: int
+    query: str
+    picture: int
+    relevant: bool
+    time: float
+
+
+class Judgements(BaseModel):
+    judgements: list[Judgement]
+    total: int
+
+
+class Undone(BaseModel):
+    """How many judgements were taken back."""
+
+    undone: int
+
+
+class NewJob(BaseModel):
+    """Work to be done in the background: learn from captions, or look for new pictures."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["train", "add"] = "train"
+
+
+class Job(BaseModel):
+    """Work in the background."""
+
+    id: int
+    kind: Literal["train", "add"]
+    state: Literal["running", "done", "failed", "stopped"]
+    what: str = Field(description="What is being done, or was last.")
+    done: int
+    total: int
+    result: dict[str, Any] | None
+    error: str | None
+
+
+class Jobs(BaseModel):
+    """The last job; null where there was none since the server began."""
+
+    job: Job | None
+
+
+class Status(BaseModel):
+    """How much there is of everything."""
+
+    name: str = Field(description="The folder's name.")
+    pictures: int
+    captioned: int
+    skipped: int
+    judgements: int
+    model: dict[str, Any] | None = Field(description="What was learnt; null before that.")
+    up_to_date: bool = Field(description="Whether the folders look as when they were last listed.")
+    writable: bool
+    job: Job | None
+    version: str

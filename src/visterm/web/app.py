@@ -1,0 +1,95 @@
+"""The server's app: the page, the API under ``/api/v1``, and the guard before both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import Response
+
+from visterm import __version__
+from visterm.collection import Collection
+from visterm.web.asking import asking
+from visterm.web.files import page_file, page_files
+from visterm.web.jobs import Jobs
+from visterm.web.problems import answer_with_problems, problem
+from visterm.web.readers import Rooms
+from visterm.web.safety import Guard, Rules
+from visterm.web.server import Server
+from visterm.web.showing import showing
+from visterm.web.teaching import judging, working
+
+API = "/api/v1"
+
+
+def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None) -> Guard:
+    """An ASGI app over a collection, which is made if there is none.
+
+    Parameters
+    ----------
+    folder, store
+        As for `Collection.open`.
+    rules
+        Who may ask; without any, whoever reaches the loopback address.
+    """
+    with Collection.open(folder, store=store) as collection:
+        root, kept = collection.root, collection.store
+    server = Server(Rooms(root, kept), Jobs(root, kept))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await server.rooms.questions.ask(lambda desk: _prepare())
+        yield
+        server.close()
+
+    app = FastAPI(
+        title="visterm",
+        version=__version__,
+        summary="A collection of pictures, searched by words and taught by clicks.",
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,  # the usual pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        separate_input_output_schemas=False,
+    )
+    app.state.server = server
+    api = APIRouter(prefix=API)
+    for router in (asking(server), showing(server), judging(server), working(server)):
+        api.include_router(router)
+    app.include_router(api)
+    app.include_router(_page())
+    answer_with_problems(app)
+    return Guard(app, rules or Rules())
+
+
+def _prepare() -> None:
+    """Load the index's kernels before anybody asks."""
+    import tempfile
+
+    from visterm.index import Index
+
+    with tempfile.TemporaryDirectory() as folder:
+        Index.create(folder, words=1).prepare()
+
+
+def _page() -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def page(request: Request) -> Response:
+        return page_file("index.html").response(request)
+
+    @router.get("/page/{name}")
+    async def file(request: Request, name: str) -> Response:
+        found = page_files().get(name)
+        if found is None:
+            return problem(404, "the page has no such file")
+        return found.response(request)
+
+    @router.get("/favicon.ico")
+    async def icon(request: Request) -> Response:
+        return page_file("icon.svg").response(request)
+
+    return router

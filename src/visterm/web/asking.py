@@ -1,0 +1,132 @@
+"""The part of the API that finds pictures: by words, by newness, and words to type."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from visterm.collection.clicks import entries, words_of
+from visterm.collection.looking import newest
+from visterm.errors import BadInput
+from visterm.text.query import parse_query
+from visterm.web.answers import (
+    FARTHEST,
+    MOST_AT_ONCE,
+    Pictures,
+    QueryText,
+    Ranked,
+    Ranking,
+    Seen,
+    Text,
+    Word,
+    Words,
+)
+from visterm.web.problems import described
+from visterm.web.readers import Desk
+from visterm.web.seeing import seen
+from visterm.web.server import Server
+
+Count = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="How many pictures.")]
+Offset = Annotated[int, Query(ge=0, le=FARTHEST, description="How many to pass over.")]
+Folders = Annotated[
+    list[Annotated[Text, Query(min_length=1, max_length=300)]],
+    Query(max_length=8, description="Only pictures in one of these folders."),
+]
+
+
+def asking(server: Server) -> APIRouter:
+    router = APIRouter(tags=["asking"])
+
+    @router.get("/search", response_model=Ranking, responses=described(400, 403, 409, 422, 503))
+    async def search(
+        query: Annotated[
+            QueryText, Query(description="Words; -word, word:2, in:FOLDER and captioned:no work.")
+        ],
+        k: Count = 40,
+        offset: Offset = 0,
+        folder: Folders = [],  # noqa: B006 - FastAPI copies it
+        captioned: Annotated[
+            bool | None, Query(description="Only pictures with captions, or only without.")
+        ] = None,
+    ) -> Response:
+        """Rank the collection's pictures by words."""
+        asked = query + _conditions(folder, captioned)
+        found = await server.rooms.questions.ask(lambda desk: _ranking(desk, asked, k, offset))
+        found.query = query
+        return Response(found.model_dump_json(), media_type="application/json")
+
+    @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
+    async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
+        """All pictures, those that came last first."""
+        found = await server.rooms.questions.ask(lambda desk: _newest(desk, k, offset))
+        return Response(found.model_dump_json(), media_type="application/json")
+
+    @router.get("/words", response_model=Words, responses=described(400, 403, 422, 503))
+    async def words(
+        start: Annotated[Text, Query(max_length=100, description="How they begin.")] = "",
+        k: Annotated[int, Query(ge=1, le=1000)] = 10,
+    ) -> Words:
+        """Words of the captions that begin like this, the most frequent first."""
+        found = await server.rooms.questions.ask(
+            lambda desk: server.words.starting(desk.collection.catalogue, start, k)
+        )
+        return Words(words=[Word(**vars(one)) for one in found])
+
+    return router
+
+
+def _ranking(desk: Desk, query: str, k: int, offset: int) -> Ranking:
+    answer = desk.collection.search(query, k + 1, offset=offset)
+    results = answer.results[:k]
+    shown = seen(desk, [one.picture for one in results])
+    judged = _judged(desk, query)
+    return Ranking.model_construct(
+        query=query,
+        offset=offset,
+        results=[
+            Ranked.model_construct(
+                **shown[one.picture],
+                score=one.score,
+                chance=one.chance,
+                judged=judged.get(one.picture),
+            )
+            for one in results
+            if one.picture in shown
+        ],
+        more=len(answer.results) > k,
+        cutoff=answer.cutoff,
+        unknown=answer.unknown,
+    )
+
+
+def _judged(desk: Desk, query: str) -> dict[int, bool]:
+    """What was said before about pictures for these words."""
+    if not parse_query(query).words:
+        return {}
+    said = entries(desk.collection.catalogue, "query = ?", words_of(query))
+    return {one.picture: one.relevant for one in said}
+
+
+def _newest(desk: Desk, k: int, offset: int) -> Pictures:
+    numbers = newest(desk.collection.catalogue, k + 1, offset=offset)
+    shown = seen(desk, numbers[:k])
+    return Pictures.model_construct(
+        offset=offset,
+        results=[Seen.model_construct(**shown[one]) for one in numbers[:k] if one in shown],
+        more=len(numbers) > k,
+    )
+
+
+def _conditions(folders: list[str], captioned: bool | None) -> str:
+    """Filters as the query language says them."""
+    said = []
+    for folder in folders:
+        quotes = next((q for q in ('""', "“”") if not set(q) & set(folder)), None)
+        if quotes is None:
+            raise BadInput("a folder with quotes of every kind in its name cannot be asked for")
+        said.append(f" in:{quotes[0]}{folder}{quotes[1]}")
+    if captioned is not None:
+        said.append(f" captioned:{'yes' if captioned else 'no'}")
+    return "".join(said)

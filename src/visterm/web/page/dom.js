@@ -1,0 +1,68 @@
+// Small tools to build and speak: elements without markup in strings, icons, toasts.
+
+const DRAWN = {
+  yes: 'm4.5 10.5 3.7 3.7 7.3-8',
+  no: 'm5.5 5.5 9 9M14.5 5.5l-9 9',
+  left: 'm12.5 4-6 6 6 6',
+  right: 'm7.5 4 6 6-6 6',
+  close: 'm5 5 10 10M15 5 5 15',
+}
+
+/** An element: el('p', {class: 'quiet', onclick: f}, 'text', other). */
+export function el(tag, given = {}, ...children) {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null || value === undefined || value === false) continue
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value)
+    else if (name in made && !name.includes('-') && name !== 'list') made[name] = value
+    else made.setAttribute(name === 'class' ? 'class' : name, value === true ? '' : value)
+  }
+  made.append(...children.flat().filter(child => child !== null && child !== undefined))
+  return made
+}
+
+export function icon(name) {
+  const space = 'http://www.w3.org/2000/svg'
+  const svg = document.createElementNS(space, 'svg')
+  svg.setAttribute('viewBox', '0 0 20 20')
+  svg.setAttribute('aria-hidden', 'true')
+  const path = document.createElementNS(space, 'path')
+  path.setAttribute('d', DRAWN[name])
+  svg.append(path)
+  return svg
+}
+
+export const $ = id => document.getElementById(id)
+
+/** Say something to those who cannot see it change. */
+export function announce(text) {
+  $('said').textContent = text
+}
+
+/** A line that goes away by itself, with something one can still do about it. */
+export function toast(text, action = null) {
+  const line = el('p', { class: 'toast' }, text)
+  if (action) {
+    line.append(
+      el('button', { type: 'button', onclick: () => { line.remove(); action.run() } }, action.name),
+    )
+  }
+  $('toasts').replaceChildren(line)
+  const wait = action ? 8000 : 5000
+  setTimeout(() => line.remove(), wait)
+}
+
+export function counted(count, one, many = `${one}s`) {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}
+
+export function percent(share) {
+  if (share > 0 && share < 0.01) return '< 1 %'
+  return `${Math.round(100 * share)} %`
+}
+
+/** Whether letters typed now are meant for a field. */
+export function isTyping(event) {
+  const at = event.target
+  return at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName)
+}

@@ -1,0 +1,118 @@
+// What the grid shows now: the answer to a query or the newest pictures, page after page.
+
+import { $, announce, counted, el } from './dom.js'
+import { get } from './api.js'
+
+const PAGE = 60
+const LARGEST = 200
+
+export class Feed {
+  constructor(grid, { onTrouble }) {
+    this.grid = grid
+    this.onTrouble = onTrouble
+    this.query = null
+    this.items = []
+    this.answer = null
+    this.loading = null
+    new IntersectionObserver(
+      seen => { if (seen.some(one => one.isIntersecting)) this.more() },
+      { rootMargin: '1200px' },
+    ).observe($('more'))
+  }
+
+  get searches() {
+    return Boolean(this.query)
+  }
+
+  /** Ask anew; whatever was being loaded is of no interest any more. */
+  async ask(query) {
+    this.query = query
+    this.items = []
+    this.answer = null
+    await this.load(0, PAGE, { fresh: true })
+  }
+
+  /** The same question again, for as many pictures as are there: the ranking may have changed. */
+  async again() {
+    const wanted = Math.max(this.items.length, PAGE)
+    await this.load(0, Math.min(wanted, LARGEST), { glide: true, fresh: true })
+  }
+
+  async more() {
+    if (this.loading || !this.answer?.more) return
+    await this.load(this.items.length, PAGE, {})
+    const end = $('more').getBoundingClientRect().top
+    if (end < innerHeight + 1200 && this.answer?.more) await this.more()
+  }
+
+  async load(offset, k, { glide = false, fresh = false }) {
+    this.loading?.abort()
+    const mine = new AbortController()
+    this.loading = mine
+    document.body.classList.add('asking')
+    try {
+      const answer = this.query
+        ? await get('/search', { query: this.query, k, offset }, mine.signal)
+        : await get('/pictures', { k, offset }, mine.signal)
+      if (this.loading !== mine) return
+      this.loading = null
+      const old = fresh ? [] : this.items
+      const there = new Set(old.map(one => one.picture))
+      this.items = [...old, ...answer.results.filter(one => !there.has(one.picture))]
+      this.answer = fresh ? answer : { ...this.answer, more: answer.more }
+      this.show(glide, fresh)
+    } catch (error) {
+      if (error.name === 'AbortError' || this.loading !== mine) return
+      this.loading = null
+      if (fresh && !glide) this.grid.show([])
+      this.onTrouble(error)
+    } finally {
+      if (this.loading === null) document.body.classList.remove('asking')
+    }
+  }
+
+  show(glide, fresh) {
+    const cutoff = this.query ? this.answer.cutoff : null
+    this.grid.show(this.items, {
+      glide: glide || !fresh,
+      judges: this.searches,
+      cutoff: cutoff === null || cutoff > this.items.length ? null : cutoff,
+    })
+    if (fresh) this.summarise(glide)
+    $('message').hidden = true
+    if (!this.items.length) this.onTrouble({ kind: this.query ? 'nothing-found' : 'empty' })
+  }
+
+  summarise(quietly) {
+    $('heading').textContent = this.query || 'Newest pictures'
+    $('heading').classList.toggle('asked', this.searches)
+    document.title = this.query ? `${this.query} · visterm` : 'visterm'
+    const { cutoff, unknown } = this.answer
+    const parts = []
+    if (this.searches && cutoff !== null && cutoff !== undefined) {
+      parts.push(cutoff ? counted(cutoff, 'good match', 'good matches') : 'No good match')
+    }
+    const left = Object.keys(unknown || {})
+    if (left.length) {
+      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: no caption taught it`)
+    }
+    $('summary').replaceChildren(parts.join('. '))
+    $('chips').replaceChildren(...Object.values(unknown || {}).flat().map(word => el(
+      'a', { class: 'chip', href: `/?q=${encodeURIComponent(word)}` }, word)))
+    if (this.searches && !quietly) {
+      announce(parts.length ? parts.join('. ') : counted(this.items.length, 'picture'))
+    }
+  }
+
+  /** The picture after or before one, for leafing through. */
+  beside(picture, step) {
+    const place = this.items.findIndex(one => one.picture === picture)
+    if (place < 0) return null
+    if (place + step > this.items.length - 8) this.more()
+    return this.items[place + step]?.picture ?? null
+  }
+
+  of(picture) {
+    return this.items.find(one => one.picture === picture) || null
+  }
+}

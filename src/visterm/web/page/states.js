@@ -1,0 +1,55 @@
+// When there is nothing to show: what happened, and what to do next.
+
+import { $, el } from './dom.js'
+
+export function message(title, text, actions = []) {
+  const box = $('message')
+  box.replaceChildren(el('h2', {}, title), ...[text].flat().map(one => el('p', {}, one)),
+    actions.length ? el('div', { class: 'row' }, actions) : '')
+  box.hidden = false
+}
+
+const link = word => el('a', { class: 'chip', href: `/?q=${encodeURIComponent(word)}` }, word)
+const button = (text, run) => el('button', { type: 'button', class: 'primary', onclick: run }, text)
+
+/** The right words for a grid that stays empty. */
+export function explain(error, status) {
+  const { now } = status
+  const working = status.job?.state === 'running' || now?.job?.state === 'running'
+  if (error.kind === 'empty' || (now && !now.pictures)) {
+    if (working) return message('Looking for pictures …', 'They appear here as soon as they are read.')
+    return message('No pictures yet', [
+      `Put pictures into the folder ${now ? `“${now.name}”` : ''} and let visterm look for them.`,
+      'JPEG, PNG, WebP, GIF, TIFF, BMP and AVIF are read, in this folder and those inside it.',
+    ], [button('Look for pictures', () => status.start('add'))])
+  }
+  if (error.kind === 'nothing-learnt') {
+    if (working) return message('Learning …', 'Search works as soon as that is done.')
+    if (now?.captioned) {
+      return message('Words mean nothing yet', 'There are captions, but nothing was learnt from them.',
+        [button('Learn from captions', () => status.start('train'))])
+    }
+    return message('Words mean nothing yet', [
+      'visterm learns what words look like from captions, and there are none.',
+      'Open some pictures and write what is to be seen, or bring a table: visterm caption --from TABLE.',
+    ])
+  }
+  if (error.kind === 'unknown-words') {
+    const close = [...new Set(Object.values(error.unknown || {}).flat())]
+    return message('No caption taught these words', close.length
+      ? 'Did you mean one of these?'
+      : 'Try other words, or caption some pictures with them and learn again.', close.map(link))
+  }
+  if (error.kind === 'nothing-found') {
+    return message('No picture fits these conditions', 'Try without in: or captioned:.')
+  }
+  if (error.kind === 'silent') {
+    return message('visterm does not answer', 'Is visterm serve still running? This page tries again by itself.')
+  }
+  if (error.kind === 'bad-input') return message('That cannot be asked', sentence(error.message))
+  return message('Something went wrong', sentence(error.message || 'unknown'))
+}
+
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}.`
+}

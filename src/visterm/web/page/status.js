@@ -1,0 +1,152 @@
+// How things stand, and work in the background: looking for pictures, learning from captions.
+
+import { $, announce, counted, el, percent, toast } from './dom.js'
+import { events, get, send } from './api.js'
+
+const DOING = { train: 'Learning', add: 'Looking for pictures' }
+
+export class Status {
+  constructor({ onDone }) {
+    this.onDone = onDone
+    this.now = null
+    this.job = null
+    this.panel = $('panel')
+    $('status').addEventListener('click', () => this.open())
+    this.panel.addEventListener('close', () => $('status').setAttribute('aria-expanded', 'false'))
+    this.panel.addEventListener('click', event => { if (event.target === this.panel) this.panel.close() })
+  }
+
+  async load() {
+    this.now = await get('/status')
+    if (this.now.job?.state === 'running') this.watch()
+    this.draw()
+    return this.now
+  }
+
+  open() {
+    this.load().catch(() => {})
+    $('status').setAttribute('aria-expanded', 'true')
+    this.draw()
+    this.panel.showModal()
+  }
+
+  async start(kind) {
+    try {
+      this.job = await send('POST', '/train', { kind })
+      this.watch()
+    } catch (error) {
+      toast(error.message)
+    }
+    this.draw()
+  }
+
+  watch() {
+    if (this.stream) return
+    this.stream = events('/train/events')
+    this.stream.addEventListener('job', event => this.hear(JSON.parse(event.data)))
+    this.stream.addEventListener('end', () => this.stopWatching())
+    this.stream.onerror = () => {
+      // A server that was restarted knows nothing of the job; then there is nothing to wait for.
+      if (this.stream?.readyState === EventSource.CLOSED) this.stopWatching()
+    }
+  }
+
+  stopWatching() {
+    this.stream?.close()
+    this.stream = null
+  }
+
+  hear(job) {
+    this.job = job
+    if (job.state !== 'running') {
+      this.stopWatching()
+      this.job = null
+      this.finished(job)
+    }
+    this.draw()
+  }
+
+  async finished(job) {
+    const said = outcome(job)
+    toast(said)
+    announce(said)
+    await this.load().catch(() => {})
+    this.onDone(job)
+  }
+
+  draw() {
+    const { now, job } = this
+    const running = job?.state === 'running' ? job : null
+    const share = running && running.total ? running.done / running.total : 0
+    const bar = $('job-bar')
+    bar.hidden = !running
+    bar.firstElementChild.style.width = `${Math.round(100 * share)}%`
+    const text = running
+      ? `${DOING[running.kind]} ${running.total ? percent(share) : '…'}`
+      : now ? counted(now.pictures, 'picture') : '…'
+    if ($('status-text').textContent !== text) $('status-text').textContent = text
+    $('status').title = 'The collection, and learning'
+    if (now) this.panel.replaceChildren(...this.lines(now, running, share))
+  }
+
+  lines(now, running, share) {
+    const { model } = now
+    const facts = [
+      ['Pictures', now.pictures.toLocaleString('en')],
+      ['With captions', now.captioned.toLocaleString('en')],
+      now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
+      ['Words learnt', model ? model.words.toLocaleString('en') : 'none yet'],
+      model && model.avgp !== null ? ['Finds them again (AvgP)', percent(model.avgp)] : null,
+      ['Your answers', now.judgements.toLocaleString('en')],
+    ]
+    const button = (text, run, given = {}) => el('button', { type: 'button', onclick: run, ...given }, text)
+    const buttons = running
+      ? [button('Stop', () => send('DELETE', '/train').catch(error => toast(error.message)))]
+      : [
+        button(model ? 'Learn again' : 'Learn from captions', () => this.start('train'),
+          { class: 'primary', disabled: !now.captioned || !now.writable }),
+        button('Look for new pictures', () => this.start('add'), { disabled: !now.writable }),
+        now.judgements ? button('Take back all answers', () => this.forget(now.judgements)) : null,
+      ]
+    return [
+      el('div', { class: 'panel-head' }, el('h2', { id: 'panel-title' }, now.name),
+        button('Close', () => this.panel.close(), { class: 'quiet' })),
+      el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el(
+        'div', {}, el('dt', {}, name), el('dd', {}, value)))),
+      running ? el('div', { class: 'working' },
+        el('p', {}, running.what ? `${running.what[0].toUpperCase()}${running.what.slice(1)}` : 'Beginning …'),
+        el('progress', { max: running.total || 1, value: running.done, 'aria-label': DOING[running.kind] },
+          percent(share))) : null,
+      now.writable ? null : el('p', { class: 'quiet-text' }, 'This collection cannot be written.'),
+      el('div', { class: 'row' }, buttons.filter(Boolean)),
+      el('p', { class: 'quiet-text foot' }, `visterm ${now.version}`,
+        button('Keys and queries', () => { this.panel.close(); $('help').showModal() }, { class: 'quiet' })),
+    ].filter(Boolean)
+  }
+
+  async forget(count) {
+    if (!confirm(`Take back all ${counted(count, 'answer')}? The ranking will be as before the first.`)) return
+    try {
+      await send('DELETE', '/feedback')
+      toast('All answers are taken back')
+      await this.load()
+      this.onDone({ kind: 'feedback' })
+    } catch (error) {
+      toast(error.message)
+    }
+  }
+}
+
+function outcome(job) {
+  if (job.state === 'stopped') return 'Stopped; what was done so far is kept'
+  if (job.state === 'failed') return job.error
+  if (job.kind === 'add') {
+    const { new: fresh = 0, vanished = 0 } = job.result || {}
+    return fresh || vanished
+      ? `${counted(fresh, 'new picture')}${vanished ? `, ${vanished} gone` : ''}` : 'No new pictures'
+  }
+  const { words, pictures, avgp, kept } = job.result || {}
+  if (kept === 'previous') return 'What was learnt is no better than before, so nothing changed'
+  const how = avgp === null || avgp === undefined ? '' : `; AvgP ${percent(avgp)} on pictures held out`
+  return `Learnt ${counted(words, 'word')} from ${counted(pictures, 'picture')}${how}`
+}

@@ -1,0 +1,62 @@
+// Yes and no: said, learnt from at once, and taken back.
+
+import { announce, toast } from './dom.js'
+import { get, send } from './api.js'
+
+export class Verdicts {
+  constructor(feed, { onChange }) {
+    this.feed = feed
+    this.onChange = onChange
+    this.line = Promise.resolve()
+  }
+
+  /** Say yes or no; saying the same twice takes it back. Clicks wait for each other. */
+  judge(picture, relevant) {
+    const query = this.feed.query
+    if (!query) return this.line
+    this.line = this.line.then(() => this.said(query, picture, relevant)).catch(complain)
+    return this.line
+  }
+
+  undo() {
+    this.line = this.line.then(() => this.takeBack()).catch(complain)
+    return this.line
+  }
+
+  async said(query, picture, relevant) {
+    const one = this.feed.of(picture)
+    if (one && one.judged === relevant) {
+      const { judgements } = await get('/feedback', { query, k: 1000 })
+      const same = judgements.find(said => said.picture === picture)
+      if (same) await send('DELETE', `/feedback/${same.id}`)
+      await this.changed('Taken back')
+      return
+    }
+    const made = await send('POST', '/feedback', { query, picture, relevant })
+    await this.changed(
+      relevant ? `Yes, it fits “${made.query}”` : `No, it does not fit “${made.query}”`,
+      { name: 'Undo', run: () => this.undo() },
+    )
+  }
+
+  async takeBack() {
+    const { judgements } = await get('/feedback', { k: 1 })
+    if (!judgements.length) {
+      toast('There is nothing to take back')
+      return
+    }
+    await send('DELETE', `/feedback/${judgements[0].id}`)
+    await this.changed(`Taken back: ${judgements[0].relevant ? 'yes' : 'no'} to “${judgements[0].query}”`)
+  }
+
+  async changed(text, action = null) {
+    toast(text, action)
+    await this.feed.again()
+    announce(`${text}. The order was learnt anew.`)
+    this.onChange()
+  }
+}
+
+function complain(error) {
+  toast(error.message)
+}

@@ -1,0 +1,113 @@
+// Why a picture was found: its places lit by what they add to the score.
+
+import { el, percent } from './dom.js'
+import { get } from './api.js'
+
+/** Draw what places add: the most is left clear, nothing lies in shadow, what counts against is red. */
+export function shade(canvas, places) {
+  const tall = places.length
+  const wide = places[0]?.length || 0
+  if (!tall || !wide) return
+  const most = Math.max(...places.flat().map(Math.abs), Number.MIN_VALUE)
+  const small = new OffscreenCanvas(wide, tall)
+  const pen = small.getContext('2d')
+  const drawn = pen.createImageData(wide, tall)
+  for (const [number, value] of places.flat().entries()) {
+    const share = value / most
+    const [red, green, blue] = share < 0 ? [150, 30, 30] : [12, 14, 20]
+    const dark = share < 0 ? 0.55 + 0.25 * -share : 0.78 * (1 - share) ** 0.9
+    drawn.data.set([red, green, blue, Math.round(255 * dark)], 4 * number)
+  }
+  pen.putImageData(drawn, 0, 0)
+  canvas.width = 48 * wide
+  canvas.height = 48 * tall
+  const brush = canvas.getContext('2d')
+  brush.imageSmoothingEnabled = true
+  brush.imageSmoothingQuality = 'high'
+  brush.drawImage(small, 0, 0, canvas.width, canvas.height)
+}
+
+function sum(shares) {
+  const [first, ...rest] = shares.map(one => one.places)
+  return rest.reduce(
+    (total, places) => total.map((row, y) => row.map((value, x) => value + places[y][x])), first)
+}
+
+export class Why {
+  constructor(canvas) {
+    this.canvas = canvas
+    this.on = false
+    this.found = null
+    this.section = el('section', { class: 'why', hidden: true })
+  }
+
+  /** Ask, and list what each word adds; shading waits until somebody wants it. */
+  async load(picture, query) {
+    this.section.hidden = true
+    this.found = null
+    this.hide()
+    if (!query) return
+    const found = await get(`/pictures/${picture}/why`, { query }).catch(() => null)
+    if (!found || !found.words.length) return
+    this.found = found
+    const all = Math.max(...found.words.map(one => Math.abs(one.total)), Number.MIN_VALUE)
+    const toggle = el('button', {
+      type: 'button', class: 'toggle', 'aria-pressed': 'false', onclick: () => this.toggle(),
+    }, 'Show where')
+    this.button = toggle
+    this.section.replaceChildren(
+      el('h3', {}, 'Why it was found'),
+      el('ul', { class: 'shares' }, found.words.map(one => el('li', {}, el('button', {
+        type: 'button', class: one.total < 0 ? 'share against' : 'share',
+        title: `where “${one.word}” is seen`,
+        'aria-label': `${one.word}: ${one.total.toFixed(2)} of ${found.score.toFixed(2)}; show where`,
+        onclick: () => this.only(one),
+      }, el('span', {}, one.word), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
+      toggle,
+    )
+    this.section.hidden = false
+    if (this.wanted) this.toggle(true)
+  }
+
+  toggle(on = !this.on) {
+    if (!this.found) return
+    this.wanted = on
+    if (!on) return this.hide()
+    this.draw(sum(this.found.words))
+  }
+
+  only(one) {
+    this.wanted = true
+    this.draw(one.places)
+  }
+
+  draw(places) {
+    this.on = true
+    const [left, top, right, bottom] = this.found.box
+    Object.assign(this.canvas.style, {
+      left: `${100 * left}%`, top: `${100 * top}%`,
+      width: `${100 * (right - left)}%`, height: `${100 * (bottom - top)}%`,
+    })
+    shade(this.canvas, places)
+    this.canvas.hidden = false
+    this.button.setAttribute('aria-pressed', 'true')
+    this.button.textContent = 'Hide where'
+  }
+
+  hide() {
+    this.on = false
+    this.canvas.hidden = true
+    if (this.button) {
+      this.button.setAttribute('aria-pressed', 'false')
+      this.button.textContent = 'Show where'
+    }
+  }
+}
+
+export function bar(share) {
+  const inner = el('i')
+  inner.style.width = `${Math.min(100 * Math.abs(share), 100)}%`
+  return el('span', { class: 'bar', 'aria-hidden': 'true' }, inner)
+}
+
+export { percent }

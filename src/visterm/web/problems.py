@@ -1,0 +1,133 @@
+"""What went wrong, as one JSON object of one shape: a sentence for the person, a kind for the page.
+
+{"error": "k must be at most 200", "kind": "bad-input"}
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from visterm.collection.answering import NothingLearnt
+from visterm.collection.lock import Locked
+from visterm.collection.looking import UnknownPicture
+from visterm.collection.search import UnknownWords
+from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.web.readers import Busy
+
+log = logging.getLogger("visterm.web")
+
+
+class Problem(BaseModel):
+    """The answer to every request that could not be answered."""
+
+    error: str = Field(description="What was wrong and what to do, in words for a person.")
+    kind: str = Field(description="The same in one word, for programs.")
+    unknown: dict[str, list[str]] | None = Field(
+        default=None, description="Words that are not known, each with known ones that are close."
+    )
+
+
+_KINDS: dict[int, str] = {
+    400: "bad-request",
+    401: "no-token",
+    403: "forbidden",
+    404: "not-found",
+    405: "wrong-method",
+    409: "busy",
+    413: "too-large",
+    415: "wrong-type",
+    422: "bad-input",
+    429: "too-often",
+    503: "busy",
+}
+
+# The first that fits; what no line names is our own mistake or a damaged collection.
+_ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
+    (UnknownPicture, 404, "no-picture"),
+    (UnreadablePicture, 404, "unreadable"),
+    (UnknownWords, 422, "unknown-words"),
+    (NothingLearnt, 409, "nothing-learnt"),
+    (Locked, 409, "locked"),
+    (Busy, 503, "busy"),
+    (BadInput, 422, "bad-input"),
+    (VistermError, 500, "failed"),
+)
+
+
+def described(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of an operation, for its description."""
+    return {code: {"model": Problem, "description": _KINDS[code]} for code in codes}
+
+
+def problem(
+    status: int,
+    error: str,
+    kind: str = "",
+    *,
+    unknown: dict[str, list[str]] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that says what went wrong."""
+    said = error.encode("utf-8", errors="replace").decode()
+    body = Problem(error=said, kind=kind or _KINDS.get(status, "failed"), unknown=unknown)
+    return JSONResponse(body.model_dump(exclude_none=True), status, dict(headers or {}))
+
+
+def answer_with_problems(app: FastAPI) -> None:
+    """Let an app answer every error in the one shape."""
+    app.add_exception_handler(VistermError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    status, kind = next((s, k) for cls, s, k in _ANSWERS if isinstance(error, cls))
+    unknown = error.unknown if isinstance(error, UnknownWords) else None
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return problem(status, str(error), kind, unknown=unknown, headers=headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    return problem(422, "; ".join(_sentence(one) for one in found[:3]) or "bad input")
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    said = {
+        404: "there is nothing at this address; /api/v1/openapi.json lists what there is",
+        405: "this address takes other methods; /api/v1/openapi.json lists them",
+        400: "the request cannot be read; its body must be JSON in UTF-8",
+    }
+    return problem(
+        error.status_code, said.get(error.status_code, str(error.detail)), headers=error.headers
+    )
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    # What happened is for the log; a stranger learns nothing from it.
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "visterm made a mistake; its log says more", "failed")
+
+
+def _sentence(one: Mapping[str, Any]) -> str:
+    """One complaint of the validation, without the input it is about: that may be anything."""
+    where = [str(part) for part in _named(one.get("loc", ()))]
+    said = str(one.get("msg", "is wrong")).removeprefix("Value error, ")
+    said = said.removeprefix("Input should be ").removeprefix("String should ")
+    must = {"Field required": "is missing"}.get(str(one.get("msg")))
+    return f"{'.'.join(where) or 'the body'}: {must or said}"
+
+
+def _named(loc: Sequence[str | int]) -> Sequence[str | int]:
+    return loc[1:] if loc and loc[0] in ("query", "path", "body", "header") else loc

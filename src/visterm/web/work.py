@@ -1,0 +1,74 @@
+"""A job in a process of its own: its progress and outcome go to stdout, one JSON object a line.
+
+    python -m visterm.web.work train FOLDER STORE
+
+Searches keep the interpreter to themselves meanwhile, its memory goes back when it ends, and a kill
+leaves the collection as it was last committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from visterm.collection import Collection
+from visterm.errors import VistermError
+
+_OFTEN = 0.1
+
+
+def main(kind: str, folder: str, store: str) -> int:
+    """Do the job; 0 when it is done."""
+    before: tuple[str, float] = ("", 0.0)
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal before
+        now = time.monotonic()
+        if done >= total or what != before[0] or now - before[1] >= _OFTEN:
+            before = (what, now)
+            _tell(what=what, done=done, total=total)
+
+    try:
+        with Collection.open(folder, store=store, create=False) as collection:
+            _tell(
+                result=_add(collection, progress) if kind == "add" else _train(collection, progress)
+            )
+    except VistermError as error:
+        _tell(error=str(error))
+        return 1
+    return 0
+
+
+def _train(collection: Collection, progress: Any) -> dict[str, Any]:
+    return asdict(collection.train(progress=progress))
+
+
+def _add(collection: Collection, progress: Any) -> dict[str, Any]:
+    """Look for pictures; learn from their captions, if nothing has been learnt yet."""
+    added = collection.add(progress=progress)
+    found: dict[str, Any] = {**asdict(added), "skipped": len(added.skipped), "trained": False}
+    if collection.has_captions and not collection.has_model:
+        try:
+            _train(collection, progress)
+            found["trained"] = True
+        except VistermError as error:  # too few captions are no failure of adding
+            found["not_trained"] = str(error)
+    return found
+
+
+def _tell(**news: Any) -> None:
+    print(json.dumps(news), flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        code = main(*sys.argv[1:4])
+    except (KeyboardInterrupt, BrokenPipeError):
+        # The server has gone, or its terminal was told to stop: what is committed stays.
+        code = 130
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - a closed pipe must not complain at exit
+    sys.exit(code)
