@@ -17,16 +17,18 @@ from typing import Any, NamedTuple
 from visterm.evaluation import Evaluation, Table, best_of
 from visterm.experiments import published
 from visterm.experiments.describing import Descriptions
+from visterm.experiments.presets import make_model
 from visterm.experiments.protocol import corel5k
 from visterm.experiments.reports import Report
 from visterm.experiments.runs import Described, Outcome, Seconds, run
 from visterm.kernels import RBF
-from visterm.models import Cmrm, Cmtt, KernelPamir, Model, Pamir, Plsa
+from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
 
 _GRID = "dense-sift(visterms=1000, pyramid=(whole, quarters))"
 _POINTS = "sift(visterms=1000, pyramid=(whole, thirds, quarters))"
 _REGIONS = "blobs(nearest=5)"
+_BASELINES = {"CMRM": "cmrm", "CMTT": "cmtt", "PLSA": "plsa"}
 
 
 class Way(NamedTuple):
@@ -105,7 +107,8 @@ def compare_features(
     made = {}
     for name, row in rows.items():
         outcomes = {}
-        for shown, model in _baselines(max_words, protocol.seed).items():
+        for shown, baseline in _BASELINES.items():
+            model = make_model(baseline, max_words=max_words, seed=protocol.seed)
             seconds = Seconds()
             with seconds.on("features"):
                 counts = Described(*descriptions.counts(row.visterms, progress=progress))
@@ -151,22 +154,6 @@ def _pamir(way: Way, max_words: int | None, seed: int) -> Pamir | KernelPamir:
     if way.gamma is None:
         return Pamir(**shared)
     return KernelPamir(kernel=RBF(way.gamma), **shared)
-
-
-def _baselines(max_words: int | None, seed: int) -> dict[str, Model]:
-    return {
-        "CMRM": Cmrm(
-            alpha=(0.1, 0.3, 0.5),
-            beta=(0.1, 0.3, 0.6, 0.9),
-            evidence=(None, 10.0, 30.0),
-            max_words=max_words,
-            retrain=True,
-        ),
-        "CMTT": Cmtt(
-            rank=(50, 100, 200, 400), max_words=max_words, retrain=True, random_state=seed
-        ),
-        "PLSA": Plsa(aspects=(100, 400), max_words=max_words, retrain=True, random_state=seed),
-    }
 
 
 def _said(way: Way) -> str:

@@ -26,6 +26,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "power": (1.0, 0.5),
     },
     "concept_svm": {"C": (0.1, 1.0, 10.0)},
+    "kernel_pamir": {"kernel": RBF(2.0), "C": (0.03, 0.1, 0.3), "averaged": True},
 }
 """What validation pictures decide for each model: small grids around what ranked Corel's best."""
 
