@@ -27,13 +27,14 @@ class Part(NamedTuple):
     plain: bool = False
 
 
-Tagged = tuple[str, str, str]
+Tagged = tuple[str, str]
+"""A word, and its tag of the British National Corpus' C5 set."""
 
 
 class Tagger(Protocol):
-    """What is asked of the tagger: (word, lemma, tag of the BNC's C5 set) for every token."""
+    """What is asked of the tagger: tags alone at level 0; lemmas word by word, when needed."""
 
-    def tag_sent(self, sent: list[str]) -> list[Tagged]: ...
+    def tag_sent(self, sent: list[str], taglevel: int) -> list[str]: ...
 
     def analyze(self, word: str, pos: str) -> tuple[str, str]: ...
 
@@ -87,22 +88,18 @@ def clauses(caption: str) -> Iterator[list[Part]]:
     for at, piece in enumerate([*pieces, ";"]):
         if piece in _CLAUSE_ENDS:
             if at > start:
-                yield _parts(_acting(tagger().tag_sent(pieces[start:at])))
+                yield _parts(_tagged(pieces[start:at]))
             start = at + 1
 
 
-def _acting(tagged: list[Tagged]) -> list[Tagged]:
-    """What "dogs are sleeping" do is a verb, also where the tagger took it for an adjective."""
+def _tagged(words: list[str]) -> list[Tagged]:
+    tagged = list(zip(words, tagger().tag_sent(words, 0), strict=True))
     for at in range(1, len(tagged)):
-        word, _, tag = tagged[at]
-        follows_be = tagged[at - 1][2].startswith("VB")
-        if (
-            follows_be
-            and tag == "AJ0"
-            and word.endswith("ing")
-            and not _noun_follows(tagged, at + 1)
-        ):
-            tagged[at] = (word, tagger().analyze(word, "VVG")[0], "VVG")
+        word, tag = tagged[at]
+        # What "dogs are sleeping" do is a verb, also where the tagger took it for an adjective.
+        doing = tag == "AJ0" and word.endswith("ing") and tagged[at - 1][1].startswith("VB")
+        if doing and not _noun_follows(tagged, at + 1):
+            tagged[at] = (word, "VVG")
     return tagged
 
 
@@ -119,9 +116,9 @@ def _parts(tagged: list[Tagged]) -> list[Part]:
 
 def _part(tagged: list[Tagged], at: int) -> tuple[Part | None, int]:
     """The part that begins here, and the tokens it takes."""
-    word, lemma, tag = tagged[at]
+    word, tag = tagged[at]
     for length in (3, 2):
-        words = tuple(token for token, _, _ in tagged[at : at + length])
+        words = tuple(token for token, _ in tagged[at : at + length])
         if words in _LONG_PREPOSITIONS:
             return Part("preposition", " ".join(words)), length
     noun = _noun(tagged, at)
@@ -132,7 +129,7 @@ def _part(tagged: list[Tagged], at: int) -> tuple[Part | None, int]:
     if tag.startswith("VB"):
         return Part("be", "be", plural=word == "are"), 1
     if tag.startswith("VV"):
-        return Part("verb", _lemma(word, lemma), plain=tag in ("VVG", "VVN")), 1
+        return Part("verb", _lemma(word, tag), plain=tag in ("VVG", "VVN")), 1
     if tag in ("PNP", "PNX", "DT0", "PNI"):
         return Part("pronoun", word), 1
     if word in ("and", "or", "&"):
@@ -147,8 +144,8 @@ def _noun(tagged: list[Tagged], at: int) -> tuple[Part, int] | None:
     """The noun phrase that begins here: its last noun, which it is about."""
     head, end, place = None, at, at
     while place < len(tagged):
-        word, _, tag = tagged[place]
-        before = tagged[place - 1][2] if place > at else ""
+        word, tag = tagged[place]
+        before = tagged[place - 1][1] if place > at else ""
         if tag in _NOUNS:
             head, end = tagged[place], place + 1
         elif tag in _BEFORE_NOUN:
@@ -163,13 +160,13 @@ def _noun(tagged: list[Tagged], at: int) -> tuple[Part, int] | None:
         place += 1
     if head is None:
         return None
-    word, lemma, tag = head
-    return Part("noun", _one_of(word, lemma, tag), plural=tag in ("NN2", "NN0")), end - at
+    word, tag = head
+    return Part("noun", _one_of(word, tag), plural=tag in ("NN2", "NN0")), end - at
 
 
 def _noun_follows(tagged: list[Tagged], place: int) -> bool:
     """Whether a noun comes next, perhaps after an adjective, and no new phrase begins."""
-    for _, _, tag in tagged[place : place + 2]:
+    for _, tag in tagged[place : place + 2]:
         if tag in _NOUNS:
             return True
         if tag not in ("AJ0", "VVG"):
@@ -179,20 +176,21 @@ def _noun_follows(tagged: list[Tagged], place: int) -> bool:
 
 def _joins(tagged: list[Tagged], place: int, before: str) -> bool:
     """Whether this comma or "and" stands between words that describe the same noun."""
-    after = tagged[place + 1][2] if place + 1 < len(tagged) else ""
+    after = tagged[place + 1][1] if place + 1 < len(tagged) else ""
     if tagged[place][0] == "," and tagged[place + 1 : place + 2] and tagged[place + 1][0] == "and":
-        after = tagged[place + 2][2] if place + 2 < len(tagged) else ""
+        after = tagged[place + 2][1] if place + 2 < len(tagged) else ""
     return before in _DESCRIBING and after in _DESCRIBING | {"NN1"}
 
 
-def _lemma(word: str, lemma: str) -> str:
-    """The tagger's lemma, or the word where it found none."""
-    return lemma.lower() or word
+@lru_cache(maxsize=65536)
+def _lemma(word: str, tag: str) -> str:
+    """The tagger's lemma, or the word where it finds none."""
+    return tagger().analyze(word, tag)[0].lower() or word
 
 
-def _one_of(word: str, lemma: str, tag: str) -> str:
+def _one_of(word: str, tag: str) -> str:
     """The singular of a noun; of one in the singular the tagger sometimes takes off too much."""
     if tag != "NN2":
         return word
     irregular = singular(word)
-    return irregular if irregular != word else _lemma(word, lemma)
+    return irregular if irregular != word else _lemma(word, tag)
