@@ -12,6 +12,7 @@ from visterm.cli import (
     caption,
     check,
     demo,
+    describe,
     evaluate,
     feedback,
     remove,
@@ -53,6 +54,7 @@ def _root(
 app.command("search")(search.search)
 app.command("add")(add.add)
 app.command("caption")(caption.caption)
+app.command("describe")(describe.describe)
 app.command("feedback")(feedback.feedback)
 app.command("train")(train.train)
 app.command("status")(status.status)

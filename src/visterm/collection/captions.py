@@ -81,6 +81,20 @@ def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
     )
 
 
+def heard(catalogue: Catalogue, pictures: list[int]) -> dict[int, str]:
+    """What those of the pictures say that have captions, on one line each, as learning hears it."""
+    texts: dict[int, dict[str, str]] = {}
+    for first in range(0, len(pictures), 500):
+        some = pictures[first : first + 500]
+        marks = ",".join("?" * len(some))
+        for picture, source, text in catalogue.db.execute(
+            f"SELECT picture, source, text FROM captions WHERE picture IN ({marks}) ORDER BY 1, 2",
+            some,
+        ):
+            texts.setdefault(picture, {})[source] = text
+    return {picture: "; ".join(_heard(said).split("\n")) for picture, said in texts.items()}
+
+
 def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
     """Id, content hash and text of every picture that has words and a vector, by id.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from visterm.collection.batches import Added
     from visterm.collection.captions import Imported
     from visterm.collection.checking import Checked
+    from visterm.collection.describing import Description
     from visterm.collection.explaining import Explanation, Likely
     from visterm.collection.status import Status
     from visterm.collection.survey import Tell
@@ -249,6 +250,13 @@ class Collection:
             number = self._number(picture)
             return judge(self.catalogue, query, number, bool(relevant))
 
+    def prepare(self) -> None:
+        """Load now what searches and clicks need, so that no person has to wait for it."""
+        from visterm.collection.judging import prepare
+
+        if self.has_model:
+            prepare(self.catalogue)
+
     def judgements(self) -> list[Judgement]:
         """Every yes and no that counts, oldest first."""
         return [entry.judgement for entry in entries(self.catalogue)]
@@ -280,6 +288,27 @@ class Collection:
         if k < 1:
             raise BadInput(f"ask for 1 or more words, not {k}")
         return describe(self.catalogue, self._number(picture), k)
+
+    def descriptions(
+        self,
+        pictures: Sequence[str | os.PathLike[str]],
+        *,
+        words: int = 10,
+        phrases: int = 5,
+        captions: int = 3,
+        progress: Progress = silent,
+    ) -> Iterator[Description]:
+        """What pictures show, in order, also such as are not in the collection.
+
+        Up to so many likely ``words``; ``phrases`` that captions of the pictures most alike share
+        (they need the extra ``phrases``); and ``captions`` of the pictures most alike.
+        """
+        from visterm.collection.describing import Wanted, descriptions
+
+        if min(words, phrases, captions) < 0:
+            raise BadInput("ask for 0 or more words, phrases and captions")
+        wanted = Wanted(words, phrases, captions)
+        return descriptions(self.catalogue, self.root, pictures, wanted, progress=progress)
 
     def like(
         self, picture: str | os.PathLike[str], k: int = 20, *, query: str = "", fold: bool = False
@@ -360,6 +389,17 @@ class Collection:
     @property
     def has_model(self) -> bool:
         return current(self.catalogue) is not None
+
+    @property
+    def good_chance(self) -> float | None:
+        """The chance from which a match is good; None where chances are not known."""
+        from visterm.collection.answering import NothingLearnt, answering
+
+        try:
+            calibration = answering(self.catalogue).calibration
+        except NothingLearnt:
+            return None
+        return None if calibration is None else calibration.level
 
     @property
     def needs_training(self) -> bool:

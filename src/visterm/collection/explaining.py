@@ -87,15 +87,23 @@ def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
     for word, place in columns(catalogue).items():
         if count + place < len(row):
             values[word] += row[count + place]
+    return likeliest(now, values[None], k)[0]
+
+
+def likeliest(now: Answering, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
+    """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
     chances = None if now.calibration is None else now.calibration.of_words(values)
-    order = np.argsort(-(values if chances is None else chances), kind="stable")[:k]
+    order = np.argsort(-(values if chances is None else chances), axis=1, kind="stable")[:, :k]
     return [
-        Likely(
-            now.vocabulary.words[word],
-            float(values[word]),
-            None if chances is None else float(chances[word]),
-        )
-        for word in order.tolist()
+        [
+            Likely(
+                now.vocabulary.words[word],
+                float(values[row, word]),
+                None if chances is None else float(chances[row, word]),
+            )
+            for word in words
+        ]
+        for row, words in enumerate(order.tolist())
     ]
 
 

@@ -89,6 +89,8 @@ class Calibration:
     def of_words(self, values: ArrayLike) -> Floats:
         """The probability that a picture shows each word, from its row in the text space.
 
+        Rows of many pictures give as many rows.
+
         >>> told = Calibration(
         ...     np.zeros(2), np.ones(2), np.log([0.5, 0.1]), np.full(2, 2.0),
         ...     np.array([0.0, 1, 0, 0, 0]), np.array([2.0, 0, 0, 0, 0]), 0.3,
@@ -97,7 +99,7 @@ class Calibration:
         [0.79, 0.42]
         """
         row = np.asarray(values, np.float64)
-        scales = [self.scale([word], [1.0]) for word in range(len(row))]
+        scales = [self.scale([word], [1.0]) for word in range(row.shape[-1])]
         place, slope = np.array(scales).reshape(-1, 2).T
         return _logistic(place + slope * row)
 

@@ -1,0 +1,55 @@
+"""visterm describe: what pictures show, in words, phrases and captions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visterm.cli.collections import Folder, Json, Store
+
+
+def describe(
+    pictures: Annotated[
+        list[Path], typer.Argument(help="Pictures, in the collection or anywhere else.")
+    ],
+    words: Annotated[int, typer.Option(min=0, help="How many words at most.")] = 10,
+    phrases: Annotated[int, typer.Option(min=0, help="How many phrases at most.")] = 5,
+    captions: Annotated[int, typer.Option(min=0, help="How many captions at most.")] = 3,
+    write_xmp: Annotated[
+        bool, typer.Option("--write-xmp", help="Write likely words into XMP sidecars.")
+    ] = False,
+    least: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Write words and phrases at least so likely."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what --write-xmp would change, as a diff.")
+    ] = False,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Say what pictures show: likely words, and phrases and captions of pictures like them.
+
+    What a picture is likely to show comes from what the collection's captions taught. With
+    --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
+    visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
+    """
+    from visterm.cli.describing import Asked, answer
+
+    answer(
+        Asked(
+            pictures,
+            words=words,
+            phrases=phrases,
+            captions=captions,
+            write_xmp=write_xmp,
+            least=least,
+            dry_run=dry_run,
+            collection=collection,
+            store=store,
+            json=json,
+        )
+    )

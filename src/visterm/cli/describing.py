@@ -1,0 +1,209 @@
+"""From pictures to what is printed about them, and written beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visterm.errors import BadInput, MissingExtra, VistermError
+
+if TYPE_CHECKING:
+    from visterm.collection import Collection
+    from visterm.collection.describing import Description
+    from visterm.pictures.sidecar_writing import SidecarChange
+
+
+@dataclass
+class Asked:
+    """What somebody asks for; see the options of ``visterm describe``."""
+
+    pictures: list[Path]
+    words: int = 10
+    phrases: int = 5
+    captions: int = 3
+    write_xmp: bool = False
+    least: float | None = None
+    dry_run: bool = False
+    collection: Path = Path(".")
+    store: Path | None = None
+    json: bool = False
+
+
+@dataclass
+class _Told:
+    """A description, and what became of the sidecar it was meant for."""
+
+    about: Description
+    change: SidecarChange | None = None
+    written: bool = False
+    problem: str | None = None
+
+
+def answer(asked: Asked) -> None:
+    """Describe, write where that is wanted, and print."""
+    from visterm.cli.output import progress_bar
+
+    _check(asked)
+    with _opened(asked) as found:
+        phrases = _phrases(asked.phrases)
+        level = found.good_chance if asked.least is None else asked.least
+        with progress_bar(hidden=len(asked.pictures) < 50) as progress:
+            said = found.descriptions(
+                asked.pictures,
+                words=asked.words,
+                phrases=phrases,
+                captions=asked.captions,
+                progress=progress,
+            )
+            told = [_written(asked, one, level) for one in said]
+    if asked.json:
+        from visterm.cli.output import print_json
+
+        print_json(_object(told))
+    else:
+        _print(told)
+    _tell_problems(told)
+    if all(one.about.reason is not None for one in told):
+        sys.exit(1)
+
+
+def _check(asked: Asked) -> None:
+    if asked.dry_run and not asked.write_xmp:
+        raise BadInput("--dry-run shows what --write-xmp would change; give both")
+    if asked.least is not None and not asked.write_xmp:
+        raise BadInput("--least says what --write-xmp writes; give both")
+    for path in asked.pictures:
+        if path.is_dir():
+            raise BadInput(
+                f"{path} is a folder; name pictures, as in visterm describe {path}/*.jpg"
+            )
+
+
+def _opened(asked: Asked) -> Collection:
+    """The collection that was named, or that of this folder, or that of the first picture."""
+    from visterm.collection import Collection
+    from visterm.collection.stores import find
+
+    folder = asked.collection
+    if asked.store is None and folder == Path(".") and not find(folder).exists:
+        beside = asked.pictures[0].parent
+        if beside.is_dir() and find(beside).exists:
+            folder = beside
+    return Collection.open(folder, store=asked.store, create=False)
+
+
+def _phrases(wanted: int) -> int:
+    """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
+    from visterm.cli.telling import say
+    from visterm.text.phrase_parts import tagger
+
+    if wanted:
+        try:
+            tagger()
+        except MissingExtra as missing:
+            say(str(missing))
+            return 0
+    return wanted
+
+
+def _written(asked: Asked, about: Description, level: float | None) -> _Told:
+    """The sidecar written, or planned on a dry run; a broken one costs only itself."""
+    if not asked.write_xmp or about.reason is not None:
+        return _Told(about)
+    from visterm.pictures.sidecar_writing import sidecar_change
+
+    likely = [
+        one.word
+        for one in about.words
+        if level is not None and one.chance is not None and one.chance >= level
+    ]
+    likely += [one.text for one in about.phrases if level is not None and one.share >= level]
+    try:
+        change = sidecar_change(about.path, likely, [one.text for one in about.captions])
+        if change is not None and change.changes and not asked.dry_run:
+            change.write()
+            return _Told(about, change, written=True)
+    except VistermError as problem:
+        return _Told(about, problem=str(problem))
+    return _Told(about, change)
+
+
+def _object(told: Iterable[_Told]) -> dict[str, Any]:
+    found: dict[str, Any] = {"pictures": [], "skipped": []}
+    for one in told:
+        about = one.about
+        if about.reason is not None:
+            found["skipped"].append({"path": str(about.path), "reason": about.reason})
+            continue
+        entry: dict[str, Any] = {
+            "path": str(about.path),
+            "words": [
+                {"word": word.word, "score": _round(word.score), "chance": _round(word.chance)}
+                for word in about.words
+            ],
+            "phrases": [
+                {"phrase": phrase.text, "kind": phrase.kind, "share": _round(phrase.share)}
+                for phrase in about.phrases
+            ],
+            "captions": [
+                {"text": near.text, "score": _round(near.score), "path": str(near.path)}
+                for near in about.captions
+            ],
+            "own": about.own,
+        }
+        if one.change is not None:
+            entry["sidecar"] = {
+                "path": one.change.path,
+                "written": one.written,
+                "diff": one.change.diff(),
+            }
+        elif one.problem is not None:
+            entry["sidecar"] = {"path": None, "written": False, "problem": one.problem}
+        found["pictures"].append(entry)
+    return found
+
+
+def _print(told: Iterable[_Told]) -> None:
+    from visterm.cli.telling import shown
+
+    for one in told:
+        about = one.about
+        if about.reason is not None:
+            continue
+        print(shown(about.path))
+        for source, text in about.own.items():
+            print(f"  own       {text.replace(chr(10), ' · ')}  ({source})")
+        if about.words:
+            words = (
+                f"{word.word} {word.chance:.2f}"
+                if word.chance is not None
+                else f"{word.word} ({word.score:.3f})"
+                for word in about.words
+            )
+            print(f"  words     {' · '.join(words)}")
+        if about.phrases:
+            phrases = (f"{phrase.text} {phrase.share:.2f}" for phrase in about.phrases)
+            print(f"  phrases   {' · '.join(phrases)}")
+        for near in about.captions:
+            print(f"  like      {near.score:.2f}  {near.text}  ({shown(near.path)})")
+        if one.written and one.change is not None:
+            print(f"  written   {shown(Path(one.change.path))}")
+        elif one.change is not None and one.change.changes:
+            print(one.change.diff(), end="")
+
+
+def _tell_problems(told: Iterable[_Told]) -> None:
+    from visterm.cli.telling import say, skipping
+
+    for one in told:
+        if one.about.reason is not None:
+            skipping(str(one.about.path), one.about.reason)
+        if one.problem is not None:
+            say(one.problem)
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
