@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from visterm.experiments.demo import Demo
 
 
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to put pictures and page.")] = Path("demo"),
     pictures: Annotated[int, typer.Option(min=60, help="How many pictures to draw.")] = 600,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    serve: Annotated[
+        bool | None,
+        typer.Option("--serve/--no-serve", help="End in the page over them; usual in a terminal."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Learn from drawn pictures and find others by words.
 
     Draws captioned pictures, hides a third of the captions, learns from the rest, ranks the hidden
-    ones for five queries, and writes a page that shows the rankings.
+    ones for five queries, and writes a page that shows the rankings. In a terminal it ends in the
+    page of visterm serve, over the same pictures.
     """
+    import sys
+
     from visterm.cli.output import print_json, progress_bar
     from visterm.experiments.demo import run_demo
     from visterm.experiments.runs import percent
@@ -46,6 +56,8 @@ def demo(
     }
     if json:
         print_json(found)
+        if serve:
+            _serve(folder, done)
         return
     taught, hidden = len(done.protocol.development), len(done.protocol.test)
     typer.echo(
@@ -60,3 +72,30 @@ def demo(
         f"\nOver {len(done.evaluation)} queries on the hidden pictures:   {means}\n"
         f"Look at the rankings: {done.page.resolve().as_uri()}"
     )
+    if sys.stdout.isatty() if serve is None else serve:
+        _serve(folder, done)
+
+
+def _serve(folder: Path, done: Demo) -> None:
+    """The page over the drawn pictures, taught by the captions that were not hidden."""
+    from visterm.cli.output import progress_bar
+    from visterm.cli.serve import serve
+    from visterm.cli.telling import say
+    from visterm.collection import Collection
+    from visterm.files import write_whole
+
+    say("making a collection of the pictures, to be searched in the browser")
+    table = folder / "taught.tsv"
+    lines = [
+        f"{path.resolve().relative_to(folder.resolve()).as_posix()}\t{caption}\n"
+        for path, caption in done.protocol.development
+    ]
+    write_whole(table, "".join(lines).encode())
+    pictures = folder / "pictures"
+    with Collection.open(pictures, store=pictures / ".visterm") as collection:
+        with progress_bar() as progress:
+            collection.add(progress=progress)
+        collection.caption_from(table)
+        with progress_bar() as progress:
+            collection.train(progress=progress)
+    serve(pictures, as_is=True)

@@ -83,7 +83,7 @@ export class View {
     if (this.picture !== picture) return
     if (!known) this.begin(found)
     this.editor.show(picture, found.captions)
-    this.where.textContent = [found.path, ...found.also].join(' · ')
+    this.where.textContent = where(found)
     this.refresh()
     this.why.load(picture, this.feed.query)
     this.describe(picture)
@@ -100,7 +100,7 @@ export class View {
   begin(one) {
     this.one = one
     this.title.textContent = one.path.split('/').at(-1)
-    this.where.textContent = one.path
+    this.where.textContent = where(one)
     this.img.alt = one.caption || 'no caption yet'
     this.mount.hidden = false
     this.gone.hidden = true
@@ -128,9 +128,10 @@ export class View {
   async describe(picture) {
     const found = await get(`/pictures/${picture}/words`, { k: 8 }).catch(() => null)
     if (!found?.words.length || this.picture !== picture) return
-    const most = Math.max(...found.words.map(one => one.chance ?? Math.abs(one.score)), 1e-9)
+    const seen = found.words.filter(one => (one.chance ?? one.score) > 0)
+    const most = Math.max(...seen.map(one => one.score), 1e-9)
     this.words.replaceChildren(el('h3', {}, 'What visterm sees'), el('ul', { class: 'shares' },
-      found.words.map(one => el('li', {}, el('a', {
+      seen.map(one => el('li', {}, el('a', {
         class: 'share', href: `/?q=${encodeURIComponent(one.word)}`,
         onclick: event => { event.preventDefault(); this.ask(one.word) },
       }, el('span', {}, one.word), bar((one.chance ?? one.score) / (one.chance === null ? most : 1)),
@@ -193,6 +194,13 @@ export class View {
       act()
     }
   }
+}
+
+/** The folder, and where else the same content lies. */
+function where(one) {
+  const folder = one.path.includes('/') ? [`in ${one.path.replace(/\/[^/]*$/, '')}`] : []
+  const also = one.also?.length ? [`also ${one.also.join(', ')}`] : []
+  return [...folder, ...also].join(' · ')
 }
 
 function swipe(area, turned) {

@@ -1,6 +1,6 @@
 // Why a picture was found: its places lit by what they add to the score.
 
-import { el, percent } from './dom.js'
+import { el } from './dom.js'
 import { get } from './api.js'
 
 /** Draw what places add: the most is left clear, nothing lies in shadow, what counts against is red. */
@@ -50,6 +50,8 @@ export class Why {
     const found = await get(`/pictures/${picture}/why`, { query }).catch(() => null)
     if (!found || !found.words.length) return
     this.found = found
+    const left = new Set(query.toLowerCase().match(/(?<=(^|\s)-)[^\s:]+/g))
+    const said = one => (left.has(one.word) ? `−${one.word}` : one.word)
     const all = Math.max(...found.words.map(one => Math.abs(one.total)), Number.MIN_VALUE)
     const toggle = el('button', {
       type: 'button', class: 'toggle', 'aria-pressed': 'false', onclick: () => this.toggle(),
@@ -62,7 +64,7 @@ export class Why {
         title: `where “${one.word}” is seen`,
         'aria-label': `${one.word}: ${one.total.toFixed(2)} of ${found.score.toFixed(2)}; show where`,
         onclick: () => this.only(one),
-      }, el('span', {}, one.word), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
+      }, el('span', {}, said(one)), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
       toggle,
     )
     this.section.hidden = false
@@ -70,7 +72,10 @@ export class Why {
   }
 
   toggle(on = !this.on) {
-    if (!this.found) return
+    if (!this.found) {
+      this.wanted = !this.wanted // it is drawn as soon as the answer is there
+      return
+    }
     this.wanted = on
     if (!on) return this.hide()
     this.draw(sum(this.found.words))
@@ -109,5 +114,3 @@ export function bar(share) {
   inner.style.width = `${Math.min(100 * Math.abs(share), 100)}%`
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, inner)
 }
-
-export { percent }
