@@ -63,6 +63,21 @@ def test_pictures_are_described_once_for_all_trials(drawn: Protocol) -> None:
     assert len(finished) == 1
 
 
+def test_a_search_that_goes_on_describes_no_picture_again(drawn: Protocol, tmp_path: Path) -> None:
+    log = tmp_path / "tune.jsonl"
+    whole = tune(drawn, SPACE, log=log, workers=1)
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    told: list[str] = []
+    again = tune(drawn, SPACE, log=log, workers=1, progress=lambda what, *_: told.append(what))
+    assert "counting visterms" not in told
+    assert [one.avgp for one in again.results] == [one.avgp for one in whole.results]
+    (vectors,) = (tmp_path / "tune.vectors").iterdir()
+    vectors.write_bytes(vectors.read_bytes()[:100])  # damaged, so made anew
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    tune(drawn, SPACE, log=log, workers=1, progress=lambda what, *_: told.append(what))
+    assert "counting visterms" in told
+
+
 def test_test_pictures_are_not_even_opened(drawn: Protocol) -> None:
     gone = CaptionedPictures([Path("gone.jpg")] * len(drawn.test), drawn.test.captions)
     blind = Protocol("blind", drawn.development, gone, drawn.vocabulary, 4, drawn.held_out)

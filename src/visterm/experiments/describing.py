@@ -8,12 +8,15 @@ words share (`latent_rows`).
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from scipy.sparse import csr_array, hstack, issparse
 
 from visterm.errors import BadInput
+from visterm.experiments.kept_rows import keep_rows, kept_rows
 from visterm.experiments.latent import latent_rows
 from visterm.experiments.notation import parse_named, split_joined
 from visterm.experiments.protocol import Protocol
@@ -45,6 +48,11 @@ class Descriptions:
     workers : int, optional
         Processes; all cores by default.
     seed : int
+    kept : Path, optional
+        A folder where vectors are kept for the next time. Not those of an ``onnx:`` file, which
+        may change under its name.
+    about : str
+        What tells these pictures from others there.
     """
 
     def __init__(
@@ -54,9 +62,13 @@ class Descriptions:
         test: bool = True,
         workers: int | None = None,
         seed: int = 0,
+        kept: Path | None = None,
+        about: str = "",
     ) -> None:
         self.protocol = protocol
         self.test = test
+        self.kept = kept
+        self.about = about
         self.workers = workers or os.cpu_count() or 1
         self.seed = seed
         self._vectors: dict[str, Parts] = {}
@@ -65,7 +77,15 @@ class Descriptions:
     def vectors(self, features: str, *, progress: Progress = silent) -> Parts:
         """Vectors of unit length; several parts side by side, each of unit length before."""
         weights, names = _weighted_parts(features)
-        self._describe(names, progress)
+        for name in names:
+            path = self._path(name)
+            if path is not None and name not in self._vectors and (rows := kept_rows(path)):
+                self._vectors[name] = rows
+        new = [name for name in names if name not in self._vectors]
+        self._describe(new, progress)
+        for name in new:
+            if (path := self._path(name)) is not None:
+                keep_rows(path, self._vectors[name])
         found = [self._vectors[name] for name in names]
         if len(found) == 1:
             return found[0]
@@ -77,14 +97,12 @@ class Descriptions:
         for name in names:
             if not _is_tokens(name) and not isinstance(make_part(name), Bag):
                 raise BadInput(f"{name} has no visterms to count; this model needs some")
-        self._describe(names, progress)
+        self._describe([name for name in names if name not in self._counts], progress)
         found = [self._counts[name] for name in names]
         return tuple(csr_array(hstack(rows, format="csr")) for rows in zip(*found, strict=True))
 
     def _describe(self, names: Sequence[str], progress: Progress) -> None:
         for name in names:
-            if name in self._vectors:
-                continue
             if _is_tokens(name):
                 self._counts[name], self._vectors[name] = self._blob_tokens(name)
                 continue
@@ -97,6 +115,12 @@ class Descriptions:
                 )
             else:
                 self._vectors[name] = self._extracted(extractor, progress)
+
+    def _path(self, name: str) -> Path | None:
+        if self.kept is None or _is_tokens(name) or name.startswith("onnx:"):
+            return None
+        told = (name, make_part(name).version, self.test, self.seed, self.about)
+        return self.kept / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:32]}.npz"
 
     def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
         if not self.test:

@@ -87,15 +87,25 @@ def tune(
         No trial begins later; the one under way is finished.
     log : Path, optional
         Where results are kept. A search that was stopped goes on from there, with the trial that
-        was interrupted; one that failed is tried again.
+        was interrupted; one that failed is tried again. Beside it, in a folder that ends in
+        ``.vectors``, described pictures are kept, so that going on describes none twice; it may
+        be deleted.
     workers : int, optional
         Processes that describe pictures; all cores by default.
     """
     space.check()
     began = time.monotonic()
     trials = space.trials()
-    known = TrialLog(log, {"space": space.to_json(), "data": fingerprint(protocol)})
-    descriptions = Descriptions(protocol, test=False, workers=workers, seed=protocol.seed)
+    data = fingerprint(protocol)
+    known = TrialLog(log, {"space": space.to_json(), "data": data})
+    descriptions = Descriptions(
+        protocol,
+        test=False,
+        workers=workers,
+        seed=protocol.seed,
+        kept=None if log is None else log.with_name(f"{log.stem}.vectors"),
+        about=repr(data),
+    )
     waiting = [trial for trial in trials if not _done(known.results.get(trial))]
     progress("trials", len(trials) - len(waiting), len(trials))
     while waiting and time.monotonic() - began < seconds:
