@@ -236,9 +236,9 @@ ol + .tally { margin-top: 1.6rem; }
 .dots { display: inline-flex; flex-wrap: wrap; gap: 3px; }
 .dots b { width: 9px; height: 9px; border: 1.5px solid var(--leaf); background: var(--leaf); }
 .dots .no { border-color: var(--rule); background: none; }
-ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(10.75rem, 44%), 1fr));
+ol { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(10.75rem, 44%), 1fr));
   gap: 1.5rem 1.1rem; margin: 0; padding: 0; list-style: none; }
-li { min-width: 0; break-inside: avoid; }
+li { min-width: 0; max-width: 18rem; break-inside: avoid; }
 .frame { display: grid; place-items: center; aspect-ratio: 3 / 2; background: var(--mat);
   border-radius: 3px; overflow: hidden; }
 .frame img { display: block; width: 100%; height: 100%; object-fit: contain; }
