@@ -49,7 +49,7 @@ def answer(asked: Asked) -> None:
     _check(asked)
     with _opened(asked) as found:
         phrases = _phrases(asked.phrases)
-        level = found.good_chance if asked.least is None else asked.least
+        level = _level(found, asked)
         with progress_bar(hidden=len(asked.pictures) < 50) as progress:
             said = found.descriptions(
                 asked.pictures,
@@ -107,6 +107,19 @@ def _phrases(wanted: int) -> int:
             say(str(missing))
             return 0
     return wanted
+
+
+def _level(found: Collection, asked: Asked) -> float | None:
+    """How likely a word must be to be written; None where that is not known of any."""
+    if not asked.write_xmp:
+        return None
+    good = found.good_chance
+    if good is None:
+        from visterm.cli.telling import say
+
+        say("too few captions to know how likely words are, so no word is written")
+        return None
+    return good if asked.least is None else asked.least
 
 
 def _written(asked: Asked, about: Description, level: float | None) -> _Told:

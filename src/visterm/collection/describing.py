@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from visterm.collection import captions
 from visterm.collection.answering import Answering, NothingLearnt, answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns
-from visterm.collection.explaining import Likely, likeliest
+from visterm.collection.explaining import Likely, likeliest, values_of
 from visterm.collection.extractors import current_key, kept
 from visterm.collection.mapping import FINDABLE
 from visterm.collection.rows import Rows
@@ -30,9 +29,6 @@ from visterm.collection.versions import MODEL
 from visterm.errors import VistermError
 from visterm.index.score import best
 from visterm.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from visterm.features.extractor import Rows as Vectors
 
 NEIGHBOURS = 12
 """Captioned pictures whose phrases are heard."""
@@ -124,9 +120,10 @@ def _described(
     numbers = [_number(catalogue, root, path) for path in paths]
     looked = _looked(catalogue, rows, paths, numbers)
     seen = [place for place in range(len(paths)) if looked.reasons[place] is None]
-    vectors = looked.vectors
-    words = _words(catalogue, now, vectors, wanted.words) if seen else []
-    alike = _alike(catalogue, root, rows, vectors, [numbers[place] for place in seen])
+    theirs = [numbers[place] for place in seen]
+    words = _words(catalogue, now, looked.vectors, theirs, wanted.words)
+    heard = wanted.phrases or wanted.captions
+    alike = _alike(catalogue, root, rows, looked.vectors, theirs) if heard else [[] for _ in seen]
     said = iter(zip(words, alike, strict=True))
     for path, number, reason in zip(paths, numbers, looked.reasons, strict=True):
         if reason is not None:
@@ -185,20 +182,39 @@ def _looked(
 
 
 def _words(
-    catalogue: Catalogue, now: Answering | None, vectors: Vectors, k: int
+    catalogue: Catalogue,
+    now: Answering | None,
+    vectors: NDArray[np.float32],
+    numbers: list[int | None],
+    k: int,
 ) -> list[list[Likely]]:
-    """The likeliest words of each vector, with what clicks added."""
-    if now is None or not k:
-        return [[] for _ in range(vectors.shape[0])]
+    """The likeliest words of each picture: from the index where it stands there, else mapped."""
+    if now is None or not k or not numbers:
+        return [[] for _ in numbers]
+    known = np.array([number is not None for number in numbers])
+    ids = [number for number in numbers if number is not None]
+    known[known] = now.index.holds(ids)
+    values = np.empty((len(numbers), now.version.words))
+    inside = [n for n, here in zip(numbers, known, strict=True) if here and n is not None]
+    values[known] = values_of(catalogue, now, inside)
+    if not known.all():
+        values[~known] = _mapped(catalogue, now, vectors[~known])
+    return likeliest(now, values, k)
+
+
+def _mapped(
+    catalogue: Catalogue, now: Answering, vectors: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """The value of every word for pictures that are in no index, with what clicks added."""
     from visterm.collection.taught import Taught
     from visterm.models import load_model
 
-    values = load_model(now.version.folder / MODEL).transform(vectors).astype(np.float64)
+    mapped = load_model(now.version.folder / MODEL).transform(vectors).astype(np.float64)
     if columns(catalogue):
         taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
         for word, direction in taught.directions.items():
-            values[:, word] += vectors @ direction
-    return likeliest(now, values, k)
+            mapped[:, word] += vectors @ direction
+    return mapped
 
 
 @dataclass(frozen=True)
@@ -211,7 +227,11 @@ class _Near:
 
 
 def _alike(
-    catalogue: Catalogue, root: Path, rows: Rows, vectors: Vectors, own: list[int | None]
+    catalogue: Catalogue,
+    root: Path,
+    rows: Rows,
+    vectors: NDArray[np.float32],
+    own: list[int | None],
 ) -> list[list[_Near]]:
     """For each vector the captioned pictures with the highest cosines, itself left out."""
     if not own:

@@ -81,13 +81,18 @@ def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
     """The words that a picture most likely shows, likeliest first."""
     now = answering(catalogue)
     _check_found(now, picture)
+    return likeliest(now, values_of(catalogue, now, [picture]), k)[0]
+
+
+def values_of(catalogue: Catalogue, now: Answering, pictures: list[int]) -> NDArray[np.float64]:
+    """The value of every word for pictures of the index, with what clicks added."""
     count = now.version.words
-    row = now.index.rows([picture])[0]
-    values = row[:count].astype(np.float64)
+    rows = now.index.rows(pictures)
+    values = rows[:, :count].astype(np.float64)
     for word, place in columns(catalogue).items():
-        if count + place < len(row):
-            values[word] += row[count + place]
-    return likeliest(now, values[None], k)[0]
+        if count + place < rows.shape[1]:
+            values[:, word] += rows[:, count + place]
+    return values
 
 
 def likeliest(now: Answering, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
