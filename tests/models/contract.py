@@ -34,7 +34,7 @@ class Candidate:
     Attributes
     ----------
     make : called with changed parameters, returns an unfitted model
-    kind : which pictures it takes: "sparse" or "dense" vectors, or visterm "counts"
+    kind : which pictures it takes: "sparse" or "dense" vectors, visterm "counts", or "blocks"
     choices : a parameter and its values that validation pictures choose among, if it can choose
     """
 

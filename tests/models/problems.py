@@ -88,10 +88,23 @@ def dense_vectors(width: int = 30) -> NDArray[np.float64]:
     return captions() @ directions + shaken
 
 
+def block_rows(blocks: int = 5, numbers: int = 6) -> NDArray[np.float64]:
+    """Five blocks of six numbers: each shows one of the words, or nothing in particular."""
+    looks = 3 * (noise(WORDS, numbers, skip=400) - 0.5)
+    shown = noise(TRAINING + OTHER + HELD, blocks * numbers, skip=4000) - 0.5
+    rows = shown.reshape(-1, blocks, numbers)
+    for row, held in zip(rows, captions(), strict=True):
+        for block, word in enumerate(np.flatnonzero(held)[:blocks]):
+            row[block] += looks[word]
+    return rows.reshape(len(rows), -1)
+
+
 def problem(kind: str) -> Problem:
-    """The pictures as "sparse" or "dense" vectors, or as visterm "counts"."""
+    """The pictures as "sparse" or "dense" vectors, as visterm "counts" or as "blocks"."""
     if kind == "dense":
         vectors: Vectors = dense_vectors()
+    elif kind == "blocks":
+        vectors = block_rows()
     elif kind == "counts":
         vectors = csr_array(counts())
     elif kind == "sparse":

@@ -11,6 +11,7 @@ from problems import Problem, problem
 
 from visterm.kernels import RBF, Linear, Sum
 from visterm.models import (
+    BBNN,
     MODELS,
     Bitr,
     Cca,
@@ -51,6 +52,11 @@ def low_rank_kernel_pamir(**changes: Any) -> Model:
     return kernel_pamir(**{"rank": 100, **changes})
 
 
+def bbnn(**changes: Any) -> Model:
+    small = {"numbers": 6, "block_units": 16, "picture_units": 16, "batch": 50, "epochs": 3}
+    return BBNN(**{**small, "epoch_pairs": 3000, **changes})
+
+
 def cmtt(**changes: Any) -> Model:
     return Cmtt(**{"rank": 30, **changes})
 
@@ -88,6 +94,7 @@ CANDIDATES = [
     Candidate("kernel pamir", kernel_pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("kernel pamir over a sum", summed_kernel_pamir, "sparse"),
     Candidate("kernel pamir of low rank", low_rank_kernel_pamir, "dense", {"C": (0.001, 0.1)}),
+    Candidate("bbnn", bbnn, "blocks"),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
     Candidate("cmrm, tempered", lambda **changes: Cmrm(**{"evidence": 8.0, **changes}), "counts"),
     Candidate("cmtt", cmtt, "counts", {"rank": (5, 30)}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
+from visterm.models.bbnn import BBNN
 from visterm.models.bitr import Bitr
 from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
@@ -20,7 +21,19 @@ from visterm.stored import read_stored
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (Pamir, KernelPamir, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn, Wsabie)
+    for model in (
+        Pamir,
+        KernelPamir,
+        BBNN,
+        Cmrm,
+        Cmtt,
+        Plsa,
+        ConceptSvm,
+        Cca,
+        Bitr,
+        WeightedKnn,
+        Wsabie,
+    )
 }
 
 
@@ -33,6 +46,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 
 __all__ = [
+    "BBNN",
     "MODELS",
     "Bitr",
     "Cca",

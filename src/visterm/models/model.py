@@ -27,7 +27,7 @@ class Model(Stored):
 
     facts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
     takes: ClassVar[str] = "vectors"
-    """What its pictures come as: "vectors" of any kind, or visterm "counts"."""
+    """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
 

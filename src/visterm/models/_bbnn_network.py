@@ -1,0 +1,223 @@
+"""BBNN's network and its gradient, written once for NumPy arrays and for torch tensors.
+
+NumPy is the faster of the two on a CPU; torch is there for a CUDA device. A block comes with a
+last number that is 1, and a block that is none is all zeros: the first layer's bias is then one
+more column of its weights, and a missing block gives ``tanh(0) = 0`` and no gradient by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput, MissingExtra
+from visterm.kernels._cores import on_all_cores, slices
+from visterm.models._bbnn_pairs import Batch
+
+Array: TypeAlias = Any
+"""A NumPy array, or a torch tensor on its device."""
+
+# On a CPU, what one core works on stays in its cache. The parts are the same on any number of
+# cores, and so are sums over them.
+_PART = 64
+_CHUNK = 1 << 18
+_WHOLE = 1 << 62
+
+
+class Seen(NamedTuple):
+    """What the layers said of some pictures, kept for the way back."""
+
+    blocks: Array
+    local: Array
+    share: Array
+    pooled: Array
+    deep: Array
+
+
+class Place(NamedTuple):
+    """Where arrays live: the library that works on them, how they get there and back, and as
+    single-precision numbers; how many pictures a core takes, and numbers its cache."""
+
+    xp: Any
+    put: Callable[[NDArray[Any]], Array]
+    get: Callable[[Array], NDArray[Any]]
+    single: Callable[[Array], Array]
+    part: int
+    chunk: int
+
+
+def place_of(device: str) -> Place:
+    """NumPy's arrays for "cpu", torch's tensors for "cuda"."""
+    if device == "cpu":
+        return Place(
+            np, np.asarray, np.asarray, lambda array: array.astype(np.float32), _PART, _CHUNK
+        )
+    if not isinstance(device, str) or not device.startswith("cuda"):
+        raise BadInput(f"device is 'cpu' or 'cuda', not {device!r}")
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra(
+            f"learning on {device!r} needs torch; install it with: pip install 'visterm[neural]', "
+            "or learn on the 'cpu', which needs nothing"
+        ) from None
+    if not torch.cuda.is_available():
+        raise BadInput(f"there is no {device!r} here that torch can use; learn on the 'cpu'")
+    return Place(
+        torch,
+        lambda array: torch.from_numpy(np.ascontiguousarray(array)).to(device),
+        lambda tensor: np.asarray(tensor.cpu().numpy()),
+        lambda tensor: tensor.float(),
+        _WHOLE,
+        _WHOLE,
+    )
+
+
+class Network:
+    """``t = W3 tanh(W2 f + B2) + B3`` with ``f = mean_i tanh(W1 b_i + B1)``.
+
+    Parameters
+    ----------
+    layers : W1 (with B1 as its last column), W2, B2, W3, B3
+    place : Place
+    """
+
+    def __init__(self, layers: Sequence[Array], place: Place) -> None:
+        self.layers = list(layers)
+        self.place = place
+
+    def rows(self, blocks: Array) -> Array:
+        """Text-space rows of pictures (n, blocks, numbers + 1)."""
+        found = self._apart(len(blocks), lambda part: self._look(blocks[part], keep=False)[1])
+        return self.place.xp.concatenate(found)
+
+    def look(self, blocks: Array) -> tuple[list[Seen], Array]:
+        """The same, with what the way back needs."""
+        found = self._apart(len(blocks), lambda part: self._look(blocks[part], keep=True))
+        return [seen for seen, _ in found], self.place.xp.concatenate([rows for _, rows in found])
+
+    def gradients(self, seen: list[Seen], slopes: Array) -> list[Array]:
+        """Of the loss by each layer, from its slopes by each text-space row; uses up ``seen``."""
+        parts = list(slices(len(slopes), self.place.part))
+        numbered = self._apart(len(parts), lambda i: self._back(seen[i], slopes[parts[i]]), size=0)
+        total = numbered[0]
+        for other in numbered[1:]:
+            for mine, more in zip(total, other, strict=True):
+                mine += more
+        return total
+
+    def _look(self, blocks: Array, *, keep: bool) -> tuple[Seen, Array]:
+        w1, w2, b2, w3, b3 = self.layers
+        xp, (n, b, d), units = self.place.xp, blocks.shape, len(w1)
+        empty = self._empty
+        pooled = empty(blocks, n, units)
+        step = max(1, self.place.chunk // (b * units))
+        local = empty(blocks, n if keep else min(n, step), b, units)
+        for chunk in slices(n, step):
+            here = local[chunk] if keep else local[: chunk.stop - chunk.start]
+            flat = here.reshape(-1, units)
+            xp.matmul(blocks[chunk].reshape(-1, d), w1.T, out=flat)
+            xp.tanh(flat, out=flat)
+            pooled[chunk] = here.sum(1)
+        # 1 / how many blocks the picture has; a picture without any is all zeros.
+        share = 1 / blocks[:, :, -1].sum(1).clip(1)[:, None]
+        pooled *= share
+        deep = xp.tanh(pooled @ w2.T + b2)
+        return Seen(blocks, local, share, pooled, deep), deep @ w3.T + b3
+
+    def _back(self, seen: Seen, slopes: Array) -> list[Array]:
+        w1, w2, _, w3, _ = self.layers
+        deep = (slopes @ w3) * (1 - seen.deep * seen.deep)
+        pooled = (deep @ w2) * seen.share
+        (n, b, d), units = seen.blocks.shape, len(w1)
+        first = 0 * w1
+        for chunk in slices(n, max(1, self.place.chunk // (b * units))):
+            here = seen.local[chunk]
+            here *= here  # tanh' = 1 − tanh²
+            here *= -1
+            here += 1
+            here *= pooled[chunk][:, None, :]
+            first += here.reshape(-1, units).T @ seen.blocks[chunk].reshape(-1, d)
+        return [first, deep.T @ seen.pooled, deep.sum(0), slopes.T @ seen.deep, slopes.sum(0)]
+
+    def _apart(self, n: int, work: Callable[[Any], Any], size: int | None = None) -> list[Any]:
+        """Do the parts of a batch, on all cores if it is for NumPy; results in order."""
+        parts: list[Any]
+        parts = list(range(n)) if size == 0 else list(slices(n, self.place.part))
+        found: list[Any] = [None] * len(parts)
+
+        def do(number: int) -> None:
+            found[number] = work(parts[number])
+
+        if self.place.xp is np:
+            on_all_cores(do, range(len(parts)))
+        else:
+            for number in range(len(parts)):
+                do(number)
+        return found
+
+    def _empty(self, like: Array, *shape: int) -> Array:
+        if self.place.xp is np:
+            return np.empty(shape, like.dtype)
+        return like.new_empty(shape)
+
+
+class Descent:
+    """Stochastic gradient descent with momentum, and an average of the weights on its way.
+
+    The average is over about the last tenth of the steps (polynomial decay: O. Shamir and T. Zhang,
+    ICML 2013); it ranks better than the weights themselves, which never rest at a constant rate.
+    """
+
+    def __init__(self, network: Network, rate: float, momentum: float) -> None:
+        self.network, self.rate, self.momentum = network, rate, momentum
+        self.steps = 0
+        self._speed = [0 * layer for layer in network.layers]
+        self.average = Network([layer + 0 for layer in network.layers], network.place)
+
+    def step(self, gradients: Sequence[Array]) -> None:
+        weight = 9 / (10 + self.steps)
+        self.steps += 1
+        layers = zip(self.network.layers, self._speed, gradients, self.average.layers, strict=True)
+        for layer, speed, gradient, average in layers:
+            speed *= self.momentum
+            speed += gradient
+            layer -= self.rate * speed
+            average += weight * (layer - average)
+
+
+def learn_from(
+    descent: Descent, blocks: Array, batch: Batch, looked_at: NDArray[np.int64] | None = None
+) -> None:
+    """One step down the slope of a batch's loss.
+
+    ``looked_at`` says which blocks of each shown picture the step looks at; all without it.
+    """
+    network = descent.network
+    put = network.place.put
+    shown = put(batch.shown)
+    chosen = blocks[shown] if looked_at is None else blocks[shown[:, None], put(looked_at)]
+    seen, rows = network.look(chosen)
+    descent.step(network.gradients(seen, slopes(rows, batch, network.place)))
+
+
+def slopes(rows: Array, batch: Batch, place: Place) -> Array:
+    """How the loss changes with each text-space row of the shown pictures.
+
+    The loss of a pair is ``max(0, ε − q·t⁺ + q·t⁻)``, averaged over those p⁻ that it does not yet
+    beat by their margin; the batch's loss is the mean over its pairs. With one p⁻ a pair that is
+    the paper's hinge.
+    """
+    queries, margins = place.put(batch.queries), place.put(batch.margins)
+    better, worse = place.put(batch.better), place.put(batch.worse)
+    own = (queries * rows[better]).sum(1)
+    gaps = own[:, None] - queries @ rows[worse].T
+    unbeaten = place.single(gaps < margins)
+    weights = unbeaten / (len(queries) * unbeaten.sum(1).clip(1))[:, None]
+    shown = place.put(np.arange(len(rows)))[:, None]
+    up = place.single(shown == better) @ (weights.sum(1)[:, None] * queries)
+    down = place.single(shown == worse) @ (weights.T @ queries)
+    return down - up

@@ -1,0 +1,338 @@
+"""BBNN: a small network that looks at a picture block by block, learnt by ranking.
+
+``f_i = tanh(W1 b_i + B1)`` for each block, ``f = mean_i f_i``, ``t = W3 tanh(W2 f + B2) + B3``, and
+the score of a query is ``q · t``. The loss is PAMIR's hinge with the caption margin.
+
+D. Grangier and S. Bengio, A neural network to retrieve images from text queries, ICANN 2006
+(IDIAP-RR 06-33).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, vstack
+
+from visterm.errors import BadInput
+from visterm.models.choosing import held_relevance, quality
+from visterm.models.inputs import (
+    Vectors,
+    dense,
+    picture_vectors,
+    relevance_for,
+    stack,
+    word_matrix,
+)
+from visterm.models.model import Captions, Model, Validation
+from visterm.progress import Progress, silent
+from visterm.text import Relevance, relevance_from_captions
+from visterm.text.weighting import inverse_frequency, weigh_queries
+
+if TYPE_CHECKING:
+    from visterm.models._bbnn_pairs import Pairs
+
+_AT_ONCE = 1 << 25
+"""Numbers of picture vectors mapped together: 128 MB."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What pictures are relevant to; the captions it came from, and their word weights, if any."""
+
+    relevance: Relevance
+    idf: NDArray[np.float64]
+    captions: csr_array | None
+
+
+class BBNN(Model):
+    """Block-based neural network.
+
+    Parameters
+    ----------
+    numbers : int, optional
+        How many numbers describe one block: a picture vector is its blocks one after another, and
+        a block of zeros is none, so that pictures may have fewer blocks than others. None takes
+        the whole vector for one block, which makes an ordinary network with two hidden layers.
+    block_units, picture_units : int
+        Sizes of the two hidden layers (N1 and N2 of the paper).
+    learning_rate, momentum : float
+        Of stochastic gradient descent.
+    batch : int
+        Pairs of a query and an answer in one step.
+    crossed : bool
+        Compare every pair of a step with every picture drawn to be beaten in it, and average over
+        those it does not beat yet. False compares it with one only, as the paper does.
+    look : float
+        Share of a picture's blocks that one step looks at, drawn anew each time.
+    epochs, epoch_pairs : int
+        At most so many rounds of so many pairs; with validation pictures the best round counts.
+    margin : {"caption", "constant"}
+        ε = max(``least_margin``, q·c⁺ − q·c⁻) with c the captions, or ε = ``least_margin``.
+    least_margin : float, optional
+        Default 0.1 for the caption margin and 1 for the constant one.
+    max_words : int, optional
+        Largest query made from a caption; None makes them all.
+    retrain : bool
+        Learn again from training and validation pictures, for as many rounds as were best.
+    patience : int
+        Give up after so many rounds without a better AvgP on validation pictures.
+    device : str
+        Where it learns: "cpu", or "cuda" with torch (extra ``neural``). Mapping needs neither.
+    random_state : int
+
+    Attributes
+    ----------
+    W1_, B1_, W2_, B2_, W3_, B3_ : arrays
+        Averages over the last tenth of the steps.
+    idf_ : array of shape (T,)
+    epochs_ : int
+        Rounds learnt, or those that were best on validation pictures.
+    validation_ : float
+        Best AvgP on validation pictures, NaN without them.
+
+    Examples
+    --------
+    >>> pictures = np.array([[5, 0, 0, 1], [4, 1, 0, 0], [0, 0, 1, 4], [0, 5, 0, 0]])  # two blocks
+    >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
+    >>> model = BBNN(numbers=2, block_units=8, picture_units=8, batch=8, epochs=2, epoch_pairs=400)
+    >>> model.fit(pictures, captions).transform([[0, 4, 0, 0]]).argmax(axis=1)
+    array([1])
+    """
+
+    name = "bbnn"
+    takes = "blocks"
+    arrays = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_", "idf_")
+    facts = ("n_features_in_", "epochs_", "validation_")
+
+    W1_: NDArray[np.float32]
+    B1_: NDArray[np.float32]
+    W2_: NDArray[np.float32]
+    B2_: NDArray[np.float32]
+    W3_: NDArray[np.float32]
+    B3_: NDArray[np.float32]
+    idf_: NDArray[np.float64]
+    epochs_: int
+    validation_: float
+
+    def __init__(
+        self,
+        numbers: int | None = None,
+        block_units: int = 500,
+        picture_units: int = 1000,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        batch: int = 192,
+        crossed: bool = True,
+        look: float = 0.5,
+        epochs: int = 40,
+        epoch_pairs: int = 50_000,
+        margin: str = "caption",
+        least_margin: float | None = None,
+        max_words: int | None = 4,
+        retrain: bool = False,
+        patience: int = 5,
+        device: str = "cpu",
+        random_state: int = 0,
+    ) -> None:
+        self.numbers = numbers
+        self.block_units = block_units
+        self.picture_units = picture_units
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.batch = batch
+        self.crossed = crossed
+        self.look = look
+        self.epochs = epochs
+        self.epoch_pairs = epoch_pairs
+        self.margin = margin
+        self.least_margin = least_margin
+        self.max_words = max_words
+        self.retrain = retrain
+        self.patience = patience
+        self.device = device
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike | csr_array,
+        Y: Captions,
+        *,
+        validation: Validation | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from captions (pictures × words), or from `Relevance` with a constant margin.
+
+        With ``validation = (X, Y)`` of other pictures, the best number of rounds is found on them.
+        """
+        self._check_parameters()
+        vectors = picture_vectors(X)
+        self._check_blocks(vectors.shape[1])
+        told = self._told(Y, vectors.shape[0])
+        report = progress or silent
+        held = None
+        if validation is not None:
+            held_vectors = picture_vectors(validation[0], width=vectors.shape[1])
+            asked = held_relevance(validation[1], held_vectors.shape[0], told.idf, self.max_words)
+            held = (held_vectors, asked)
+        layers, epochs, best = self._learn(vectors, told, held, self.epochs, report)
+        if validation is not None and self.retrain:
+            both = stack(vectors, picture_vectors(validation[0]))
+            told = self._joined(told, validation[1], both.shape[0] - vectors.shape[0])
+            layers, _, _ = self._learn(both, told, None, epochs, report)
+        self.W1_, self.B1_ = layers[0][:, :-1].copy(), layers[0][:, -1].copy()
+        self.W2_, self.B2_, self.W3_, self.B3_ = layers[1:]
+        self.idf_, self.n_features_in_ = told.idf, vectors.shape[1]
+        self.epochs_, self.validation_ = epochs, best
+        return self
+
+    def _learn(
+        self,
+        vectors: Vectors,
+        told: _Told,
+        held: tuple[Vectors, Relevance] | None,
+        epochs: int,
+        progress: Progress,
+    ) -> tuple[list[NDArray[np.float32]], int, float]:
+        """The layers after these rounds, or at the best one of them, its number and its AvgP."""
+        from visterm.models._bbnn_network import Descent, Network, learn_from, place_of
+
+        place = place_of(self.device)
+        pairs = self._pairs(told)
+        pictures = self._blocks(vectors)
+        blocks = place.put(pictures)
+        there = pictures[:, :, -1] > 0
+        seen = None if held is None else place.put(self._blocks(held[0]))
+        first = [
+            place.put(layer) for layer in self._first_layers(pictures.shape[2] - 1, len(told.idf))
+        ]
+        descent = Descent(Network(first, place), self.learning_rate, self.momentum)
+        rng = np.random.default_rng(self.random_state)
+        best, best_epoch, kept = -1.0, 0, descent.average.layers
+        for epoch in range(1, epochs + 1):
+            for done in range(0, self.epoch_pairs, self.batch):
+                batch = pairs.draw(min(self.batch, self.epoch_pairs - done))
+                learn_from(descent, blocks, batch, self._looked_at(rng, there[batch.shown]))
+            if held is not None and seen is not None:
+                reached = quality(place.get(descent.average.rows(seen)), held[1])
+                if reached > best:
+                    best, best_epoch = reached, epoch
+                    kept = [layer + 0 for layer in descent.average.layers]
+            progress("training", epoch, epochs)
+            if held is not None and epoch - best_epoch >= self.patience:
+                break
+        progress("training", epochs, epochs)
+        if held is None:
+            best, best_epoch = float("nan"), epochs
+        return [place.get(layer).copy() for layer in kept], best_epoch, best
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        from visterm.models._bbnn_network import Network, place_of
+
+        first = np.hstack([self.W1_, self.B1_[:, None]])
+        layers = [first, self.W2_, self.B2_, self.W3_, self.B3_]
+        network = Network(layers, place_of("cpu"))
+        step = max(1, _AT_ONCE // vectors.shape[1])
+        return np.concatenate(
+            [
+                network.rows(self._blocks(vectors[start : start + step]))
+                for start in range(0, vectors.shape[0], step)
+            ]
+        )
+
+    def _blocks(self, vectors: Vectors) -> NDArray[np.float32]:
+        """Pictures × blocks × numbers, with a last number that is 1 for every block there is."""
+        plain = dense(vectors)
+        numbers = self.numbers or plain.shape[1]
+        blocks = plain.reshape(len(plain), -1, numbers)
+        there = np.asarray(blocks.any(axis=2))
+        # Room for more blocks than any of these pictures has would only be work.
+        most = max(1, int(np.flatnonzero(there.any(axis=0)).max(initial=0)) + 1)
+        told = np.empty((len(blocks), most, numbers + 1), dtype=np.float32)
+        told[:, :, :-1] = blocks[:, :most]
+        told[:, :, -1] = there[:, :most]
+        return told
+
+    def _looked_at(
+        self, rng: np.random.Generator, there: NDArray[np.bool_]
+    ) -> NDArray[np.int64] | None:
+        """Blocks of each picture for one step: a random share, missing ones last."""
+        count = max(1, round(self.look * there.shape[1]))
+        if count == there.shape[1]:
+            return None
+        order = rng.random(there.shape, dtype=np.float32) + ~there
+        return np.argpartition(order, count - 1, axis=1)[:, :count]
+
+    def _first_layers(self, numbers: int, words: int) -> list[NDArray[np.float32]]:
+        """Weights uniform in ±1/√inputs and biases 0, drawn by NumPy: the same on any device."""
+        rng = np.random.default_rng(self.random_state)
+        sizes = ((self.block_units, numbers), (self.picture_units, self.block_units))
+        layers = []
+        for outputs, inputs in (*sizes, (words, self.picture_units)):
+            weights = rng.uniform(-1, 1, (outputs, inputs)) / np.sqrt(inputs)
+            layers += [weights.astype(np.float32), np.zeros(outputs, dtype=np.float32)]
+        return [np.hstack([layers[0], layers[1][:, None]]), *layers[2:]]
+
+    def _told(self, Y: Captions, pictures: int) -> _Told:
+        if isinstance(Y, Relevance):
+            if self.margin == "caption":
+                raise BadInput(
+                    "the caption margin needs captions (pictures × words) to learn from; "
+                    "margin='constant' learns from relevance alone"
+                )
+            relevance = relevance_for(Y, pictures)
+            return _Told(relevance, np.ones(relevance.queries.shape[1]), None)
+        captions = word_matrix(Y, pictures)
+        idf = inverse_frequency(captions)
+        relevance = relevance_from_captions(captions, idf, max_words=self.max_words)
+        return _Told(relevance, idf, captions)
+
+    def _joined(self, told: _Told, more: Captions, pictures: int) -> _Told:
+        """What is told of training and validation pictures together."""
+        if told.captions is None or isinstance(more, Relevance):
+            raise BadInput("retrain needs captions: who is relevant across sets is not known")
+        captions = word_matrix(more, pictures, words=len(told.idf))
+        both = csr_array(vstack([told.captions, captions], format="csr"))
+        return self._told(both, both.shape[0])
+
+    def _pairs(self, told: _Told) -> Pairs:
+        from visterm.models._bbnn_pairs import Pairs
+
+        captions, least = None, 1.0
+        if self.margin == "caption" and told.captions is not None:
+            captions, least = weigh_queries(told.captions, told.idf), 0.1
+        least = least if self.least_margin is None else self.least_margin
+        return Pairs(told.relevance, captions, least, crossed=self.crossed, seed=self.random_state)
+
+    def _check_blocks(self, width: int) -> None:
+        if self.numbers is not None and width % self.numbers:
+            raise BadInput(
+                f"a picture vector of {width} numbers is no row of blocks of {self.numbers}; "
+                "set numbers to how many describe one block, or to None for one block a picture"
+            )
+
+    def _check_parameters(self) -> None:
+        if self.margin not in ("constant", "caption"):
+            raise BadInput(f"margin is 'constant' or 'caption', not {self.margin!r}")
+        if self.numbers is not None:
+            _check_whole("numbers", self.numbers)
+        for name in ("block_units", "picture_units", "batch", "epochs", "epoch_pairs", "patience"):
+            _check_whole(name, getattr(self, name))
+        _check_whole("random_state", self.random_state, least=0)
+        if not 0 < self.look <= 1:
+            raise BadInput(f"look is a share above 0 and at most 1, not {self.look}")
+        if not 0 < self.learning_rate < np.inf or not 0 <= self.momentum < 1:
+            raise BadInput(
+                "learning_rate must be positive and momentum from 0 to below 1, not "
+                f"{self.learning_rate} and {self.momentum}"
+            )
+        if self.least_margin is not None and not 0 < self.least_margin < np.inf:
+            raise BadInput(f"least_margin must be positive and finite, not {self.least_margin}")
+
+
+def _check_whole(name: str, value: object, least: int = 1) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]
+        raise BadInput(f"{name} must be a whole number from {least} on, not {value!r}")
