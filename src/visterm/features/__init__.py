@@ -1,6 +1,7 @@
 """Pixels to vectors: what pictures look like, as numbers."""
 
 from visterm.features.blobs import Blobs
+from visterm.features.block_counts import BlockCounts
 from visterm.features.block_visterms import Blocks
 from visterm.features.cnn import CNN
 from visterm.features.cnn_pyramid import CNNPyramid
@@ -10,13 +11,15 @@ from visterm.features.naming import parse_features
 from visterm.features.sift import DenseSift, Sift
 
 EXTRACTORS: dict[str, type[Extractor]] = {
-    extractor.name: extractor for extractor in (Blocks, CNN, CNNPyramid, Sift, DenseSift, Blobs)
+    extractor.name: extractor
+    for extractor in (Blocks, BlockCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
 }
 
 __all__ = [
     "CNN",
     "EXTRACTORS",
     "Blobs",
+    "BlockCounts",
     "Blocks",
     "CNNPyramid",
     "Combined",

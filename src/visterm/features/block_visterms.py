@@ -13,11 +13,9 @@ from visterm.errors import BadInput
 from visterm.features.bags import Bag, BagChannel, Local
 from visterm.features.blocks import BlockDescriptor
 from visterm.features.channels import DEFAULT_CHANNELS, PARTS, Channel, check_channel, is_whole
-from visterm.features.codebook import learn_codebook
+from visterm.features.colours import learn_colours
 from visterm.features.extraction import Picture, Pixels
-from visterm.features.extractor import nothing_read
 from visterm.features.pyramid import Places
-from visterm.progress import silent
 
 
 class Blocks(Bag):
@@ -105,13 +103,12 @@ class Blocks(Bag):
         return sorted({side for side, _, _ in self.channels})
 
     def _prepare(self, pictures: Sequence[Picture]) -> None:
-        chosen = self._sample(pictures, 1000)
-        pixels, skipped = self._pooled(_Pixels(self.random_state), chosen, silent, "")
-        if not pixels:
-            raise nothing_read(skipped)
-        points = np.concatenate(pixels).astype(np.float32)
-        self.colours_ = learn_codebook(
-            points, self.colours, seed=self.random_state, points_per_centre=2000
+        self.colours_ = learn_colours(
+            pictures,
+            self.colours,
+            max_side=self.max_side,
+            workers=self.workers,
+            seed=self.random_state,
         )
         self._descriptor = BlockDescriptor(self.colours_, self._sides())
 
@@ -127,19 +124,6 @@ class Blocks(Bag):
         if not is_whole(self.colours, 1) or self.colours > 256:
             raise BadInput(f"colours are a whole number from 1 to 256, not {self.colours!r}")
         super()._check_parameters()
-
-
-class _Pixels:
-    """A few pixels of each picture, to learn colours from; a class, because a process pool cannot
-    send a lambda."""
-
-    def __init__(self, seed: int, each: int = 200) -> None:
-        self.seed, self.each = seed, each
-
-    def __call__(self, pictures: list[Pixels]) -> NDArray[np.uint8]:
-        rng = np.random.default_rng(self.seed)
-        flat = [pixels.reshape(-1, 3) for pixels in pictures]
-        return np.concatenate([f[rng.integers(len(f), size=self.each)] for f in flat])
 
 
 @lru_cache(maxsize=64)

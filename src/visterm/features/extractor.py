@@ -40,6 +40,12 @@ class Extractor(Stored):
     """Pictures are shrunk to this many pixels on the long side before they are described."""
     workers: int
 
+    @property
+    def block_numbers(self) -> int | None:
+        """How many numbers describe a block, where a row is a picture's blocks one after another;
+        None where it is not."""
+        return None
+
     def fit(self, pictures: Sequence[Picture], y: Any = None) -> Self:
         raise NotImplementedError
 
