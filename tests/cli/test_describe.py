@@ -169,6 +169,15 @@ def test_writing_twice_changes_nothing_the_second_time(folder):
     assert sidecar == {"path": "scene-0001.jpg.xmp", "written": False, "diff": ""}
 
 
+def test_asking_for_nothing_takes_out_all_that_was_written(folder):
+    (folder / "scene-0002.xmp").write_bytes(BESIDE)
+    visterm("describe", "scene-0002.jpg", "--write-xmp", cwd=folder)
+    assert (folder / "scene-0002.xmp").read_bytes() != BESIDE
+    nothing = ["--words", "0", "--phrases", "0", "--captions", "0"]
+    visterm("describe", "scene-0002.jpg", "--write-xmp", *nothing, cwd=folder)
+    assert (folder / "scene-0002.xmp").read_bytes() == BESIDE
+
+
 def test_a_sidecar_that_cannot_be_added_to_is_told_and_left(folder):
     (folder / "scene-0001.xmp").write_bytes(b"<broken")
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", cwd=folder)
