@@ -18,12 +18,12 @@ def evaluate(
     ] = None,
     model: Annotated[str, typer.Option(help="Which model to train.")] = "pamir",
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Which features to describe pictures by, such as blocks+cnn or cnn(size=288); "
-            "blob-tokens are Corel's own."
+            "blob-tokens are Corel's own. By default blocks, as the model takes them."
         ),
-    ] = "blocks",
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="Features and model together: best.")] = None,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
@@ -40,7 +40,12 @@ def evaluate(
         raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
     if preset not in (None, "best"):
         raise BadInput(f"no preset called {preset!r}; there is best")
-    from visterm.experiments.describing import check_features, describe_by
+    from visterm.experiments.describing import (
+        BLOCKS_FOR,
+        block_numbers,
+        check_features,
+        describe_by,
+    )
     from visterm.experiments.presets import best, make_model
     from visterm.experiments.protocol import captioned_folder, corel5k
     from visterm.experiments.runs import Seconds, describe, run
@@ -54,8 +59,12 @@ def evaluate(
         extractor, learner = best(workers=workers, max_words=protocol.max_words, seed=seed)
         model, features = learner.name, "cnn, four views"
     else:
-        check_features(features)
+        if features is not None:
+            check_features(features)
         learner = make_model(model, max_words=protocol.max_words, seed=seed)
+        features = features or BLOCKS_FOR[learner.takes]
+        if learner.takes == "blocks":
+            learner.set_params(numbers=block_numbers(features))
     seconds = Seconds()
     with progress_bar() as progress:
         with seconds.on("features"):

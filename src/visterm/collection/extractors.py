@@ -46,6 +46,14 @@ def current_key(catalogue: Catalogue) -> str | None:
     return catalogue.get("extractor")
 
 
+def block_numbers(catalogue: Catalogue) -> int | None:
+    """How many numbers describe one block of a picture; None where a picture is one vector."""
+    from visterm.features import parse_features
+
+    name = catalogue.get("features")
+    return None if name is None else parse_features(name).block_numbers
+
+
 def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
     """The extractor as it was fitted for this collection; None if it has not been yet."""
     from visterm.features import parse_features

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from visterm.collection import versions
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import entries
-from visterm.collection.extractors import current_key
+from visterm.collection.extractors import block_numbers, current_key
 from visterm.collection.guard import to_json
 from visterm.collection.lesson import Lesson, gather, vectors_of
 from visterm.collection.mapping import build, findable
@@ -34,6 +34,10 @@ _UNJUDGED_C = 0.1
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
+_PAIRS = (2_000, 50_000)
+_PER_ROUND = 4
+"""Pairs of a query and a picture, in one of BBNN's rounds, for each word that a picture holds."""
+_UNJUDGED_ROUNDS = 10
 _AT_LARGE = 2000
 """Pictures whose values say what is usual for a word."""
 
@@ -73,6 +77,8 @@ def train(
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
     lesson = gather(catalogue, extractor)
+    if MODELS[model].takes == "blocks":
+        parameters = {"numbers": block_numbers(catalogue), **parameters}
     judged, learner = _judged(MODELS[model], lesson, parameters, progress)
     avgp = None if judged is None else _avgp(judged.transform(_held(lesson)), lesson)
     previous = versions.current(catalogue)
@@ -111,11 +117,14 @@ def _judged(
         "C": STEPS,
         "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
         "max_words": lesson.max_words,
+        "epoch_pairs": int(np.clip(_PER_ROUND * lesson.captions.nnz, *_PAIRS)),
     }
     chosen = {name: value for name, value in offered.items() if name in known} | parameters
     if not lesson.can_be_judged:
         if isinstance(chosen.get("C"), tuple):
             chosen["C"] = _UNJUDGED_C
+        if "epochs" in known:
+            chosen = {"epochs": _UNJUDGED_ROUNDS, **chosen}
         return None, kind(**chosen)
     learnt = np.flatnonzero(~lesson.held)
     judged = kind(**chosen).fit(

@@ -30,6 +30,8 @@ from visterm.features.weighting import visterm_weights, weigh_visterms
 from visterm.progress import Progress, silent
 
 BLOB_TOKENS = "blob-tokens"
+BLOCKS_FOR = {"vectors": "blocks", "counts": "blocks", "blocks": "block-counts"}
+"""Block features for what a model takes: visterms, or the blocks themselves."""
 
 Parts = tuple[Rows, ...]
 """Rows of the training, validation and, where they are wanted, test pictures."""
@@ -173,6 +175,17 @@ def check_features(features: str) -> None:
     for name in _weighted_parts(features)[1]:
         if not _is_tokens(name):
             make_part(name)
+
+
+def block_numbers(features: str) -> int | None:
+    """How many numbers describe one block; None for features that make one vector a picture.
+
+    >>> block_numbers("block-counts"), block_numbers("block-counts+cnn")
+    (109, None)
+    """
+    _, names = _weighted_parts(features)
+    alone = len(names) == 1 and not _is_tokens(names[0])
+    return make_part(names[0]).block_numbers if alone else None
 
 
 def make_part(text: str, *, workers: int = 1, seed: int = 0) -> Extractor:
