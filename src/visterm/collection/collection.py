@@ -218,9 +218,13 @@ class Collection:
         from visterm.collection.similar import folded
 
         # Which pictures an earlier page has folded away is only known by folding it again.
-        answer = search(self.catalogue, self.root, query, 4 * (offset + k), good=good)
-        shown = folded(self.catalogue, answer.results, offset + k)[offset:]
-        return Answer(shown, answer.unknown, answer.cutoff)
+        wanted = 4 * (offset + k)
+        while True:
+            answer = search(self.catalogue, self.root, query, wanted, good=good)
+            shown = folded(self.catalogue, answer.results, offset + k)
+            if len(shown) >= offset + k or len(answer.results) < wanted:
+                return Answer(shown[offset:], answer.unknown, answer.cutoff)
+            wanted *= 4
 
     def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
         """Say whether a picture answers a query; the ranking learns from it at once.

@@ -42,6 +42,9 @@ class Guard:
         """The part of a move of a query's weights that costs its words no more than may be."""
         from visterm.models.clicks import bounded
 
+        asked = self._asked(query)
+        if not asked:
+            return 1.0  # nobody who watches knows these words
         trained = self.rows[:, query.numbers].astype(np.float64)
         weights = query.weights.astype(np.float64)
         now = trained.copy()
@@ -49,13 +52,12 @@ class Guard:
             if direction is not None:
                 now[:, place] += self.vectors @ direction
         step = self.vectors @ moved
-        asked = self._asked(query)
         before = _avgp(trained, asked)
 
         def harm(part: float) -> float:
             return before - _avgp(now + part * np.outer(step, weights), asked)
 
-        return bounded(harm) if asked else 1.0
+        return bounded(harm)
 
     def _asked(self, query: QueryVector) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """The query and each of its words alone, as weights, with the pictures that answer."""

@@ -8,6 +8,8 @@ from visterm.collection import clicks
 from visterm.collection.answering import answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import Judgement
+from visterm.collection.reach import reach
+from visterm.collection.rows import Rows
 from visterm.collection.search import UnknownWords
 from visterm.collection.taught import Taught, is_told, relearn
 from visterm.errors import BadInput
@@ -52,6 +54,18 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     with catalogue.transaction():
         catalogue.set("clicks", None)
     return entry.judgement
+
+
+def prepare(catalogue: Catalogue) -> None:
+    """Load the kernels, and what a click needs to know, before somebody waits for it."""
+    now = answering(catalogue)
+    now.index.prepare()
+    taught = taught_now(catalogue)
+    taught.guard()
+    some = now.index.ids()[:1]
+    if some.size:
+        width = len(next(iter(Rows(catalogue, now.version.extractor).of(some.tolist()).values())))
+        reach(catalogue, now.version.extractor).products(np.zeros((1, width), np.float32), some)
 
 
 def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:

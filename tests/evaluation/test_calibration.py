@@ -1,0 +1,115 @@
+"""Chances: calibrated, growing with the score, and a matter of query and picture alone."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from visterm.evaluation.calibration import Calibration, calibrate, mean_f1, values_at_large
+from visterm.text import Relevance, relevance_from_captions
+from visterm.text.weighting import inverse_frequency
+
+
+def world(seed: int, pictures: int = 600, words: int = 12) -> tuple[np.ndarray, csr_array]:
+    """Rows whose words differ in rarity, scale and how well they are told apart, and captions."""
+    random = np.random.default_rng(seed)
+    held = random.random((pictures, words)) < np.linspace(0.03, 0.4, words)
+    held[np.arange(pictures), random.integers(0, words, pictures)] = True
+    apart = np.linspace(3.0, 0.7, words)
+    scale, shift = np.geomspace(0.1, 10, words), np.linspace(-5, 5, words)
+    rows = (random.standard_normal((pictures, words)) + apart * held) * scale + shift
+    return rows.astype(np.float32), csr_array(held.astype(np.float64))
+
+
+@cache
+def learnt(seed: int = 0) -> tuple[Calibration, Relevance, np.ndarray]:
+    rows, captions = world(seed)
+    relevance = relevance_from_captions(captions, inverse_frequency(captions), max_words=2)
+    frequency = np.asarray(captions.mean(axis=0)).ravel()
+    other, told = world(seed + 1)
+    queries = relevance_from_captions(told, inverse_frequency(captions), max_words=2)
+    return calibrate(rows, relevance, frequency), queries, other
+
+
+def chances(found: Calibration, relevance: Relevance, rows: np.ndarray) -> np.ndarray:
+    queries = relevance.queries
+    scores = queries @ rows.T
+    return np.stack(
+        [
+            found.chances(queries.indices[a:b], queries.data[a:b], scores[number])
+            for number, (a, b) in enumerate(zip(queries.indptr, queries.indptr[1:], strict=False))
+        ]
+    )
+
+
+def test_of_pictures_with_a_chance_about_that_part_answers() -> None:
+    found, relevance, rows = learnt()
+    given_chances = chances(found, relevance, rows)
+    answers = relevance.pictures.toarray() > 0
+    for low, high in ((0.02, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 0.9)):
+        inside = (given_chances >= low) & (given_chances < high)
+        assert inside.sum() > 100
+        told, true = given_chances[inside].mean(), answers[inside].mean()
+        assert abs(told - true) < 0.25 * (high - low) + 0.3 * true
+
+
+def test_the_line_is_better_than_one_score_for_all_queries() -> None:
+    found, relevance, rows = learnt()
+    answers = relevance.pictures.toarray() > 0
+    ours = mean_f1(chances(found, relevance, rows) >= found.level, answers)
+    scores = relevance.queries @ rows.T
+    best = max(
+        mean_f1(scores >= one, answers) for one in np.quantile(scores, np.arange(0, 1, 0.01))
+    )
+    assert ours > 1.3 * best
+
+
+def test_the_least_good_score_has_the_level_as_its_chance() -> None:
+    found, _, _ = learnt()
+    least = found.least([1, 4], [0.8, 0.6])
+    assert found.chances([1, 4], [0.8, 0.6], [least])[0] == pytest.approx(found.level)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
+def test_a_higher_score_is_never_less_likely_to_answer(scores: list[float]) -> None:
+    found, _, _ = learnt()
+    for words, weights in (([0], [1.0]), ([2, 9], [0.6, 0.8]), ([3, 4], [0.9, -0.4])):
+        likely = found.chances(words, weights, sorted(scores))
+        assert (np.diff(likely) >= 0).all()
+
+
+def test_a_model_of_another_scale_gives_the_same_chances() -> None:
+    found, _, rows = learnt()
+    larger = found.with_values(*values_at_large(rows * 7 + 3))
+    same = found.with_values(*values_at_large(rows))
+    np.testing.assert_allclose(
+        larger.chances([2], [1.0], rows[:, 2] * 7 + 3), same.chances([2], [1.0], rows[:, 2]), 1e-3
+    )
+
+
+def test_words_of_a_picture_have_the_chances_of_their_queries() -> None:
+    found, _, rows = learnt()
+    each = [found.chances([word], [1.0], [rows[5, word]])[0] for word in range(rows.shape[1])]
+    np.testing.assert_allclose(found.of_words(rows[5]), each)
+
+
+def test_what_is_stored_is_read_back() -> None:
+    found, _, _ = learnt()
+    again = Calibration.from_json(json.loads(json.dumps(found.to_json())))
+    assert again.least([1], [1.0]) == found.least([1], [1.0])
+
+
+def test_a_dozen_pictures_are_enough_to_say_something_sane() -> None:
+    rows, captions = world(3, pictures=12)
+    relevance = relevance_from_captions(captions, inverse_frequency(captions), max_words=2)
+    found = calibrate(rows, relevance, np.asarray(captions.mean(axis=0)).ravel())
+    likely = chances(found, relevance, rows)
+    assert np.isfinite(likely).all()
+    answers = relevance.pictures.toarray() > 0
+    assert likely[answers].mean() > likely[~answers].mean()
