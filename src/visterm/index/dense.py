@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index._products import products
 from visterm.index.folder import Hashed
 from visterm.index.masks import count, masks
 from visterm.index.parts import Part, Source
@@ -91,6 +90,8 @@ def _between(rows: Floats, vector: Floats, norm: float) -> tuple[Floats, Floats]
     length = float(np.sqrt(np.square(vector.astype(np.float64)).sum())) * norm
     if length > 1e38:  # The product might overflow, and then it says nothing.
         return np.full(len(rows), -np.inf, np.float32), np.full(len(rows), np.inf, np.float32)
+    from visterm.index._products import products  # numba, which a search by words does not need
+
     near = products(rows, vector).astype(np.float64)
     error = (vector.size + 2) * (2.0**-23 * length + 2.0**-148)
     return (near - error).astype(np.float32), (near + error).astype(np.float32)
