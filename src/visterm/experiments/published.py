@@ -73,3 +73,19 @@ ECML_6 = {
 # pictures, which are twice as large as ours.
 TPAMI_3 = {32: 0.261, 48: 0.253, 64: 0.273, 96: 0.253, 128: 0.223, 192: 0.178, 256: 0.183}
 TPAMI_4 = {"expected likelihood": 0.231, "match": 0.256, "visterm, linear": 0.273}
+
+BBNN = "Grangier and Bengio, ICANN 2006"
+
+# Tables 2 and 3: Corel test queries, all of them and those of one word.
+BBNN_2 = {
+    "CMRM": {"AvgP": 0.147, "P@10": 0.058},
+    "PLSA": {"AvgP": 0.167, "P@10": 0.071},
+    "PAMIR": {"AvgP": 0.216, "P@10": 0.088},
+    "BBNN": {"AvgP": 0.262, "P@10": 0.102},
+}
+BBNN_3 = {
+    "CMRM": {"AvgP": 0.192, "P@10": 0.178},
+    "PLSA": {"AvgP": 0.245, "P@10": 0.213},
+    "PAMIR": {"AvgP": 0.307, "P@10": 0.253},
+    "BBNN": {"AvgP": 0.350, "P@10": 0.285},
+}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TABLES = {
     "corel-statistics": "reports.corel_statistics",
     "side-by-side": "side_by_side.side_by_side",
+    "bbnn-2": "bbnn_tables.bbnn_2",
+    "bbnn-3": "bbnn_tables.bbnn_3",
     "ecml-4": "ecml.ecml_4",
     "ecml-6": "ecml.ecml_6",
     "tpami-3": "feature_tables.tpami_3",
