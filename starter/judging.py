@@ -1,0 +1,80 @@
+"""How good the starter is: chances learnt on validation pictures, AvgP on test pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from starter.corpus import Corpus
+from starter.joining import Joined
+from starter.learning import can_be_seen, word_quality
+from visterm.evaluation import mean_average_precision
+from visterm.evaluation.calibration import calibrate
+from visterm.text import relevance_from_captions
+
+QUERIES = 3000
+"""Of the word sets of two, so many are drawn to measure and to calibrate by."""
+
+
+def worth_keeping(corpus: Corpus, judged: Joined) -> NDArray[np.bool_]:
+    """Words that can be seen on validation pictures, and those too rare there to tell."""
+    words = _words_of(corpus, judged, corpus.validation)
+    rows = corpus.vectors[corpus.validation] @ judged.weights.T
+    return can_be_seen(word_quality(rows, words), words, unjudged=True)
+
+
+def calibrated(corpus: Corpus, judged: Joined) -> dict[str, Any]:
+    """What scores are worth, by pictures that nobody learnt from, as `Calibration.to_json`."""
+    rows = corpus.vectors[corpus.validation] @ judged.weights.T
+    words = _words_of(corpus, judged, corpus.validation)
+    asked = relevance_from_captions(words, judged.vocabulary.idf, max_words=2)
+    drawn = _drawn(asked.words_per_query)
+    frequency = np.exp(-judged.vocabulary.idf)
+    found = calibrate(rows, asked.take(drawn), frequency).to_json()
+    return {
+        name: np.round(value, 5).tolist() if isinstance(value, list) else value
+        for name, value in found.items()
+    }
+
+
+def measured(corpus: Corpus, joined: Joined) -> dict[str, Any]:
+    """AvgP on the test pictures: of each word that some of them have, of words, of pairs."""
+    rows = (corpus.vectors[corpus.test] @ joined.weights.T).astype(np.float32)
+    words = _words_of(corpus, joined, corpus.test)
+    avgp = word_quality(rows, words)
+    asked = relevance_from_captions(words, joined.vocabulary.idf, max_words=2)
+    pairs = asked.take(np.flatnonzero(asked.words_per_query == 2))
+    holding = np.bincount(words.indices, minlength=words.shape[1])
+    there = holding > 0
+    return {
+        "avgp": {
+            word: round(float(value), 4)
+            for word, value, one in zip(joined.vocabulary.words, avgp, there, strict=True)
+            if one
+        },
+        "test_words": int(there.sum()),
+        "test_avgp_words": round(float(avgp[there].mean()), 4),
+        "test_chance_words": round(float((holding[there] / len(rows)).mean()), 4),
+        "test_pairs": len(pairs),
+        "test_avgp_pairs": round(
+            float(mean_average_precision(pairs.queries @ rows.T, pairs.pictures)), 4
+        ),
+    }
+
+
+def _words_of(corpus: Corpus, joined: Joined, pictures: NDArray[np.int64]) -> csr_array:
+    """Pictures × the joined words; a word that the corpus does not know holds of none."""
+    spoken = np.flatnonzero(joined.numbers >= 0)
+    chosen = corpus.words[pictures][:, joined.numbers[spoken]].tocoo()
+    shape = (len(pictures), len(joined.numbers))
+    return csr_array((chosen.data, (chosen.row, spoken[chosen.col])), shape=shape)
+
+
+def _drawn(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All single words, and some of the pairs."""
+    pairs = np.flatnonzero(sizes == 2)
+    some = np.random.default_rng(0).choice(pairs, min(QUERIES, len(pairs)), replace=False)
+    return np.sort(np.concatenate([np.flatnonzero(sizes == 1), some]))

@@ -1,0 +1,59 @@
+"""Words learnt by PAMIR, and which of them can be seen."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from starter.corpus import Corpus
+from visterm.evaluation import evaluate
+from visterm.models import Pamir
+from visterm.progress import Progress
+from visterm.text import Relevance
+
+Floats = NDArray[np.float32]
+
+SEEN = 0.025
+"""A word is kept where AvgP is above chance by this part of what it could be."""
+JUDGED = 3
+"""… on at least so many validation pictures."""
+
+
+def learn(corpus: Corpus, parameters: dict[str, object], progress: Progress) -> Pamir:
+    """PAMIR on the training pictures; validation pictures choose what there is to choose."""
+    model = Pamir(**parameters)  # type: ignore[arg-type]
+    teach, choose = corpus.training, corpus.validation
+    return model.fit(
+        corpus.vectors[teach],
+        corpus.words[teach],
+        validation=(corpus.vectors[choose], corpus.words[choose]),
+        progress=progress,
+    )
+
+
+def relearn(corpus: Corpus, chosen: Pamir, progress: Progress) -> Pamir:
+    """The same from training and validation pictures together, with what was chosen."""
+    names = [name for name in chosen.get_params() if hasattr(chosen, f"{name}_")]
+    again = Pamir(**chosen.get_params()).set_params(
+        **{name: getattr(chosen, f"{name}_") for name in names}
+    )
+    rows = corpus.development
+    return again.fit(corpus.vectors[rows], corpus.words[rows], progress=progress)
+
+
+def word_quality(rows: Floats, words: csr_array) -> NDArray[np.float64]:
+    """AvgP of each word asked alone; NaN where no picture has it."""
+    asked = Relevance(csr_array(np.eye(rows.shape[1], dtype=np.float32)), csr_array(words.T))
+    return evaluate(rows, asked, ["AvgP"]).per_query["AvgP"]
+
+
+def can_be_seen(
+    avgp: NDArray[np.float64], words: csr_array, *, unjudged: bool = False
+) -> NDArray[np.bool_]:
+    """Which words rank pictures clearly better than chance; ``unjudged`` says of too few."""
+    holding = np.bincount(words.indices, minlength=words.shape[1])
+    chance = holding / words.shape[0]
+    with np.errstate(invalid="ignore"):
+        above = (avgp - chance) / (1 - chance) >= SEEN
+    return np.where(holding >= JUDGED, above, unjudged)
