@@ -29,7 +29,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 64 << 10
-LONGEST_ADDRESS = 4096
+LONGEST_ADDRESS = 16 << 10
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
 
@@ -163,7 +163,9 @@ class Guard:
         raw = scope.get("raw_path") or scope["path"].encode()
         query = scope.get("query_string", b"")
         if len(raw) + len(query) > LONGEST_ADDRESS:
-            return problem(414, f"the address is longer than {LONGEST_ADDRESS} bytes", "too-large")
+            return problem(
+                400, f"the address is longer than {LONGEST_ADDRESS:,} bytes", "too-large"
+            )
         try:
             text = unquote_to_bytes(raw.partition(b"?")[0] + b"?" + query).decode("utf-8")
         except UnicodeDecodeError:

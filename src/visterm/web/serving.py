@@ -117,7 +117,7 @@ def serve(
         limit_concurrency=512,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
-        h11_max_incomplete_event_size=16 << 10,
+        h11_max_incomplete_event_size=64 << 10,
     )
     Telling(config).run(sockets=[address.socket])
 
