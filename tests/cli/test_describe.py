@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from visterm.cli import main
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.features import EXTRACTORS
 from visterm.pictures import captions_of
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
 
+from running import visterm  # it lies beside this file
 from thumbnails import Thumbnails  # an extractor for tests
 
 BESIDE = b"""<x:xmpmeta xmlns:x="adobe:ns:meta/">
@@ -32,29 +29,6 @@ BESIDE = b"""<x:xmpmeta xmlns:x="adobe:ns:meta/">
  </rdf:RDF>
 </x:xmpmeta>
 """
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def visterm(*words: object, cwd: Path) -> Ran:
-    """Run the command line in this process, as the console script does."""
-    out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["visterm", *map(str, words)])
-        os.chdir(cwd)
-        code: Any = 0
-        try:
-            with redirect_stdout(out), redirect_stderr(err):
-                main()
-        except SystemExit as left:
-            code = left.code or 0
-        finally:
-            os.chdir(before)
-    return Ran(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -84,8 +58,8 @@ def folder(taught: Path, tmp_path: Path) -> Path:
 
 def test_words_and_nearest_captions_are_printed(taught):
     ran = visterm("describe", "scene-0001.jpg", "scene-0002.jpg", cwd=taught)
-    assert ran.code == 0
-    lines = ran.out.splitlines()
+    assert ran.returncode == 0
+    lines = ran.stdout.splitlines()
     assert lines[0] == "scene-0001.jpg"
     assert lines[1].startswith("  own ")
     assert lines[2].startswith("  words ")
@@ -96,7 +70,7 @@ def test_json_holds_scores_chances_and_paths(taught):
     ran = visterm(
         "describe", "scene-0001.jpg", "--words", "4", "--captions", "2", "--json", cwd=taught
     )
-    (about,) = json.loads(ran.out)["pictures"]
+    (about,) = json.loads(ran.stdout)["pictures"]
     assert len(about["words"]) == 4
     assert all(0 <= one["chance"] <= 1 for one in about["words"])
     chances = [one["chance"] for one in about["words"]]
@@ -109,21 +83,21 @@ def test_a_picture_elsewhere_is_described_by_the_collection_one_stands_in(taught
     outside = tmp_path / "x.jpg"
     shutil.copy(taught / "scene-0005.jpg", outside)
     ran = visterm("describe", outside, "--json", cwd=taught)
-    (about,) = json.loads(ran.out)["pictures"]
+    (about,) = json.loads(ran.stdout)["pictures"]
     assert about["own"] == {}
     assert about["captions"][0]["path"] == str(taught / "scene-0005.jpg")
 
 
 def test_from_elsewhere_the_collection_of_the_picture_is_asked(taught, tmp_path):
     ran = visterm("describe", taught / "scene-0001.jpg", "--json", cwd=tmp_path)
-    assert json.loads(ran.out)["pictures"][0]["own"]
+    assert json.loads(ran.stdout)["pictures"][0]["own"]
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(folder):
     before = sorted(folder.iterdir())
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", "--dry-run", cwd=folder)
-    assert "+++ scene-0001.jpg.xmp" in ran.out
-    assert "+     <rdf:li>" in ran.out
+    assert "+++ scene-0001.jpg.xmp" in ran.stdout
+    assert "+     <rdf:li>" in ran.stdout
     assert sorted(folder.iterdir()) == before
 
 
@@ -136,14 +110,14 @@ def test_what_was_written_is_no_caption_at_the_next_add(folder):
     ran = visterm(
         "describe", "scene-0001.jpg", "scene-0002.jpg", "--write-xmp", "--least", "0.05", cwd=folder
     )
-    assert ran.out.count("  written ") == 2
-    likely = json.loads(visterm("describe", "scene-0001.jpg", "--json", cwd=folder).out)
+    assert ran.stdout.count("  written ") == 2
+    likely = json.loads(visterm("describe", "scene-0001.jpg", "--json", cwd=folder).stdout)
     first = likely["pictures"][0]["words"][0]["word"]
     text = (folder / "scene-0001.jpg.xmp").read_text(encoding="utf-8")
     assert text.count(f"<rdf:li>{first}</rdf:li>") == 2  # as a keyword, and as one of ours
     assert "Holiday" in (folder / "scene-0002.xmp").read_text(encoding="utf-8")
     added = visterm("add", ".", "--json", cwd=folder)
-    assert added.code == 0, added.err
+    assert added.returncode == 0, added.stderr
     with Collection.open(folder) as collection:
         assert {name: collection.captions(folder / name) for name in _names(folder)} == before
     assert captions_of(folder / "scene-0001.jpg") == []
@@ -156,16 +130,16 @@ def test_where_chances_are_not_known_no_word_is_written_and_that_is_said(tmp_pat
         collection.caption_from(tmp_path / "captions.tsv")
         collection.train(iterations=500)
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", "--dry-run", cwd=tmp_path)
-    assert "no word is written" in ran.err
-    assert "dc:subject>" not in ran.out
-    assert "<visterm:nearest>" in ran.out
+    assert "no word is written" in ran.stderr
+    assert "dc:subject>" not in ran.stdout
+    assert "<visterm:nearest>" in ran.stdout
 
 
 def test_writing_twice_changes_nothing_the_second_time(folder):
     words = ["describe", "scene-0001.jpg", "--write-xmp"]
-    assert "  written " in visterm(*words, cwd=folder).out
+    assert "  written " in visterm(*words, cwd=folder).stdout
     again = visterm(*words, "--json", cwd=folder)
-    sidecar = json.loads(again.out)["pictures"][0]["sidecar"]
+    sidecar = json.loads(again.stdout)["pictures"][0]["sidecar"]
     assert sidecar == {"path": "scene-0001.jpg.xmp", "written": False, "diff": ""}
 
 
@@ -181,16 +155,16 @@ def test_asking_for_nothing_takes_out_all_that_was_written(folder):
 def test_a_sidecar_that_cannot_be_added_to_is_told_and_left(folder):
     (folder / "scene-0001.xmp").write_bytes(b"<broken")
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", cwd=folder)
-    assert ran.code == 0
-    assert "scene-0001.xmp is left as it is" in ran.err
+    assert ran.returncode == 0
+    assert "scene-0001.xmp is left as it is" in ran.stderr
     assert (folder / "scene-0001.xmp").read_bytes() == b"<broken"
 
 
 def test_unreadable_pictures_are_skipped_with_a_reason(taught, tmp_path):
     (tmp_path / "no.jpg").write_bytes(b"nothing")
     ran = visterm("describe", tmp_path / "no.jpg", "scene-0001.jpg", cwd=taught)
-    assert (ran.code, ran.err.count("skipping")) == (0, 1)
-    assert visterm("describe", tmp_path / "no.jpg", cwd=taught).code == 1
+    assert (ran.returncode, ran.stderr.count("skipping")) == (0, 1)
+    assert visterm("describe", tmp_path / "no.jpg", cwd=taught).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -203,15 +177,15 @@ def test_unreadable_pictures_are_skipped_with_a_reason(taught, tmp_path):
 )
 def test_wrong_use_is_one_line(taught, words, line):
     ran = visterm(*words, cwd=taught)
-    assert ran.code == 2
-    assert line in ran.err
-    assert ran.err.count("\n") == 1
+    assert ran.returncode == 2
+    assert line in ran.stderr
+    assert ran.stderr.count("\n") == 1
 
 
 def test_without_a_collection_it_says_how_to_make_one(tmp_path):
     ran = visterm("describe", "x.jpg", cwd=tmp_path)
-    assert ran.code == 2
-    assert "visterm add" in ran.err
+    assert ran.returncode == 2
+    assert "visterm add" in ran.stderr
 
 
 def _names(folder: Path) -> list[str]:

@@ -32,8 +32,12 @@ from visterm.progress import Progress, silent
 
 NEIGHBOURS = 12
 """Captioned pictures whose phrases are heard."""
-SHARPNESS = 10.0
-"""How much more the nearest of them count: weights are ``exp(SHARPNESS · cosine)``."""
+SHARPNESS = 20.0
+"""How much more the nearest of them count: weights are ``exp(SHARPNESS · cosine)``.
+
+Of 250 held-out IAPR TC-12 training pictures, these two gave the most right phrases among the first
+five (32 of 100), and about as many of a hundred phrases of a share were right as the share says.
+"""
 AT_ONCE = 256
 """Pictures described together."""
 _CAPTIONED = f"{FINDABLE} AND rows.picture IN (SELECT picture FROM captions)"
