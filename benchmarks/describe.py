@@ -7,7 +7,8 @@ unmeasured. Then 100 pictures outside of it are described, with words, phrases a
 time by a new process. The limit is 8 seconds. The peer, run in turns with it so that both meet the
 same machine, is a process that does nothing but decode the same files and run the network over
 them: ``ratio_network`` is what words, phrases and captions cost on top. The same is given for 100
-pictures of the collection, whose vectors are kept, so that no network runs.
+pictures of the collection, whose vectors are kept, so that no network runs. ``phrases_right`` is
+the share of the phrases said that the picture's own caption, which nobody was shown, holds too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 from benchmarks.common import say, show
 from visterm.collection import Collection
 from visterm.datasets import data_folder
+from visterm.text.phrases import phrases
 
 LIMIT = 8.0
 PICTURES = 100
@@ -50,11 +52,11 @@ def main() -> None:
     data = data_folder("iaprtc12", arguments.data).absolute()
     with tempfile.TemporaryDirectory() as folder:
         taught = _taught(Path(folder, "pictures"), data, arguments.collection)
-        unseen = [data / path for path, _ in _rows(data, "test")[:PICTURES]]
+        unseen = {data / path: text for path, text in _rows(data, "test")[:PICTURES]}
         show(measure(taught, unseen, arguments.rounds), as_json=arguments.json)
 
 
-def measure(taught: Path, unseen: list[Path], rounds: int) -> dict[str, Any]:
+def measure(taught: Path, unseen: dict[Path, str], rounds: int) -> dict[str, Any]:
     known = sorted(taught.rglob("*.jpg"))[:PICTURES]
     programs = {
         "describe": ["-m", "visterm", "describe", "--json", *map(str, unseen)],
@@ -79,6 +81,7 @@ def measure(taught: Path, unseen: list[Path], rounds: int) -> dict[str, Any]:
         "with_words": sum(bool(one["words"]) for one in about),
         "with_phrases": sum(bool(one["phrases"]) for one in about),
         "with_captions": sum(bool(one["captions"]) for one in about),
+        "phrases_right": _right(about, unseen),
         "rounds": rounds,
         "seconds": round(wall["describe"], 2),
         "seconds_worst": round(max(lap.wall for lap in laps["describe"]), 2),
@@ -90,6 +93,15 @@ def measure(taught: Path, unseen: list[Path], rounds: int) -> dict[str, Any]:
         "seconds_known": round(wall["describe_known"], 2),
         "processor_seconds": round(statistics.median(lap.busy for lap in laps["describe"]), 2),
     }
+
+
+def _right(about: list[dict[str, Any]], captions: dict[Path, str]) -> float:
+    right = [
+        one["phrase"] in {str(phrase) for phrase in phrases(captions[Path(picture["path"])])}
+        for picture in about
+        for one in picture["phrases"]
+    ]
+    return round(statistics.fmean(right), 3)
 
 
 def _taught(folder: Path, data: Path, count: int) -> Path:
