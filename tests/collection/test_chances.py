@@ -14,6 +14,7 @@ from visterm.collection import Collection
 from visterm.collection.versions import CHANCES, current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
+from visterm.evaluation.calibration import line
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
         yield collection
 
 
-def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_the_level(
+def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
     judged: Collection,
 ) -> None:
     version = current(judged.catalogue)
@@ -45,7 +46,8 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_the_level(
         answer = judged.search(query, k=1000)
         chances = [one.chance or 0.0 for one in answer.results]
         assert chances == sorted(chances, reverse=True)
-        assert answer.cutoff == sum(chance >= calibration.level for chance in chances)
+        least = line(np.array(chances[:1]), calibration.part, calibration.level)[0]
+        assert answer.cutoff == sum(chance >= least for chance in chances)
 
 
 def test_chances_are_of_use(judged: Collection) -> None:
@@ -65,8 +67,8 @@ def test_under_a_filter_a_picture_keeps_its_chance(judged: Collection) -> None:
     everywhere = {one.picture: one.chance for one in judged.search("sea", k=1000).results}
     inland = judged.search("sea in:inland", k=1000)
     assert {one.picture: one.chance for one in inland.results}.items() <= everywhere.items()
-    line = min(one.chance for one in judged.search("sea", k=1000, good=True).results)  # type: ignore[type-var]
-    good = [one for one in inland.results if one.chance >= line]  # type: ignore[operator]
+    least = min(one.chance for one in judged.search("sea", k=1000, good=True).results)  # type: ignore[type-var]
+    good = [one for one in inland.results if one.chance >= least]  # type: ignore[operator]
     assert inland.cutoff == len(good)
 
 

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from visterm.evaluation.calibration import Calibration, calibrate, mean_f1, values_at_large
+from visterm.evaluation.calibration import (
+    Calibration,
+    calibrate,
+    line,
+    mean_f1,
+    values_at_large,
+)
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
@@ -62,7 +68,9 @@ def test_of_pictures_with_a_chance_about_that_part_answers() -> None:
 def test_the_line_is_better_than_one_score_for_all_queries() -> None:
     found, relevance, rows = learnt()
     answers = relevance.pictures.toarray() > 0
-    ours = mean_f1(chances(found, relevance, rows) >= found.level, answers)
+    likely = chances(found, relevance, rows)
+    least = line(likely.max(axis=1), found.part, found.level)
+    ours = mean_f1(likely >= least[:, None], answers)
     scores = relevance.queries @ rows.T
     best = max(
         mean_f1(scores >= one, answers) for one in np.quantile(scores, np.arange(0, 1, 0.01))
@@ -70,10 +78,19 @@ def test_the_line_is_better_than_one_score_for_all_queries() -> None:
     assert ours > 1.3 * best
 
 
-def test_the_least_good_score_has_the_level_as_its_chance() -> None:
+def test_the_least_good_score_is_where_the_chance_crosses_the_line() -> None:
     found, _, _ = learnt()
-    least = found.least([1, 4], [0.8, 0.6])
-    assert found.chances([1, 4], [0.8, 0.6], [least])[0] == pytest.approx(found.level)
+    words, weights = [1, 4], [0.8, 0.6]
+    for best in (-5.0, 0.0, 2.0, 50.0):
+        highest = found.chances(words, weights, [best])
+        least = found.least(words, weights, best)
+        expected = line(highest, found.part, found.level)[0]
+        assert found.chances(words, weights, [least])[0] == pytest.approx(expected)
+
+
+def test_a_sure_match_is_good_and_a_hopeless_one_is_not_whatever_the_best_one_is() -> None:
+    for best in (0.01, 0.2, 0.9, 1.0):
+        assert 0.03 <= line(np.array([best]), 0.5, 0.03)[0] <= 0.15
 
 
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
@@ -102,7 +119,7 @@ def test_words_of_a_picture_have_the_chances_of_their_queries() -> None:
 def test_what_is_stored_is_read_back() -> None:
     found, _, _ = learnt()
     again = Calibration.from_json(json.loads(json.dumps(found.to_json())))
-    assert again.least([1], [1.0]) == found.least([1], [1.0])
+    assert again.least([1], [1.0], 2.0) == found.least([1], [1.0], 2.0)
 
 
 def test_a_dozen_pictures_are_enough_to_say_something_sane() -> None:

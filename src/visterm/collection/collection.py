@@ -396,14 +396,14 @@ class Collection:
 
     @property
     def good_chance(self) -> float | None:
-        """The chance from which a match is good; None where chances are not known."""
+        """The chance from which every match is good; None where chances are not known."""
         from visterm.collection.answering import NothingLearnt, answering
 
         try:
             calibration = answering(self.catalogue).calibration
         except NothingLearnt:
             return None
-        return None if calibration is None else calibration.level
+        return None if calibration is None else calibration.enough
 
     @property
     def needs_training(self) -> bool:

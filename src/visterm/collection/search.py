@@ -94,7 +94,12 @@ class Asking:
         """How many pictures are good matches; ``k`` is a guess at it."""
         if self.calibration is None:
             return None
-        least = self.calibration.least(self.vector.numbers, self.vector.weights)
+        # The best of all pictures, whatever the conditions are: the line is the same under them.
+        _, highest = self.index.search(self.asked, 1)
+        if not highest.size:
+            return 0
+        words, weights = self.vector.numbers, self.vector.weights
+        least = self.calibration.least(words, weights, float(highest[0]))
         while True:
             _, scores = self.best(k)
             if len(scores) < k or scores[-1] < least:
