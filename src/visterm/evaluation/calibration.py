@@ -145,8 +145,11 @@ class Calibration:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Calibration:
-        arrays = (np.asarray(stored[name], float) for name in _ARRAYS)
-        return cls(*arrays, level=float(stored["level"]), part=float(stored["part"]))
+        means, spreads, rarity, separation, place, slope = (
+            np.asarray(stored[name], float) for name in _ARRAYS
+        )
+        level, part = float(stored["level"]), float(stored["part"])
+        return cls(means, spreads, rarity, separation, place, slope, level, part)
 
     def _about(self, words: NDArray[np.int64], q: Floats) -> Floats:
         return _about(words, q, self.rarity, self.separation)
