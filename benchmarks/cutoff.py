@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
 from visterm.errors import VistermError
-from visterm.evaluation.calibration import Calibration, calibrate, mean_f1, values_at_large
 from visterm.experiments.protocol import corel5k
+from visterm.index.calibration import Calibration, calibrate, mean_f1, values_at_large
 from visterm.models import Pamir
 from visterm.text import Relevance
 

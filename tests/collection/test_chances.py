@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.collection.versions import CHANCES, current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.evaluation.calibration import line
+from visterm.index.calibration import line
 
 
 @pytest.fixture(scope="module")

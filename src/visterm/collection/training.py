@@ -182,7 +182,7 @@ def _calibrated(
     catalogue: Catalogue, learner: Model, judged: Model | None, lesson: Lesson, extractor: str
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
-    from visterm.evaluation.calibration import calibrate, values_at_large
+    from visterm.index.calibration import calibrate, values_at_large
 
     everybody = findable(catalogue, extractor)
     count = min(len(everybody), _AT_LARGE)

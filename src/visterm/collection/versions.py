@@ -16,7 +16,7 @@ from visterm.errors import VistermError
 from visterm.files import PART
 
 if TYPE_CHECKING:
-    from visterm.evaluation.calibration import Calibration
+    from visterm.index.calibration import Calibration
     from visterm.text import Vocabulary
 
 Thing = TypeVar("Thing")
@@ -64,7 +64,7 @@ class Version:
         """What its scores are worth; None where too few pictures were held out to know."""
         if CHANCES not in self.files:
             return None
-        from visterm.evaluation.calibration import Calibration
+        from visterm.index.calibration import Calibration
 
         def read(stored: dict[str, Any]) -> Calibration | None:
             return Calibration.from_json(stored) if "level" in stored else None

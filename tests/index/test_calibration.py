@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from visterm.evaluation.calibration import (
+from visterm.index.calibration import (
     Calibration,
     calibrate,
     line,
