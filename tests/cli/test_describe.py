@@ -47,7 +47,6 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
         collection.add(features="thumbnails")
         collection.caption_from(folder / "captions.tsv")
         collection.train(iterations=3000)
-        assert collection.good_chance is not None
     return folder
 
 
@@ -95,9 +94,10 @@ def test_from_elsewhere_the_collection_of_the_picture_is_asked(taught, tmp_path)
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(folder):
     before = sorted(folder.iterdir())
-    ran = visterm("describe", "scene-0001.jpg", "--write-xmp", "--dry-run", cwd=folder)
+    words = ["--write-xmp", "--least", "0.05", "--dry-run"]
+    ran = visterm("describe", "scene-0001.jpg", *words, cwd=folder)
     assert "+++ scene-0001.jpg.xmp" in ran.stdout
-    assert "+     <rdf:li>" in ran.stdout
+    assert "+   <dc:subject>" in ran.stdout
     assert sorted(folder.iterdir()) == before
 
 

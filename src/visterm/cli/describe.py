@@ -22,7 +22,7 @@ def describe(
     ] = False,
     least: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Write words and phrases at least so likely."),
+        typer.Option(min=0, max=1, help="Write words and phrases at least so likely; else 0.5."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what --write-xmp would change, as a diff.")

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from visterm.pictures.sidecar_writing import SidecarChange
 
 
+EVEN = 0.5
+"""What is more likely than not is written, unless another chance is named."""
+
+
 @dataclass
 class Asked:
     """What somebody asks for; see the options of ``visterm describe``."""
@@ -45,11 +49,11 @@ class _Told:
 def answer(asked: Asked) -> None:
     """Describe, write where that is wanted, and print."""
     from visterm.cli.output import progress_bar
+    from visterm.cli.telling import say
 
     _check(asked)
     with _opened(asked) as found:
         phrases = _phrases(asked.phrases)
-        level = _level(found, asked)
         with progress_bar(hidden=len(asked.pictures) < 50) as progress:
             said = found.descriptions(
                 asked.pictures,
@@ -58,7 +62,7 @@ def answer(asked: Asked) -> None:
                 captions=asked.captions,
                 progress=progress,
             )
-            told = [_written(asked, one, level) for one in said]
+            told = [_written(asked, one) for one in said]
     if asked.json:
         from visterm.cli.output import print_json
 
@@ -66,6 +70,9 @@ def answer(asked: Asked) -> None:
     else:
         _print(told)
     _tell_problems(told)
+    words = [word for one in told for word in one.about.words]
+    if asked.write_xmp and words and all(word.chance is None for word in words):
+        say("too few captions to know how likely words are, so no word is written")
     if all(one.about.reason is not None for one in told):
         sys.exit(1)
 
@@ -109,31 +116,15 @@ def _phrases(wanted: int) -> int:
     return wanted
 
 
-def _level(found: Collection, asked: Asked) -> float | None:
-    """How likely a word must be to be written; None where that is not known of any."""
-    if not asked.write_xmp:
-        return None
-    good = found.good_chance
-    if good is None:
-        from visterm.cli.telling import say
-
-        say("too few captions to know how likely words are, so no word is written")
-        return None
-    return good if asked.least is None else asked.least
-
-
-def _written(asked: Asked, about: Description, level: float | None) -> _Told:
+def _written(asked: Asked, about: Description) -> _Told:
     """The sidecar written, or planned on a dry run; a broken one costs only itself."""
     if not asked.write_xmp or about.reason is not None:
         return _Told(about)
     from visterm.pictures.sidecar_writing import sidecar_change
 
-    likely = [
-        one.word
-        for one in about.words
-        if level is not None and one.chance is not None and one.chance >= level
-    ]
-    likely += [one.text for one in about.phrases if level is not None and one.share >= level]
+    least = EVEN if asked.least is None else asked.least
+    likely = [one.word for one in about.words if one.chance is not None and one.chance >= least]
+    likely += [one.text for one in about.phrases if one.share >= least]
     try:
         change = sidecar_change(about.path, likely, [one.text for one in about.captions])
         if change is not None and change.changes and not asked.dry_run:

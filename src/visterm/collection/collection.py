@@ -395,17 +395,6 @@ class Collection:
         return current(self.catalogue) is not None
 
     @property
-    def good_chance(self) -> float | None:
-        """The chance from which every match is good; None where chances are not known."""
-        from visterm.collection.answering import NothingLearnt, answering
-
-        try:
-            calibration = answering(self.catalogue).calibration
-        except NothingLearnt:
-            return None
-        return None if calibration is None else calibration.enough
-
-    @property
     def needs_training(self) -> bool:
         """Whether the model cannot rank new pictures, because it learnt from other features."""
         version = current(self.catalogue)
