@@ -16,6 +16,8 @@ from pathlib import Path
 from thumbnails import Thumbnails
 
 # What a child needs is loaded before it is born.
+import visterm.collection._kernels
+import visterm.collection.judging
 import visterm.collection.training
 import visterm.models._pamir_solvers  # noqa: F401
 from visterm.collection import Collection
@@ -44,6 +46,12 @@ def do(job: dict[str, object], root: Path, journal: int) -> None:
         elif job["do"] == "train":
             trained = collection.train(force=True, iterations=300)
             note(version=trained.version)
+        elif job["do"] == "judge":
+            for query, name, relevant in job["clicks"]:  # type: ignore[attr-defined]
+                said = collection.judge(query, root / name, relevant)
+                note(judged=said.id)
+            if job["undo"]:
+                note(undone=collection.undo().id)
         elif job["do"] == "merge":
             # Small batches and small runs: every few pictures something is written together.
             ingest_module.BATCH, rows_module.RUN = 2, 4

@@ -18,8 +18,11 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.clicks import entries
+from visterm.collection.judging import taught_now
 from visterm.collection.lesson import vectors_of
 from visterm.collection.mapping import findable
+from visterm.collection.taught import is_told
 from visterm.collection.versions import MODEL, current
 from visterm.index import Index
 from visterm.models import load_model
@@ -179,6 +182,63 @@ def test_sixty_kills_lose_nothing_that_was_committed(
         check_nothing_left_over(collection)
         check_sound(collection, worker.committed())
         assert len(collection) == len({path.read_bytes() for path in root.rglob("*.jpg")})
+
+
+def check_clicks(collection: Collection, told: list[dict[str, Any]], untold: int) -> None:
+    """Every click that was told is there, and the index shows what the log says, bit for bit.
+
+    As many as ``untold`` may have been taken back by somebody who was killed before telling it.
+    """
+    judged = {note["judged"] for note in told if "judged" in note}
+    undone = {note["undone"] for note in told if "undone" in note}
+    assert collection.search("sky tree", 5).results  # mends what was left
+    assert collection.check().problems == []
+    log = entries(collection.catalogue)
+    there = {one.id for one in log}
+    assert not there & undone
+    assert len(judged - undone - there) <= untold
+    taught = taught_now(collection.catalogue)
+    before = dict(taught.directions)
+    taught.replay(log)
+    assert before.keys() == taught.directions.keys()
+    for word, direction in before.items():
+        np.testing.assert_array_equal(direction, taught.directions[word])
+    assert is_told(collection.catalogue)
+
+
+def test_kills_while_somebody_clicks_lose_no_click_that_was_told(
+    worker: Worker, drawn: Path, tmp_path: Path
+) -> None:
+    root, dice = tmp_path / "pictures", random.Random(7)
+    pool = Pool(drawn, root, dice)
+    pool.put(20)
+    assert worker.run({"do": "add"}) == 0
+    assert worker.run({"do": "caption", "captions": pool.captions(20)}) == 0
+    assert worker.run({"do": "train"}) == 0
+
+    queries, names = ("sky", "sky tree", "sea -boat"), [f"{n:05d}.jpg" for n in range(20)]
+    pairs = [(query, name) for query in queries for name in names]
+    dice.shuffle(pairs)
+
+    def job(undo: bool) -> dict[str, Any]:
+        clicks = [(*pairs.pop(), dice.random() < 0.5) for _ in range(4)]
+        return {"do": "judge", "clicks": clicks, "undo": undo}
+
+    began = time.monotonic()
+    assert worker.run(job(undo=True)) == 0
+    lasts = time.monotonic() - began
+    killed = untold = 0
+    for number in range(12):
+        undo = number % 3 == 0
+        died = worker.run(job(undo), kill_after=dice.uniform(0, lasts)) != 0
+        killed += died
+        untold += died and undo
+        with Collection.open(root) as collection:
+            check_clicks(collection, worker.committed(), untold)
+    assert killed >= 6, "most kills should have come in time"
+    with Collection.open(root) as collection:
+        collection.forget_judgements()
+        check_search(collection)
 
 
 class Pool:
