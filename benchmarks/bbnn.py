@@ -1,0 +1,200 @@
+"""How fast does BBNN learn and score, against torch on the same machine, and against its products?
+
+    python -m benchmarks.bbnn --json
+
+The problem has Corel's shape: 4,000 pictures of 77 blocks of 109 numbers, 179 words, and the
+network that validation chose (500 and 1,000 units). An epoch is 100,000 independent triplets, the
+paper's way (``crossed=False``); ``epoch`` lets a step look at half of the blocks, which is the
+default, ``epoch_all_blocks`` at all of them, and ``crossed`` is an epoch of our own way. Scoring
+maps 100,000 pictures into the text space.
+
+``seconds`` are the wall's, and mean little on a busy machine; ``processor_seconds`` are those of
+all cores together. ``ratio_limit`` is the latter over the time that one core's BLAS needs for the
+multiplications of the layers alone, at the speed it has on large square matrices in the same run.
+``torch`` is the same step by torch eager and autograd, one triplet at a time as in the paper and in
+our batches over all blocks: each ``ratio`` is torch's processor time over ours for the same work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks.bbnn_peers import TorchEager
+from benchmarks.common import say, show
+from benchmarks.pamir_problem import draw_pictures
+from visterm.models import BBNN
+from visterm.models._bbnn_network import Descent, Network, learn_from, place_of, slopes
+from visterm.models._bbnn_pairs import Batch, Pairs
+from visterm.text import relevance_from_captions
+from visterm.text.weighting import inverse_frequency, weigh_queries
+
+BLOCKS, NUMBERS = 77, 109
+TRIPLETS, PICTURES = 100_000, 100_000
+EPOCH_BAR, SCORING_BAR = 30, 20
+_SCORED_AT_ONCE = 4_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bbnn", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--triplets", type=int, default=TRIPLETS, help="of an epoch")
+    parser.add_argument("--pictures", type=int, default=PICTURES, help="to score")
+    given = parser.parse_args()
+    show(measure(given.triplets, given.pictures), as_json=given.json)
+
+
+def measure(triplets: int, pictures: int) -> dict[str, Any]:
+    """The whole result."""
+    captions = draw_pictures()[0].captions
+    vectors = draw_blocks(captions.shape[0])
+    say("drawn; now large products, for the limit")
+    peak = products_a_second()
+    result: dict[str, Any] = {"cores": os.cpu_count(), "gflops_of_a_core": round(peak / 1e9, 1)}
+    ways = {
+        "epoch": {"crossed": False},
+        "epoch_all_blocks": {"crossed": False, "look": 1.0},
+        "crossed": {},
+    }
+    for name, way in ways.items():
+        say(f"now {name.replace('_', ' ')}")
+        model = BBNN(NUMBERS, epochs=1, max_words=None, **way)  # type: ignore[arg-type]
+        pairs = triplets if name != "crossed" else triplets // 2  # its default, at full size
+        model.set_params(epoch_pairs=pairs)
+        spent = timed(partial(model.fit, vectors, captions))
+        work = flops_of_an_epoch(model, captions)
+        result[name] = {"pairs": pairs, **spent, **against(spent, work, peak)}
+    say("now scoring")
+    spent = timed(lambda: score(model, vectors, pictures))
+    work = pictures * flops(model, BLOCKS, captions.shape[1], back=False)
+    result["scoring"] = {"pictures": pictures, **spent, **against(spent, work, peak)}
+    say("now torch")
+    result["torch"] = against_torch(vectors, captions)
+    best = min(result[name]["seconds"] for name in ("epoch", "epoch_all_blocks"))
+    result["bars"] = {
+        f"epoch under {EPOCH_BAR} s": best * TRIPLETS / triplets < EPOCH_BAR,
+        f"scoring under {SCORING_BAR} s": (
+            result["scoring"]["seconds"] * PICTURES / pictures < SCORING_BAR
+        ),
+    }
+    result["load"] = os.getloadavg()[0]
+    return result
+
+
+def draw_blocks(pictures: int) -> NDArray[np.float32]:
+    """Log counts, about as many of them zero as in real blocks."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 60, (pictures, BLOCKS * NUMBERS)) - 40
+    return np.log1p(np.maximum(counts, 0), dtype=np.float32)
+
+
+def timed(call: Callable[[], object]) -> dict[str, float]:
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return {
+        "seconds": round(time.perf_counter() - wall, 2),
+        "processor_seconds": round(time.process_time() - processor, 2),
+    }
+
+
+def products_a_second(side: int = 1536, rounds: int = 5) -> float:
+    """Floating-point operations a second of one core, on large square matrices."""
+    one = np.random.default_rng(0).random((side, side), dtype=np.float32)
+    out = np.empty_like(one)
+    times = []
+    with threadpool_limits(limits=1):
+        for _ in range(rounds):
+            begin = time.process_time()
+            np.matmul(one, one, out=out)
+            times.append(time.process_time() - begin)
+    return 2 * side**3 / min(times)
+
+
+def flops(model: BBNN, blocks: int, words: int, *, back: bool) -> float:
+    """Of one picture: each layer's product, and on the way back two more but for the first."""
+    first = 2 * blocks * (NUMBERS + 1) * model.block_units
+    others = 2 * model.picture_units * (model.block_units + words)
+    return 2 * first + 3 * others if back else first + others
+
+
+def flops_of_an_epoch(model: BBNN, captions: Any) -> float:
+    """Pictures that stand in several triplets of a batch are looked at once."""
+    pairs = pairs_of(model, captions)
+    shown = float(np.mean([len(pairs.draw(model.batch).shown) for _ in range(30)]))
+    looked_at = round(model.look * BLOCKS)
+    steps = model.epoch_pairs / model.batch
+    return steps * shown * flops(model, looked_at, captions.shape[1], back=True)
+
+
+def against(spent: dict[str, float], work: float, peak: float) -> dict[str, float]:
+    return {
+        "tflop": round(work / 1e12, 3),
+        "ratio_limit": round(spent["processor_seconds"] * peak / work, 2),
+    }
+
+
+def score(model: BBNN, vectors: NDArray[np.float32], pictures: int) -> None:
+    for start in range(0, pictures, _SCORED_AT_ONCE):
+        model.transform(vectors[: min(_SCORED_AT_ONCE, pictures - start)])
+
+
+def pairs_of(model: BBNN, captions: Any) -> Pairs:
+    idf = inverse_frequency(captions)
+    relevance = relevance_from_captions(captions, idf)
+    return Pairs(relevance, weigh_queries(captions, idf), 0.1, crossed=model.crossed)
+
+
+def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]:
+    """Processor time of torch over ours, for the same batches over all blocks."""
+    try:
+        import torch
+    except ImportError:
+        return {"missing": "pip install 'visterm[neural]'"}
+    model = BBNN(NUMBERS, crossed=False)
+    blocks = model._blocks(vectors)
+    layers = model._first_layers(NUMBERS, captions.shape[1])
+    found: dict[str, Any] = {"torch": torch.__version__}
+    for name, size, steps in (("one_triplet", 1, 300), ("batches", model.batch, 12)):
+        pairs = pairs_of(model, captions)
+        batches = [pairs.draw(size) for _ in range(steps)]
+        peer = TorchEager(layers, model.learning_rate, model.momentum)
+        network = Network([layer.copy() for layer in layers], place_of("cpu"))
+        check_the_same(network, peer, blocks, batches[0])
+        theirs = timed(partial(each, partial(peer.step, blocks), batches))
+        descent = Descent(network, model.learning_rate, model.momentum)
+        big = batches if size > 1 else [pairs.draw(model.batch) for _ in range(12)]
+        ours = timed(partial(each, partial(learn_from, descent, blocks), big))
+        per_triplet = theirs["processor_seconds"] / (steps * size)
+        our_triplet = ours["processor_seconds"] / (len(big) * model.batch)
+        found[f"{name}_ms_a_triplet"] = round(1000 * per_triplet, 3)
+        found["ours_ms_a_triplet"] = round(1000 * our_triplet, 3)
+        found[f"ratio_{name}"] = round(per_triplet / our_triplet, 2)
+    return found
+
+
+def each(step: Callable[[Batch], None], batches: list[Batch]) -> None:
+    for batch in batches:
+        step(batch)
+
+
+def check_the_same(
+    network: Network, peer: TorchEager, blocks: NDArray[np.float32], batch: Batch
+) -> None:
+    """A peer that learns something else would make the comparison void."""
+    seen, rows = network.look(blocks[batch.shown])
+    ours = network.gradients(seen, slopes(rows, batch, network.place))
+    for mine, its in zip(ours, peer.gradients(blocks, batch), strict=True):
+        if not np.allclose(mine, its, rtol=1e-3, atol=1e-5):
+            raise SystemExit("torch derives another gradient: the comparison is void")
+
+
+if __name__ == "__main__":
+    main()
