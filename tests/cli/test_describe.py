@@ -14,6 +14,7 @@ from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.features import EXTRACTORS
 from visterm.pictures import captions_of
+from visterm.text.phrase_parts import tagger
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
@@ -158,6 +159,17 @@ def test_a_sidecar_that_cannot_be_added_to_is_told_and_left(folder):
     assert ran.returncode == 0
     assert "scene-0001.xmp is left as it is" in ran.stderr
     assert (folder / "scene-0001.xmp").read_bytes() == b"<broken"
+
+
+def test_without_the_tagger_there_are_no_phrases_and_the_extra_is_named(taught, monkeypatch):
+    monkeypatch.setitem(sys.modules, "HanTa.HanoverTagger", None)
+    tagger.cache_clear()
+    ran = visterm("describe", "scene-0001.jpg", "--json", cwd=taught)
+    tagger.cache_clear()
+    assert "visterm[phrases]" in ran.stderr
+    (about,) = json.loads(ran.stdout)["pictures"]
+    assert about["words"]
+    assert about["phrases"] == []
 
 
 def test_unreadable_pictures_are_skipped_with_a_reason(taught, tmp_path):

@@ -145,6 +145,26 @@ def test_whatever_the_words_are_the_packet_stays_readable_and_can_be_restored(wo
     assert with_keywords(after, [], []) == packet
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(sorted(PACKETS)),
+    st.lists(
+        st.tuples(st.integers(0, 2000), st.integers(0, 40), st.binary(max_size=6)), max_size=3
+    ),
+)
+def test_a_damaged_packet_is_refused_or_keeps_what_it_says(name, cuts):
+    packet = PACKETS[name]
+    for at, length, put in cuts:
+        packet = packet[:at] + put + packet[at + length :]
+    try:
+        after = with_keywords(packet, ["boat"], ["boats at sea"])
+    except BrokenXMP:
+        return
+    assert read_xmp(after) == read_xmp(packet)
+    kept = iter(after)
+    assert all(byte in kept for byte in packet)
+
+
 def picture(folder: Path, **info: object) -> Path:
     path = folder / "boat.jpg"
     Image.new("RGB", (8, 8)).save(path, **info)
