@@ -31,6 +31,28 @@ _YOUNG = 0.2
 """Seconds in which a file may be replaced again without its time of change telling."""
 
 
+class Cutoffs:
+    """Where good matches end, for queries that were asked before; never more than so many.
+
+    >>> cutoffs = Cutoffs(most=1)
+    >>> cutoffs.keep((1, b"sea", b""), 12)
+    >>> cutoffs.get((1, b"sea", b"")), cutoffs.get((2, b"sea", b""))
+    (12, None)
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self._known: dict[tuple[int, bytes, bytes], int] = {}
+        self._most = most
+
+    def get(self, key: tuple[int, bytes, bytes]) -> int | None:
+        return self._known.get(key)
+
+    def keep(self, key: tuple[int, bytes, bytes], cutoff: int) -> None:
+        if len(self._known) >= self._most:
+            self._known.clear()
+        self._known[key] = cutoff
+
+
 class NothingLearnt(VistermError):
     """There is no model yet."""
 
@@ -44,6 +66,7 @@ class Answering:
     index: Index
     calibration: Calibration | None = None
     """How scores become chances; None where too few pictures were held out to know."""
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
     _stamp: tuple[int, ...] = ()
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns, with_clicks
 from visterm.errors import BadInput
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
+
+if TYPE_CHECKING:
+    from visterm.index.calibration import Calibration
 
 
 class UnknownWords(BadInput):
@@ -86,20 +90,40 @@ class Asking:
         taught = columns(catalogue) if vector.numbers.size else {}
         self.asked = with_clicks(vector, taught, now.version.words, now.index.words)
         self.allow = allowed(catalogue, query)
+        self._cutoffs = now.cutoffs
+        self._found = np.empty(0, np.int64), np.empty(0, np.float32)
+        self._for = 0
 
     def best(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        return self.index.search(self.asked, k, allow=self.allow)
+        """The ``k`` best; the best of more, where those were asked for before, begin with them."""
+        if k > self._for:
+            self._found, self._for = self.index.search(self.asked, k, allow=self.allow), k
+        ids, scores = self._found
+        return ids[:k], scores[:k]
 
     def cutoff(self, k: int) -> int | None:
         """How many pictures are good matches; ``k`` is a guess at it."""
         if self.calibration is None:
             return None
+        if self.allow is not None:
+            return self._cutoff(self.calibration, k)
+        # Whoever scrolls on asks the same again, for the line as well.
+        words, weights = self.asked
+        key = (self.index.version, words.tobytes(), weights.tobytes())
+        found = self._cutoffs.get(key)
+        if found is None:
+            found = self._cutoff(self.calibration, k)
+            if self.index.version == key[0]:
+                self._cutoffs.keep(key, found)
+        return found
+
+    def _cutoff(self, calibration: Calibration, k: int) -> int:
         # The best of all pictures, whatever the conditions are: the line is the same under them.
         _, highest = self.index.search(self.asked, 1)
         if not highest.size:
             return 0
         words, weights = self.vector.numbers, self.vector.weights
-        least = self.calibration.least(words, weights, float(highest[0]))
+        least = calibration.least(words, weights, float(highest[0]))
         while True:
             _, scores = self.best(k)
             if len(scores) < k or scores[-1] < least:
@@ -173,7 +197,7 @@ def located(
             away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
             places.setdefault(picture, []).append((away, folder, name))
     return {
-        picture: tuple(root / folder / name for _, folder, name in sorted(found))
+        picture: tuple(Path(root, folder, name) for _, folder, name in sorted(found))
         for picture, found in places.items()
     }
 

@@ -89,10 +89,17 @@ class Thumbnails:
 
     def sizes(self, cards: Iterable[Card]) -> dict[int, tuple[int, int]]:
         """Width and height of pictures, upright; those whose files cannot be read are left out."""
+        wanted = {card.digest: card for card in cards}
+        marks = ",".join("?" * len(wanted))
+        kept: dict[str, tuple[int, int]] = {}
+        with contextlib.suppress(sqlite3.Error):
+            for digest, width, height in self._db.execute(
+                f"SELECT digest, width, height FROM sizes WHERE digest IN ({marks})", list(wanted)
+            ):
+                kept[digest] = (width, height)
         found: dict[int, tuple[int, int]] = {}
-        for card in cards:
-            kept = self._one("SELECT width, height FROM sizes WHERE digest = ?", card)
-            size = kept or self._measure(card)
+        for digest, card in wanted.items():
+            size = kept.get(digest) or self._measure(card)
             if size is not None:
                 found[card.picture] = size
         return found
@@ -119,9 +126,12 @@ class Thumbnails:
         from visterm.pictures.size import picture_size
 
         for place in card.places:
+            path = os.path.join(self.root, place.path)
+            if not os.path.exists(path):  # a disk may be away, with thousands of pictures on it
+                continue
             with contextlib.suppress(UnreadablePicture):
-                size = picture_size(place.at(self.root))
-                if _unchanged(place.at(self.root), place.size, place.mtime_ns):
+                size = picture_size(path)
+                if _unchanged(path, place.size, place.mtime_ns):
                     self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", card, *size)
                 return size
         return None
@@ -172,7 +182,7 @@ def _made(db: sqlite3.Connection) -> sqlite3.Connection:
     return db
 
 
-def _unchanged(path: Path, size: int, mtime_ns: int) -> bool:
+def _unchanged(path: str | Path, size: int, mtime_ns: int) -> bool:
     """Whether a file is still the one whose content the catalogue knows."""
     try:
         now = os.stat(path)
