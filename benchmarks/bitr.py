@@ -26,13 +26,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
+from visterm.experiments.crossmodal_timing import drawn_pairs
 from visterm.index.dense import DenseIndex
 from visterm.models import Bitr
 
-Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
 
 
 def main() -> None:
@@ -49,17 +50,9 @@ def main() -> None:
     show(found, as_json=given.json)
 
 
-def drawn_pairs(pairs: int, numbers: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """Unit vectors of pictures, and of texts that are half told by them."""
-    rng = np.random.default_rng(seed)
-    x = _unit(rng.standard_normal((pairs, numbers), dtype=np.float32))
-    turned = x @ rng.standard_normal((numbers, numbers), dtype=np.float32)
-    return x, _unit(turned + rng.standard_normal((pairs, numbers), dtype=np.float32))
-
-
 def training(pairs: int, numbers: int) -> dict[str, Any]:
     say(f"drawing {pairs:,} pairs of {numbers} + {numbers} numbers")
-    x, y = drawn_pairs(pairs, numbers)
+    x, y = drawn_pairs(pairs, numbers, seed=0)
     few = slice(0, 1000)
     Bitr(C=1.0).fit(x[few], y[few])  # compile
     found: dict[str, Any] = {"pairs": pairs, "numbers": numbers}
@@ -103,7 +96,7 @@ def ranking(samples: int, width: int, queries: int = 7) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _stored(folder: str, samples: int, width: int) -> tuple[DenseIndex, list[Floats]]:
+def _stored(folder: str, samples: int, width: int) -> tuple[DenseIndex, list[Bytes]]:
     """The index, and its rows as the files hold them."""
     index = DenseIndex.create(folder, words=width)
     rng = np.random.default_rng(0)
@@ -114,7 +107,7 @@ def _stored(folder: str, samples: int, width: int) -> tuple[DenseIndex, list[Flo
     return index, [rows for part in index._parts for rows in part.maps]
 
 
-def _read(chunks: list[Any]) -> float:
+def _read(chunks: list[Bytes]) -> float:
     """One pass over every byte, as numbers added up."""
     return float(sum(chunk[: len(chunk) // 4 * 4].view(np.float32).sum() for chunk in chunks))
 
@@ -123,10 +116,6 @@ def _seconds(call: Callable[[], object]) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
-
-
-def _unit(rows: Floats) -> Floats:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 if __name__ == "__main__":

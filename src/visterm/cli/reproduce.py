@@ -22,6 +22,10 @@ def reproduce(
         typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    partitions: Annotated[
+        int | None,
+        typer.Option(help="bitr-2 to bitr-7: test on so many of ten parts; 0: as the data split."),
+    ] = None,
     layout: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
     figure: Annotated[
         Path | None,
@@ -46,7 +50,10 @@ def reproduce(
         raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
     figures = _figure_files(tables, figure)
     with progress_bar() as progress:
-        reports = {name: make(name, data, seed=seed, progress=progress) for name in tables}
+        reports = {
+            name: make(name, data, seed=seed, partitions=partitions, progress=progress)
+            for name in tables
+        }
     for name, report in reports.items():
         _write(report, figures.get(name), page)
     if json:

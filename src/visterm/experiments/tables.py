@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,12 @@ TABLES = {
     "bbnn-3": "bbnn_tables.bbnn_3",
     "ecml-4": "ecml.ecml_4",
     "ecml-6": "ecml.ecml_6",
+    "bitr-2": "crossmodal_tables.bitr_2",
+    "bitr-5": "crossmodal_tables.bitr_5",
+    "bitr-6": "crossmodal_tables.bitr_6",
+    "bitr-7": "crossmodal_tables.bitr_7",
+    "bitr-fig3": "crossmodal_timing.bitr_fig3",
+    "bitr-fig4": "crossmodal_timing.bitr_fig4",
     "tpami-3": "feature_tables.tpami_3",
     "tpami-4": "feature_tables.tpami_4",
     "tpami-7": "tpami.tpami_7",
@@ -47,7 +54,17 @@ def maker_of(table: str) -> Callable[..., Report]:
 
 
 def reproduce(
-    table: str, data: Path | None = None, *, seed: int = 0, progress: Progress = silent
+    table: str,
+    data: Path | None = None,
+    *,
+    seed: int = 0,
+    partitions: int | None = None,
+    progress: Progress = silent,
 ) -> Report:
-    """Make the table of this name."""
-    return maker_of(table)(data, seed=seed, progress=progress)
+    """Make the table of this name; partitions are for the tables that test on several."""
+    maker = maker_of(table)
+    if partitions is None:
+        return maker(data, seed=seed, progress=progress)
+    if "partitions" not in signature(maker).parameters:
+        raise BadInput(f"{table} has one set of test pictures; leave partitions out")
+    return maker(data, seed=seed, progress=progress, partitions=partitions)

@@ -26,6 +26,8 @@ from visterm.models.pairs import Choice, PairModel
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
+Rows = NDArray[np.float32]
+
 LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
 
@@ -136,16 +138,20 @@ class Bitr(PairModel):
             raise BadInput(f"rounds must be 1 or more, not {self.rounds!r}")
         return {"C": candidates("C", self.C, validation, lambda c: 0 < c < np.inf, "positive")}
 
-    def _learn(
-        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
-    ) -> dict[str, Any]:
+    def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[Rows, Rows, tuple[bool, bool]]:
+        """Normalised pictures and texts of the pairs that teach, and which of them sum to 1."""
         x, y = dense(pictures), dense(texts)
         sums = (self._sums(x), self._sums(y))
         x, y = _normalised(x, sums[0]), _normalised(y, sums[1])
         told = x.any(axis=1) & y.any(axis=1)
         if not told.any():
             raise BadInput("no picture with a text has a vector that is not zero")
-        x, y = x[told], y[told]
+        return x[told], y[told], sums
+
+    def _learn(
+        self, prepared: tuple[Rows, Rows, tuple[bool, bool]], choice: Choice, progress: Progress
+    ) -> dict[str, Any]:
+        x, y, sums = prepared
         inputs, outputs = (x, y) if self.ranks == "texts" else (y, x)
         simplex = sums[1] if self.ranks == "texts" else sums[0]
         found = cut_planes(

@@ -12,6 +12,7 @@ With scores ``s = Wᵀ x`` of a pair (x, y), the most violated output is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -32,10 +33,14 @@ class Worst(NamedTuple):
     slack: float
 
 
-class Line(Protocol):
-    """The derivative of the mean hinge loss on the way between two score matrices."""
+class Line(NamedTuple):
+    """The derivative of the mean hinge loss on the way between two score matrices.
 
-    def __call__(self, t: float, /) -> float: ...
+    ``halvings`` says how closely its zero is worth looking for: a slope may cost a whole round.
+    """
+
+    slope: Callable[[float], float]
+    halvings: int
 
 
 class Outputs(Protocol):
@@ -62,7 +67,7 @@ class OnSphere:
         squares = np.empty((len(scores), 3))
         linear = kernels.sphere_line(scores, target, self.outputs, self.pull, squares)
         n = len(scores)
-        return lambda t: (kernels.sphere_slope(squares, t) - linear) / n
+        return Line(lambda t: (kernels.sphere_slope(squares, t) - linear) / n, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,7 @@ class Manhattan:
             differences = self.worst(scores + np.float32(t) * step).differences
             return -float(np.einsum("ij,ij->", step, differences, dtype=np.float64)) / len(step)
 
-        return slope
+        return Line(slope, 5)
 
 
 def outputs_of(loss: str, outputs: Floats, *, simplex: bool) -> Outputs:

@@ -123,30 +123,26 @@ class Cca(PairModel):
             "scaling": numbers("scaling"),
         }
 
-    def _learn(
-        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
-    ) -> dict[str, Any]:
-        progress("correlating", 0, 2)
-        told = self._moments(pictures, texts)
-        progress("correlating", 1, 2)
+    def _prepare(self, pictures: Vectors, texts: Vectors) -> Moments:
+        return moments(dense(pictures), dense(texts))
+
+    def _learn(self, prepared: Moments, choice: Choice, progress: Progress) -> dict[str, Any]:
+        progress("correlating", 0, 1)
         found = canonical(
-            told,
+            prepared,
             x_ridge=choice["ridge"],
             y_ridge=choice["text_ridge"],
             dimensions=int(choice["dimensions"]),
         )
         scale = found.correlations ** choice["scaling"]
-        progress("correlating", 2, 2)
+        progress("correlating", 1, 1)
         return {
             "picture_map_": (found.x_map * scale).astype(np.float32),
             "text_map_": (found.y_map * scale).astype(np.float32),
-            "picture_mean_": told.x_mean.astype(np.float32),
-            "text_mean_": told.y_mean.astype(np.float32),
+            "picture_mean_": prepared.x_mean.astype(np.float32),
+            "text_mean_": prepared.y_mean.astype(np.float32),
             "correlations_": found.correlations,
         }
-
-    def _moments(self, pictures: Vectors, texts: Vectors) -> Moments:
-        return moments(dense(pictures), dense(texts))
 
     def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
         return unit((dense(vectors) - self.picture_mean_) @ self.picture_map_)

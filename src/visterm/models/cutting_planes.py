@@ -139,14 +139,14 @@ def _best_step(W: NDArray[np.float64], target: NDArray[np.float64], C: float, li
     along, square = float(np.vdot(W, step)), float(np.vdot(step, step))
 
     def slope(t: float) -> float:
-        return along + t * square + C * line(t)
+        return along + t * square + C * line.slope(t)
 
     if slope(0.0) >= 0:
         return 0.0
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 64:
         low, high = high, 2 * high
-    for _ in range(20):
+    for _ in range(line.halvings):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return low

@@ -114,17 +114,23 @@ class WeightedKnn(PairModel):
             "rarity": numbers("rarity"),
         }
 
+    def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[NDArray[np.float32], csr_array]:
+        return unit(dense(pictures)), csr_array(texts, dtype=np.float32)
+
     def _learn(
-        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
+        self,
+        prepared: tuple[NDArray[np.float32], csr_array],
+        choice: Choice,
+        progress: Progress,
     ) -> dict[str, Any]:
         progress("remembering", 0, 1)
-        told = csr_array(texts, dtype=np.float32)
+        pictures, told = prepared
         if choice["rarity"] > 0:
             there = np.asarray(abs(told).sum(axis=0)).reshape(-1) / told.shape[0]
             scale = np.where(there > 0, there, 1.0) ** -float(choice["rarity"])
             told = csr_array(told.multiply(scale[None, :]).tocsr(), dtype=np.float32)
         learnt = {
-            "pictures_": unit(dense(pictures)),
+            "pictures_": pictures,
             "texts_data_": told.data,
             "texts_indices_": told.indices.astype(np.int32),
             "texts_starts_": told.indptr.astype(np.int64),

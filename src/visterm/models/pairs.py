@@ -30,9 +30,10 @@ Choice = dict[str, Any]
 class PairModel(Model):
     """A model that learns from pairs of picture and text vectors.
 
-    A subclass offers its choices in ``_offered``, learns with one in ``_learn``, and maps either
-    side to the common space in ``_picture_rows`` and ``_text_rows``; ``_map`` brings pictures on to
-    the space of the given texts, where plain text vectors can be compared with them.
+    A subclass offers its choices in ``_offered``, learns with one in ``_learn`` from what
+    ``_prepare`` makes of the pairs, and maps either side to the common space in ``_picture_rows``
+    and ``_text_rows``; ``_map`` brings pictures on to the space of the given texts, where plain
+    text vectors can be compared with them.
     """
 
     targets: ClassVar[str] = "vectors"
@@ -48,9 +49,11 @@ class PairModel(Model):
         """The checked values of each parameter that validation pictures can decide."""
         raise NotImplementedError
 
-    def _learn(
-        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
-    ) -> dict[str, Any]:
+    def _prepare(self, pictures: Vectors, texts: Vectors) -> Any:
+        """What every choice learns from; made once for all of them."""
+        raise NotImplementedError
+
+    def _learn(self, prepared: Any, choice: Choice, progress: Progress) -> dict[str, Any]:
         """The fitted attributes, by name."""
         raise NotImplementedError
 
@@ -89,8 +92,9 @@ class PairModel(Model):
                 held = picture_vectors(validation[0], width=pictures.shape[1])
                 more = text_vectors(validation[1], held.shape[0], width=texts.shape[1])
                 pictures, texts, chosen = stack(pictures, held), stack(texts, more), None
-        learnt = self._learn(pictures, texts, choice, report) if chosen is None else chosen
-        learnt |= {f"{name}_": value for name, value in choice.items()}
+        if chosen is None:
+            chosen = self._learn(self._prepare(pictures, texts), choice, report)
+        learnt = chosen | {f"{name}_": value for name, value in choice.items()}
         self._keep(learnt, pictures.shape[1], texts.shape[1])
         self.validation_ = best
         return self
@@ -118,8 +122,9 @@ class PairModel(Model):
         else:
             told = text_vectors(told, held.shape[0], width=texts.shape[1])
         best, best_choice, best_learnt = -1.0, choices[0], {}
+        prepared = self._prepare(pictures, texts)
         for choice in choices:
-            learnt = self._learn(pictures, texts, choice, progress)
+            learnt = self._learn(prepared, choice, progress)
             trial = clone(self)
             trial._keep(learnt, pictures.shape[1], texts.shape[1])
             if relevance is not None:

@@ -122,13 +122,16 @@ class Wsabie(PairModel):
         }
 
     def _learn(
-        self, pictures: Vectors, texts: Vectors, choice: Choice, progress: Progress
+        self,
+        prepared: tuple[NDArray[np.float32], NDArray[np.float32], csr_array],
+        choice: Choice,
+        progress: Progress,
     ) -> dict[str, Any]:
         from visterm.models._wsabie_kernels import warp_steps
 
         pairs = self.outputs == "texts"
-        x, y, words = self._inputs(pictures, texts)
-        n, width, k = len(x), texts.shape[1], int(self.dimensions)
+        x, y, words = prepared
+        n, width, k = len(x), y.shape[1], int(self.dimensions)
         rng = np.random.default_rng(self.random_state)
         V, Z = (
             (rng.standard_normal((rows, k)) / np.sqrt(k)).astype(np.float32)
@@ -157,7 +160,7 @@ class Wsabie(PairModel):
         progress("training", int(self.passes), int(self.passes))
         return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
 
-    def _inputs(
+    def _prepare(
         self, pictures: Vectors, texts: Vectors
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
         """Unit vectors of both sides, and the words of each picture, as far as they are needed."""
