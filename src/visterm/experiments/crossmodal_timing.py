@@ -84,7 +84,9 @@ def bitr_fig4(data: Path | None, seed: int = 0, progress: Progress = silent) -> 
             if n <= most:
                 ours[at] = _seconds(lambda n=n, s=scores: np.argsort(-s(samples[:n])))  # type: ignore[misc]
         rows[f"{name}, ours"] = ours
-        rows[f"{name}, published"] = [None] * (len(SAMPLES) - 1) + [published.BITR_FIG4[name]]
+        theirs: list[float | int | str | None] = [None] * len(SAMPLES)
+        theirs[-1] = published.BITR_FIG4[name]
+        rows[f"{name}, published"] = theirs
     progress("timing", len(ways), len(ways))
     columns = [f"{n:,} samples" for n in SAMPLES]
     title = f"BITR figure 4, seconds to rank samples of {QUERY_WIDTH} numbers ({published.BITR})"
