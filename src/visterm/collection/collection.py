@@ -407,9 +407,9 @@ class Collection:
     def _mend(self) -> None:
         """Finish what a killed writer left for the index, unless somebody is writing now."""
         waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        if not self.has_model or not (waiting or self.catalogue.get("clicks")):
+        if not (waiting or self.catalogue.get("clicks")):
             return
-        if not self.is_writable:
+        if not self.has_model or not self.is_writable:
             return
         from visterm.collection.judging import learn_again
         from visterm.collection.mapping import catch_up
