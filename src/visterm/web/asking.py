@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -16,9 +17,7 @@ from visterm.web.answers import (
     MOST_AT_ONCE,
     Pictures,
     QueryText,
-    Ranked,
     Ranking,
-    Seen,
     Text,
     Word,
     Words,
@@ -53,15 +52,14 @@ def asking(server: Server) -> APIRouter:
     ) -> Response:
         """Rank the collection's pictures by words."""
         asked = query + _conditions(folder, captioned)
-        found = await server.rooms.questions.ask(lambda desk: _ranking(desk, asked, k, offset))
-        found.query = query
-        return Response(found.model_dump_json(), media_type="application/json")
+        return await server.rooms.questions.ask(
+            lambda desk: _ranking(desk, asked, query, k, offset)
+        )
 
     @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those that came last first."""
-        found = await server.rooms.questions.ask(lambda desk: _newest(desk, k, offset))
-        return Response(found.model_dump_json(), media_type="application/json")
+        return await server.rooms.questions.ask(lambda desk: _newest(desk, k, offset))
 
     @router.get("/words", response_model=Words, responses=described(400, 403, 422, 503))
     async def words(
@@ -77,21 +75,18 @@ def asking(server: Server) -> APIRouter:
     return router
 
 
-def _ranking(desk: Desk, query: str, k: int, offset: int) -> Ranking:
+def _ranking(desk: Desk, query: str, shown_as: str, k: int, offset: int) -> Response:
+    """As `answers.Ranking` says it; written without it, which would take longer than searching."""
     answer = desk.collection.search(query, k + 1, offset=offset)
     results = answer.results[:k]
     shown = seen(desk, [one.picture for one in results])
     judged = _judged(desk, query)
-    return Ranking.model_construct(
-        query=query,
+    return _json(
+        query=shown_as,
         offset=offset,
         results=[
-            Ranked.model_construct(
-                **shown[one.picture],
-                score=one.score,
-                chance=one.chance,
-                judged=judged.get(one.picture),
-            )
+            shown[one.picture]
+            | {"score": one.score, "chance": one.chance, "judged": judged.get(one.picture)}
             for one in results
             if one.picture in shown
         ],
@@ -109,14 +104,19 @@ def _judged(desk: Desk, query: str) -> dict[int, bool]:
     return {one.picture: one.relevant for one in said}
 
 
-def _newest(desk: Desk, k: int, offset: int) -> Pictures:
+def _newest(desk: Desk, k: int, offset: int) -> Response:
     numbers = newest(desk.collection.catalogue, k + 1, offset=offset)
     shown = seen(desk, numbers[:k])
-    return Pictures.model_construct(
+    return _json(
         offset=offset,
-        results=[Seen.model_construct(**shown[one]) for one in numbers[:k] if one in shown],
+        results=[shown[one] for one in numbers[:k] if one in shown],
         more=len(numbers) > k,
     )
+
+
+def _json(**answer: Any) -> Response:
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, media_type="application/json")
 
 
 def _conditions(folders: list[str], captioned: bool | None) -> str:
