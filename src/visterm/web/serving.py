@@ -114,6 +114,8 @@ def serve(
         server_header=False,
         proxy_headers=False,
         ws="none",
+        # The faster parser takes headers without end, which strangers could abuse.
+        http="auto" if address.is_loopback else "h11",
         limit_concurrency=512,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
