@@ -67,7 +67,8 @@ def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None
 def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
     found = json.loads(ran.stdout)
-    assert [set(one) for one in found["results"]] == [{"path", "score", "also"}] * 2
+    assert [set(one) for one in found["results"]] == [{"path", "score", "chance", "also"}] * 2
+    assert found["cutoff"] is None, "too few pictures to hold some out, so no line is claimed"
     assert "lighthouse" in found["unknown"]["lighthoues"]
     assert "no caption taught the word 'lighthoues', so it is left out" in ran.stderr
 

@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.collection.versions import CHANCES, current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.index.calibration import line
+from visterm.text.query import parse_query, query_vector
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,11 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
         answer = judged.search(query, k=1000)
         chances = [one.chance or 0.0 for one in answer.results]
         assert chances == sorted(chances, reverse=True)
-        least = line(np.array(chances[:1]), calibration.part, calibration.level)[0]
-        assert answer.cutoff == sum(chance >= least for chance in chances)
+        vector = query_vector(parse_query(query), version.vocabulary())
+        best = answer.results[0].score
+        least = calibration.least(vector.numbers, vector.weights, best)
+        assert answer.cutoff == sum(one.score >= least for one in answer.results)
+        assert 0 < answer.cutoff < len(chances)
 
 
 def test_chances_are_of_use(judged: Collection) -> None:

@@ -68,10 +68,14 @@ def test_of_pictures_with_a_chance_about_that_part_answers() -> None:
 def test_the_line_is_better_than_one_score_for_all_queries() -> None:
     found, relevance, rows = learnt()
     answers = relevance.pictures.toarray() > 0
-    likely = chances(found, relevance, rows)
-    least = line(likely.max(axis=1), found.part, found.level)
-    ours = mean_f1(likely >= least[:, None], answers)
     scores = relevance.queries @ rows.T
+    queries = relevance.queries
+    edges = zip(queries.indptr, queries.indptr[1:], strict=False)
+    least = [
+        found.least(queries.indices[a:b], queries.data[a:b], float(row.max()))
+        for (a, b), row in zip(edges, scores, strict=True)
+    ]
+    ours = mean_f1(scores >= np.array(least)[:, None], answers)
     best = max(
         mean_f1(scores >= one, answers) for one in np.quantile(scores, np.arange(0, 1, 0.01))
     )
@@ -84,13 +88,20 @@ def test_the_least_good_score_is_where_the_chance_crosses_the_line() -> None:
     for best in (-5.0, 0.0, 2.0, 50.0):
         highest = found.chances(words, weights, [best])
         least = found.least(words, weights, best)
-        expected = line(highest, found.part, found.level)[0]
+        usual = np.exp(found.rarity[words].sum())
+        expected = line(highest, usual, found.part, found.level)[0]
         assert found.chances(words, weights, [least])[0] == pytest.approx(expected)
 
 
 def test_a_sure_match_is_good_and_a_hopeless_one_is_not_whatever_the_best_one_is() -> None:
     for best in (0.01, 0.2, 0.9, 1.0):
-        assert 0.03 <= line(np.array([best]), 0.5, 0.03)[0] <= 0.15
+        assert 0.03 <= line(best, 0.01, 0.5, 0.03) <= 0.15
+
+
+def test_for_frequent_words_more_is_asked_than_what_any_picture_has() -> None:
+    assert line(1.0, 0.15, 0.9, 0.03) == pytest.approx(0.405)
+    assert line(0.2, 0.2, 0.4, 0.03) == pytest.approx(0.3), "scores that say nothing find nothing"
+    assert line(1.0, 0.9, 0.7, 0.03) == 0.5, "what is likelier than not is good"
 
 
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))

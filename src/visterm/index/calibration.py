@@ -8,8 +8,9 @@ slope depend on how rare the words are, how many there are and how well each is 
 it a probability. Nothing in it depends on which other pictures are looked at.
 
 A match is good when its chance is at least a certain part of the best one's in the collection, but
-never below a certain level; and a high chance is good whatever the best one is. The part and the
-level are those with the best F1 on validation queries, one in ten of which finds nothing there.
+never below a certain level, nor about what any picture has that is drawn blindly; and a chance that
+is high for the query's words is good whatever the best one is. The part and the level are those
+with the best F1 on validation queries, one in ten of which finds nothing there.
 
 J. Platt, Probabilistic outputs for support vector machines, 1999, is the idea for one classifier.
 """
@@ -36,7 +37,12 @@ _PAIRS = 400_000
 _PARTS = np.arange(0.2, 0.75, 0.05)
 _LEVELS = np.geomspace(0.01, 0.3, 15)
 _ENOUGH = 0.3
-"""The best chance counts as no more than this: the part of it is good whatever the best one is."""
+_TIMES = 3.0
+"""The best chance counts as no more than `_ENOUGH`, or so many times what the words have anyway."""
+_MORE = 1.5
+"""A good match is so many times likelier to answer than any picture."""
+_SURE = 0.5
+"""What is likelier than not is a good match."""
 _IN_VAIN = 0.1
 """How many queries ask for what is not there: what people ask for is not known, this is a guess."""
 
@@ -79,7 +85,7 @@ class Calibration:
     >>> told.chances([0], [1.0], [1.0, 3.0]).round(2).tolist()
     [0.5, 0.98]
     >>> round(told.least([0], [1.0], best=3.0), 2)
-    0.0
+    1.0
     """
 
     means: Floats
@@ -91,11 +97,6 @@ class Calibration:
     level: float
     part: float
 
-    @property
-    def enough(self) -> float:
-        """The chance from which a match is good whatever the best one is."""
-        return float(line(np.ones(1), self.part, self.level)[0])
-
     def chances(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
         scale = self.scale(words, weights)
@@ -105,7 +106,8 @@ class Calibration:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
         scale = self.scale(words, weights)
         highest = _logistic(np.array([scale.place + scale.slope * best]))
-        least = float(line(highest, self.part, self.level)[0])
+        usual = np.exp(self._about(np.asarray(words, np.int64), np.asarray(weights, float))[1])
+        least = float(line(highest, usual, self.part, self.level)[0])
         return (float(np.log(least / (1 - least))) - scale.place) / scale.slope
 
     def of_words(self, values: ArrayLike) -> Floats:
@@ -196,26 +198,30 @@ def calibrate(
     place, slope = _fit(about, z, answers, chosen)
     steep = np.maximum(about @ slope, _LEAST_SLOPE)[:, None]
     chances = _logistic((about @ place)[:, None] + steep * z)
-    part, level = _best_line(chances, answers)
+    part, level = _best_line(chances, np.exp(about[:, 1]), answers)
     return Calibration(means, spreads, rarity, separation, place, slope, level, part)
 
 
-def line(highest: Floats, part: float, level: float) -> Floats:
+def line(highest: ArrayLike, usual: ArrayLike, part: float, level: float) -> Floats:
     """The chance from which a match is good, for the best chances of some queries.
 
-    >>> line(np.array([0.9, 0.1, 0.01]), part=0.5, level=0.02).tolist()
-    [0.15, 0.05, 0.02]
+    ``usual`` is how many pictures in one have all words of the query, as far as their number says.
+
+    >>> line([0.9, 0.1, 0.01, 0.8], [0.01, 0.01, 0.01, 0.3], 0.5, 0.02).round(2).tolist()
+    [0.15, 0.05, 0.02, 0.45]
     """
-    return np.maximum(level, part * np.minimum(highest, _ENOUGH))
+    blindly = np.asarray(usual, float)
+    wanted = part * np.minimum(highest, np.maximum(_ENOUGH, _TIMES * blindly))
+    return np.minimum(np.maximum(np.maximum(level, _MORE * blindly), wanted), _SURE)
 
 
-def _best_line(chances: Floats, answers: NDArray[np.bool_]) -> tuple[float, float]:
+def _best_line(chances: Floats, usual: Floats, answers: NDArray[np.bool_]) -> tuple[float, float]:
     """The part and the level with the best F1, when some queries find nothing there to find."""
     emptied = np.where(answers, 0.0, chances)
     best, found = -1.0, (0.5, 0.05)
     for part in _PARTS:
         for level in _LEVELS:
-            shown = chances >= line(chances.max(axis=1), part, level)[:, None]
+            shown = chances >= line(chances.max(axis=1), usual, part, level)[:, None]
             in_vain = float((emptied.max(axis=1) < level).mean())
             worth = (1 - _IN_VAIN) * mean_f1(shown, answers) + _IN_VAIN * in_vain
             if worth > best:
