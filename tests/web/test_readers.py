@@ -1,0 +1,82 @@
+"""Threads that answer: each with its own catalogue, never waiting for a writer, never too many."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.answering import Opened
+from visterm.errors import BadInput
+from visterm.web.readers import Busy, Desk, Readers
+
+
+def search(desk: Desk) -> list[int]:
+    return [one.picture for one in desk.collection.search("sea", 5).results]
+
+
+def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder: Path) -> None:
+    opened = Opened()
+    readers = Readers(taught_folder, None, threads=3, opened=opened)
+
+    async def ask() -> list[tuple[str, list[int]]]:
+        def named(desk: Desk) -> tuple[str, list[int]]:
+            return threading.current_thread().name, search(desk)
+
+        return list(await asyncio.gather(*(readers.ask(named) for _ in range(60))))
+
+    answers = asyncio.run(ask())
+    readers.close()
+    assert len({tuple(found) for _, found in answers}) == 1
+    assert 1 <= len({name for name, _ in answers}) <= 3
+
+
+def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Path) -> None:
+    readers = Readers(taught_folder, None, threads=1, opened=Opened())
+
+    async def ask() -> list[int]:
+        with pytest.raises(BadInput, match="quote"):
+            await readers.ask(lambda desk: desk.collection.search('"sea', 5))
+        return await readers.ask(search)
+
+    assert len(asyncio.run(ask())) == 5
+    readers.close()
+
+
+def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
+    readers = Readers(taught_folder, None, threads=1, opened=Opened(), longest_line=3)
+    go_on = threading.Event()
+
+    async def ask() -> None:
+        first = asyncio.create_task(readers.ask(lambda desk: go_on.wait(10)))
+        await asyncio.sleep(0.1)
+        others = [asyncio.create_task(readers.ask(search)) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="try again"):
+            await readers.ask(search)
+        go_on.set()
+        await asyncio.gather(first, *others)
+
+    asyncio.run(ask())
+    readers.close()
+
+
+def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
+    readers = Readers(own, None, threads=1, opened=Opened())
+    with Collection.open(own) as writer, writer.catalogue.writing("a long job"):
+        assert len(asyncio.run(readers.ask(search))) == 5
+    readers.close()
+
+
+def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
+    readers = Readers(own, None, threads=2, opened=Opened())
+    many = lambda desk: desk.collection.search("sea", 60).results  # noqa: E731
+    before = asyncio.run(readers.ask(many))
+    with Collection.open(own) as writer:
+        writer.judge("sea", before[40].picture, True)
+        after = writer.search("sea", 60).results
+    assert asyncio.run(readers.ask(many)) == after != before
+    readers.close()
