@@ -19,6 +19,10 @@ def search(
     like: Annotated[
         Path | None, typer.Option(help="Rank by likeness to this picture, not by words.")
     ] = None,
+    space: Annotated[
+        str,
+        typer.Option(help="words, or lsa or sentences for whole sentences (any language)."),
+    ] = "words",
     good: Annotated[
         bool, typer.Option("--good", help="Only good matches: as many as answer, up to the limit.")
     ] = False,
@@ -46,6 +50,7 @@ def search(
             " ".join(query or []),
             limit=limit,
             like=like,
+            space=space,
             good=good,
             fold=fold,
             paths=paths,

@@ -20,6 +20,7 @@ class Wish:
     query: str = ""
     limit: int = 20
     like: Path | None = None
+    space: str = "words"
     good: bool = False
     fold: bool = False
     paths: bool = False
@@ -34,10 +35,15 @@ def answer(wish: Wish) -> None:
     """Search, and print what was found."""
     if not wish.query.strip() and wish.like is None:
         raise BadInput('nothing to search for; write words, as in visterm search "tree snow"')
-    words = wish.like is None
+    words = wish.like is None and wish.space == "words"
     with _up_to_date(wish.collection, wish.store, as_is=wish.as_is, words=words) as found:
         if wish.like is not None:
             given = found.like(wish.like, wish.limit, query=wish.query, fold=wish.fold)
+        elif not words:
+            _learn_space(found, wish.space)
+            given = found.search(
+                wish.query, wish.limit, good=wish.good, fold=wish.fold, space=wish.space
+            )
         else:
             given = found.search(wish.query, wish.limit, good=wish.good, fold=wish.fold)
     _tell_unknown(given)
@@ -93,6 +99,13 @@ def _train(found: Collection) -> None:
     say("learning from the captions for the first time")
     with progress_bar() as progress:
         found.train(progress=progress)
+
+
+def _learn_space(found: Collection, space: str) -> None:
+    from visterm.cli.output import progress_bar
+
+    with progress_bar() as progress:
+        found.learn_space(space, progress=progress)
 
 
 def _check_pictures(root: Path) -> None:

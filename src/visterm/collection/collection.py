@@ -195,7 +195,14 @@ class Collection:
             return train(self.catalogue, model=model, force=force, progress=progress, **parameters)
 
     def search(
-        self, query: str, k: int = 20, offset: int = 0, *, good: bool = False, fold: bool = False
+        self,
+        query: str,
+        k: int = 20,
+        offset: int = 0,
+        *,
+        good: bool = False,
+        fold: bool = False,
+        space: str = "words",
     ) -> Answer:
         """The ``k`` best pictures for a query such as ``tree snow:2 -people in:alps``.
 
@@ -207,12 +214,17 @@ class Collection:
             Only good matches: those before ``cutoff``, where that is known.
         fold
             Show one of several pictures that are nearly the same.
+        space
+            ``lsa`` or ``sentences`` take whole sentences, the latter in many languages; see
+            `learn_space`.
         """
         if k < 1:
             raise BadInput(f"ask for 1 or more pictures, not {k}")
         if offset < 0:
             raise BadInput(f"pass over 0 or more pictures, not {offset}")
         self._mend()
+        if space != "words":
+            return self._search_sentence(space, query, k, offset, good=good, fold=fold)
         if not fold:
             return search(self.catalogue, self.root, query, k, offset, good=good)
         from visterm.collection.similar import folded
@@ -225,6 +237,29 @@ class Collection:
             if len(shown) >= offset + k or len(answer.results) < wanted:
                 return Answer(shown[offset:], answer.unknown, answer.cutoff)
             wanted *= 4
+
+    def learn_space(self, space: str, *, progress: Progress = silent) -> bool:
+        """Learn to answer whole sentences in a text space; False where nothing is new to learn.
+
+        A search in the space does it by itself, where it may write.
+        """
+        from visterm.collection.sentences import is_ready, learn
+
+        if is_ready(self.catalogue, space):
+            return False
+        with self._writing("learning a text space"):
+            learn(self.catalogue, space, progress=progress)
+        return True
+
+    def _search_sentence(
+        self, space: str, query: str, k: int, offset: int, *, good: bool, fold: bool
+    ) -> Answer:
+        from visterm.collection.sentences import search_sentence
+
+        if good or fold:
+            raise BadInput("good and fold are for words; leave them out in other spaces")
+        self.learn_space(space)
+        return search_sentence(self.catalogue, self.root, space, query, k, offset)
 
     def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
         """Say whether a picture answers a query; the ranking learns from it at once.

