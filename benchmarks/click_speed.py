@@ -30,8 +30,8 @@ from visterm.collection.versions import current
 
 WORDS = 300
 BAR_MS = 100
-SYNCS = 6
-"""Times that a click waits for the disk: two files and their folders, and two transactions."""
+SYNCS = 5
+"""Times that a click waits for the disk: two files and their folders, and the log."""
 
 
 def main() -> int:

@@ -71,11 +71,16 @@ class Catalogue:
                 self._writing = 0
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing, and on the disk when the ``with`` ends."""
+    def transaction(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing, and on the disk when the ``with`` ends.
+
+        What is not ``lasting`` does not wait for the disk: a power cut may undo it, a kill cannot.
+        """
         if not self._writing:
             raise VistermError("only the holder of the writer's lock may change a collection")
         with _explained(self.path):
+            if not lasting:
+                self.db.execute("PRAGMA synchronous = NORMAL")
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
@@ -85,6 +90,9 @@ class Catalogue:
                 with contextlib.suppress(sqlite3.Error):
                     self.db.execute("ROLLBACK")
                 raise
+            finally:
+                if not lasting:
+                    self.db.execute("PRAGMA synchronous = FULL")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:

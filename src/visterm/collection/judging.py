@@ -11,7 +11,7 @@ from visterm.collection.clicks import Judgement
 from visterm.collection.reach import reach
 from visterm.collection.rows import Rows
 from visterm.collection.search import UnknownWords
-from visterm.collection.taught import Taught, is_told, relearn
+from visterm.collection.taught import Taught, is_told, mark_told, relearn
 from visterm.errors import BadInput
 from visterm.index import Index
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
@@ -51,8 +51,7 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
         clicks.set_step(catalogue, entry, taught.learn(entry, earlier, guard))
         taught.write(touched)
     taught.tell(touched)
-    with catalogue.transaction():
-        catalogue.set("clicks", None)
+    mark_told(catalogue)
     return entry.judgement
 
 

@@ -40,6 +40,12 @@ def is_told(catalogue: Catalogue) -> bool:
     return catalogue.get("clicks") is None
 
 
+def mark_told(catalogue: Catalogue) -> None:
+    """The index shows what the log says; should this be lost, it is told once more."""
+    with catalogue.transaction(lasting=False):
+        catalogue.set("clicks", None)
+
+
 @dataclass
 class Taught:
     """Directions by word, and what is needed to change them."""
@@ -211,8 +217,7 @@ def relearn(taught: Taught, *, judge_again: bool = False) -> None:
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", "untold")
     taught.tell(changed if told else {*taught.places, *changed})
-    with catalogue.transaction():
-        catalogue.set("clicks", None)
+    mark_told(catalogue)
 
 
 def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
