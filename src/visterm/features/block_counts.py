@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor
@@ -87,12 +86,12 @@ class BlockCounts(Extractor):
         self._descriptor = BlockDescriptor(self.colours_, [self.side])
         return self
 
-    def rows(self, pictures: list[Pixels]) -> csr_array:
+    def rows(self, pictures: list[Pixels]) -> NDArray[np.float32]:
         rows = np.zeros((len(pictures), self.most_blocks, self.block_numbers), dtype=np.float32)
         for row, pixels in zip(rows, pictures, strict=True):
             (counts,) = self._descriptor(pixels)
             row[: len(counts), : counts.shape[1]] = np.log1p(counts, dtype=np.float32)
-        return csr_array(rows.reshape(len(pictures), -1))
+        return rows.reshape(len(pictures), -1)
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(arrays)
