@@ -18,7 +18,8 @@ def digamma(x):  # type: ignore[no-untyped-def]
     return result + np.log(x) - 0.5 / x - series
 
 
-@njit(cache=True, nogil=True)
+# Sums of a hundred positive numbers may be added up in any order.
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def topics_of_documents(  # type: ignore[no-untyped-def]
     starts, words, counts, topics, prior, most, least_change, gamma, gathered
 ):
