@@ -137,3 +137,24 @@ def test_training_twice_gives_the_same_model(
             collection.train(iterations=2000)
             answers.append(collection.search("tree -snow", 30).results)
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("features", ["block-counts", "thumbnails"])
+def test_the_network_learns_from_blocks_and_from_plain_vectors(
+    pictures: Callable[[int], Path], tmp_path: Path, features: str
+) -> None:
+    with Collection.open(pictures(60)) as opened:
+        opened.add(features=features)
+        opened.caption_from(tmp_path / "captions.tsv")
+        more_pictures(opened.root, 60)
+        opened.add()
+        trained = opened.train(model="bbnn", block_units=30, picture_units=30, epochs=4)
+        assert (trained.kept, trained.held_out >= 10) == ("new", True)
+        assert trained.avgp is not None
+        assert trained.untrained_avgp is not None
+        assert trained.avgp > trained.untrained_avgp
+        version = current(opened.catalogue)
+        assert version is not None
+        model = load_model(version.folder / MODEL)
+        assert (model.name, model.numbers) == ("bbnn", 109 if features == "block-counts" else None)
+        assert len(opened.search("sky", 10).results) == 10
