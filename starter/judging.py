@@ -12,7 +12,7 @@ from starter.corpus import Corpus
 from starter.joining import Joined
 from starter.learning import can_be_seen, word_quality
 from visterm.evaluation import mean_average_precision
-from visterm.evaluation.calibration import calibrate
+from visterm.index.calibration import calibrate
 from visterm.text import relevance_from_captions
 
 QUERIES = 3000

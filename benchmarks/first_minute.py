@@ -1,0 +1,110 @@
+"""How long does somebody with a folder of uncaptioned pictures wait for the first answer?
+
+    python -m benchmarks.first_minute --json [--pictures 200]
+
+Pictures of two megapixels are drawn into a folder; ``visterm search`` is then run there, each time
+a process of its own with a terminal for its stderr: the first search, which looks at every picture
+and shows a progress bar, and searches after it, in turns with ``python -c 'import numpy'``. The
+first is compared with decoding the same files on all cores, which any program that looks at them
+must do. ``--query`` is asked both times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import say, show
+from visterm.datasets.scenes import draw_scenes
+
+SIZE = (1632, 1224)
+LIMIT_FIRST, LIMIT_SECOND = 25.0, 0.8
+SEARCH = [sys.executable, "-m", "visterm", "search", "--json"]
+NUMPY = [sys.executable, "-c", "import numpy"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_minute", description=__doc__)
+    parser.add_argument("--pictures", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=9, help="searches after the first")
+    parser.add_argument("--query", default="beach sunset")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        say(f"drawing {arguments.pictures} pictures")
+        draw_scenes(folder, arguments.pictures, size=SIZE)
+        Path(folder, "captions.tsv").unlink()
+        result = measure(Path(folder), arguments.query, arguments.runs)
+    show({"pictures": arguments.pictures, **result}, as_json=arguments.json)
+
+
+def measure(folder: Path, query: str, runs: int) -> dict[str, Any]:
+    decoding = _decoding(folder)
+    first, shown = _timed([*SEARCH, query], folder)
+    say(f"first search: {first:.1f} s")
+    second, numpy = [], []
+    for _ in range(runs):
+        second.append(_timed([*SEARCH, query], folder)[0])
+        numpy.append(_timed(NUMPY, folder)[0])
+    middle, imported = statistics.median(second), statistics.median(numpy)
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 1),
+        "seconds_first": round(first, 2),
+        "first_within_limit": first <= LIMIT_FIRST,
+        "ratio_first_to_decoding": round(first / decoding, 2),
+        "progress_shown": "━" in shown,
+        "seconds_second": round(middle, 3),
+        "second_within_limit": middle <= LIMIT_SECOND,
+        "ratio_second_to_numpy": round(middle / imported, 2),
+    }
+
+
+def _timed(command: list[str], folder: Path) -> tuple[float, str]:
+    """Seconds of a whole process that sees a terminal on its stderr, and what it showed there."""
+    ours, theirs = pty.openpty()
+    began = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the terminal goes when the process does
+            break
+        if not part:
+            break
+        shown += part
+    if process.wait():
+        raise SystemExit(shown.decode(errors="replace"))
+    os.close(ours)
+    return time.perf_counter() - began, shown.decode(errors="replace")
+
+
+def _decoding(folder: Path) -> float:
+    """Seconds to decode every picture, on all cores."""
+    paths = sorted(folder.glob("*.jpg"))
+    began = time.perf_counter()
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(_decode, paths, chunksize=8))
+    return time.perf_counter() - began
+
+
+def _decode(path: Path) -> tuple[int, ...]:
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        return picture.convert("RGB").size
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""What does the starter know of Corel, which it never saw?
+
+    python -m benchmarks.starter_alone --json [--data ../shared/data/corel5k]
+
+AvgP over Corel's test queries made only of words that the starter knows (in their plural, another
+spelling or a synonym, as in a search), beside PAMIR trained on Corel's own 4,500 captions with the
+same vectors, and beside chance; ``share`` is starter over trained. C and the iterations of the
+trained one are chosen on 500 of the 4,500. ``--vectors FILE.npy`` keeps the CNN's vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common import say, show
+from benchmarks.corel_vectors import corel_vectors
+from visterm.evaluation import Evaluation, compare, evaluate
+from visterm.experiments.protocol import Protocol, corel5k
+from visterm.models import Pamir
+from visterm.starter import Starter, load_starter
+from visterm.text import Relevance
+from visterm.text.weighting import weigh_queries
+
+STEPS = (0.01, 0.1, 1.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.starter_alone", description=__doc__)
+    parser.add_argument("--data", type=Path, help="Corel's folder")
+    parser.add_argument("--vectors", type=Path, help="where to keep the CNN's vectors")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    protocol = corel5k(arguments.data)
+    development, test = corel_vectors(protocol, arguments.vectors)
+    show(measure(protocol, development, test, load_starter()), as_json=arguments.json)
+
+
+def measure(
+    protocol: Protocol,
+    development: NDArray[np.float32],
+    test: NDArray[np.float32],
+    starter: Starter,
+) -> dict[str, Any]:
+    words = protocol.vocabulary.words
+    known = np.array([starter.find(word) is not None for word in words])
+    relevance = protocol.test_relevance
+    unknown_words = relevance.queries.astype(bool).astype(np.float32) @ (~known).astype(np.float32)
+    asked = relevance.take(np.flatnonzero(unknown_words == 0))
+    numbers = [starter.find(word) or 0 for word in words]  # unknown ones are not asked for
+    idf = starter.vocabulary.idf[numbers]
+    say(f"{known.sum()} of {len(words)} words, {len(asked)} of {len(relevance)} queries")
+    ours = _evaluated(starter.model().transform(test)[:, numbers], asked, idf)
+    trained = _trained(protocol, development)
+    theirs = _evaluated(trained.transform(test), asked, trained.idf_)
+    random = np.random.default_rng(0).standard_normal((len(test), len(words)))
+    chance = _evaluated(random.astype(np.float32), asked, trained.idf_)
+    lengths = asked.words_per_query
+    rows = {"all": np.ones(len(asked), bool)}
+    rows |= {f"{n} words": lengths == n for n in np.unique(lengths).tolist()}
+    return {
+        "words_known": int(known.sum()),
+        "words": len(words),
+        "words_unknown": [word for word, one in zip(words, known, strict=True) if not one],
+        "table": {name: _row(mask, ours, theirs, chance) for name, mask in rows.items()},
+        "queries_on_which_the_starter_is_better": compare(ours, theirs).better,
+        "trained": {"C": trained.C_, "iterations": trained.iterations_},
+    }
+
+
+def _evaluated(rows: NDArray[np.float32], asked: Relevance, idf: NDArray[np.float64]) -> Evaluation:
+    """The queries as each model weighs their words."""
+    queries = weigh_queries(asked.queries.astype(bool).astype(np.float32), idf)
+    return evaluate(rows, Relevance(queries, asked.pictures), ["AvgP", "P@10"])
+
+
+def _trained(protocol: Protocol, vectors: NDArray[np.float32]) -> Pamir:
+    training, held = protocol.split
+    model = Pamir(C=STEPS, max_words=protocol.max_words, retrain=True)
+    captions = protocol.captions
+    return model.fit(
+        vectors[training], captions[training], validation=(vectors[held], captions[held])
+    )
+
+
+def _row(
+    mask: NDArray[np.bool_], ours: Evaluation, theirs: Evaluation, chance: Evaluation
+) -> dict[str, float]:
+    avgp = [100 * float(one.per_query["AvgP"][mask].mean()) for one in (ours, theirs, chance)]
+    return {
+        "queries": int(mask.sum()),
+        "starter": round(avgp[0], 2),
+        "trained": round(avgp[1], 2),
+        "chance": round(avgp[2], 2),
+        "share": round(avgp[0] / avgp[1], 3),
+    }
+
+
+if __name__ == "__main__":
+    main()

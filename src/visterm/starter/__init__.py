@@ -1,0 +1,5 @@
+"""What visterm knows about words before anybody has captioned a picture."""
+
+from visterm.starter.starter import Starter, load_starter
+
+__all__ = ["Starter", "load_starter"]

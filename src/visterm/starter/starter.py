@@ -1,0 +1,174 @@
+"""The starter model: words and what they look like to the CNN, in 8 bits a weight.
+
+It is PAMIR's W for the vectors of the CNN, learnt once by ``python -m starter.train`` and shipped;
+`card.md` beside this file says from what, and how good it is. Loading takes NumPy only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import BadInput
+from visterm.text import Vocabulary
+from visterm.text.synonyms import same_words
+
+if TYPE_CHECKING:
+    from visterm.index.calibration import Calibration
+    from visterm.models import Pamir
+
+FILE = Path(__file__).parent / "starter.safetensors"
+CARD = Path(__file__).parent / "card.md"
+FORMAT = 1
+PRIOR = 50.0
+"""So many captions is the starter's word worth, when it and a person's captions weigh a word."""
+_LEVELS = 127
+
+
+@dataclass(frozen=True, eq=False)
+class Starter:
+    """Words with their weights (T × d) over the vectors of one extractor.
+
+    Examples
+    --------
+    >>> starter = load_starter()
+    >>> starter.extractor, "beach" in starter.vocabulary, starter.weights.dtype.name
+    ('cnn-1', True, 'float32')
+    """
+
+    vocabulary: Vocabulary
+    weights: NDArray[np.float32]
+    extractor: str
+    facts: dict[str, Any]
+    """What the recipe wrote down: data, seed, measured quality."""
+
+    def model(self) -> Pamir:
+        """The starter as a fitted PAMIR over its own words."""
+        return _fitted(self.weights, self.vocabulary.idf)
+
+    def beginning(self, vocabulary: Vocabulary, captions: int) -> tuple[Vocabulary, Pamir]:
+        """Where learning a person's words starts: all words of both, those of captions first.
+
+        A word that the starter knows, perhaps by a synonym, starts as it is known, others from
+        zero. Weights of words are those of the captions and of the starter, by how many captions
+        stand behind each.
+        """
+        others = [t for t, word in enumerate(self.vocabulary.words) if word not in vocabulary]
+        weights = np.zeros((len(vocabulary), self.weights.shape[1]), np.float32)
+        idf = vocabulary.idf.copy()
+        for number, known in enumerate(map(self.find, vocabulary.words)):
+            if known is not None:
+                weights[number] = self.weights[known]
+                idf[number] = _pooled(idf[number], captions, self.vocabulary.idf[known])
+        joint = Vocabulary(
+            vocabulary.words + tuple(self.vocabulary.words[t] for t in others),
+            np.concatenate([idf, self.vocabulary.idf[others]]),
+            vocabulary.language,
+            vocabulary.keys + tuple(self.vocabulary.keys[t] for t in others),
+        )
+        return joint, _fitted(np.concatenate([weights, self.weights[others]]), joint.idf)
+
+    def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
+        """What scores are worth, for the starter's words or for those of a `beginning`."""
+        from visterm.index.calibration import Calibration
+
+        own = Calibration.from_json(self.facts["calibration"])
+        if vocabulary is None:
+            return own
+        known = [self.find(word) for word in vocabulary.words]
+        places = [0 if number is None else number for number in known]
+        new = np.array([number is None for number in known])
+
+        def of(values: NDArray[np.float64], else_: NDArray[np.float64] | float) -> Any:
+            return np.where(new, else_, values[places])
+
+        return replace(
+            own,
+            means=of(own.means, 0.0),
+            spreads=of(own.spreads, float(np.median(own.spreads))),
+            rarity=of(own.rarity, -vocabulary.idf),
+            separation=of(own.separation, float(np.median(own.separation))),
+        )
+
+    def find(self, word: str) -> int | None:
+        """The number of a word or, where it is not known, of one that means the same."""
+        found = self.vocabulary.number(word)
+        if found is None:
+            forms = map(self.vocabulary.number, same_words(word))
+            found = next((number for number in forms if number is not None), None)
+        return found
+
+
+@lru_cache(maxsize=1)
+def load_starter() -> Starter:
+    """The starter model that came with visterm."""
+    return read_starter(FILE)
+
+
+def read_starter(path: Path) -> Starter:
+    """Read what `write_starter` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stored:
+            about = json.loads((stored.metadata() or {})["visterm"])
+            codes, scales, idf = (stored.get_tensor(name) for name in ("codes", "scales", "idf"))
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']}, not {FORMAT}")
+        words, keys = tuple(about["words"]), tuple(about["keys"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise BadInput(f"{path} is damaged ({error}); install visterm again") from None
+    weights = codes.astype(np.float32)
+    weights *= scales.astype(np.float32)[:, None]
+    vocabulary = Vocabulary(words, idf.astype(np.float64), keys=keys)
+    return Starter(vocabulary, weights, about["extractor"], about["facts"])
+
+
+def write_starter(
+    path: Path,
+    vocabulary: Vocabulary,
+    weights: NDArray[np.floating],
+    extractor: str,
+    facts: dict[str, Any],
+) -> None:
+    """Write weights in 8 bits with a scale a word, rounded to nearest."""
+    from safetensors.numpy import save
+
+    from visterm.files import write_whole
+
+    scales = (np.abs(weights).max(axis=1) / _LEVELS).astype(np.float32)
+    codes = np.rint(weights / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
+    about = {
+        "format": FORMAT,
+        "extractor": extractor,
+        "words": vocabulary.words,
+        "keys": vocabulary.keys,
+        "facts": facts,
+    }
+    arrays = {"codes": codes, "scales": scales, "idf": vocabulary.idf.astype(np.float32)}
+    write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, ensure_ascii=False)}))
+
+
+def _pooled(idf: float, captions: int, known: float) -> float:
+    """−log of the share of captions that hold a word, over captions and what was known before."""
+    held = captions * np.exp(-idf) + PRIOR * np.exp(-known)
+    return float(-np.log(held / (captions + PRIOR)))
+
+
+def _fitted(weights: NDArray[np.float32], idf: NDArray[np.float64]) -> Pamir:
+    """PAMIR with these weights."""
+    from visterm.models import Pamir
+
+    model = Pamir()
+    model.weights_, model.idf_ = np.ascontiguousarray(weights, dtype=np.float32), idf
+    model.n_features_in_ = weights.shape[1]
+    plain = {"C_": 0.1, "negatives_": 1, "warp_": False, "averaged_": False, "iterations_": 0}
+    for name, value in (plain | {"validation_": float("nan")}).items():
+        setattr(model, name, value)
+    return model
