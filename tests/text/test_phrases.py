@@ -41,6 +41,8 @@ def found(caption: str) -> set[str]:
             "sheep and goats in the foreground; a barn behind them",
             {"sheep in foreground", "goat in foreground"},
         ),
+        ("a tower behind it in the background", {"tower in background"}),
+        ("a lake that is surrounded by hills", {"lake surround", "surround by hill"}),
         ("the sea is in the background", {"sea in background"}),
         (
             "boats on a lake, huts and a wood in the background",

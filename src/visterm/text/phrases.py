@@ -80,7 +80,8 @@ class _Slot:
 
     def listed(self, *, far: bool) -> tuple[str, ...]:
         """The nouns that a place is about: ``far`` all of the list, else what "and" joins."""
-        return tuple(self.words[self.group if far else max(self.group, self.pair) :])
+        found = self.words[self.group if far else max(self.group, self.pair) :]
+        return tuple(found or self.words[-1:])
 
 
 class _Reader:
@@ -209,9 +210,8 @@ class _Reader:
         nearest = self.chain[-1]
         if self._follows("pronoun"):
             return ()
-        if part.plain and not self._follows(
-            "be", "comma"
-        ):  # "a house made of wood", "that is made"
+        # "a house made of wood", "a lake that is surrounded by hills": of the nearest noun.
+        if part.plain and not self._follows("be", "comma"):
             return () if nearest.is_verb else tuple(nearest.words[-1:])
         several = self.before is not None and self.before.kind == "be" and self.before.plural
         del self.chain[1:]
