@@ -92,7 +92,7 @@ def test_tables_stand_beside_the_papers_figures_and_as_one_object(number: int) -
 def test_times_are_given_as_ratios_to_pamir_too() -> None:
     table = tpami.tpami_7(None).table
     assert table.number("times PAMIR", "SVM published") == pytest.approx(687 / 17, abs=1e-3)
-    seconds = [table.number("seconds", f"{name} ours") for name in ("SVM", "PAMIR")]
+    seconds = [table.number("processor seconds", f"{name} ours") for name in ("SVM", "PAMIR")]
     ratio = table.number("times PAMIR", "SVM ours")
     assert ratio == pytest.approx(seconds[0] / seconds[1], rel=0.01)
     assert table.number("times PAMIR", "PAMIR ours") == 1
