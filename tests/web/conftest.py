@@ -14,8 +14,8 @@ from visterm.datasets.scenes import draw_scenes
 from visterm.web.app import make_app
 from visterm.web.safety import Rules
 
-PICTURES = 150
-CAPTIONED = 130
+PICTURES = 200
+CAPTIONED = 180
 
 
 @pytest.fixture(scope="session")

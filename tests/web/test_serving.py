@@ -58,7 +58,7 @@ def test_beyond_loopback_it_makes_a_token_up_and_warns(own: Path) -> None:
             urlopen(f"{base}api/v1/status")
         allowed = Request(f"{base}api/v1/status", headers={"Authorization": f"Bearer {token}"})
         with urlopen(allowed) as answer:
-            assert json.load(answer)["pictures"] == 150
+            assert json.load(answer)["pictures"] == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=15)
         assert "not encrypted" in said

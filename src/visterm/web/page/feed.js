@@ -49,7 +49,7 @@ export class Feed {
     this.loading?.abort()
     const mine = new AbortController()
     this.loading = mine
-    document.body.classList.add('asking')
+    $('results').ariaBusy = 'true'
     try {
       const answer = this.query
         ? await get('/search', { query: this.query, k, offset }, mine.signal)
@@ -67,7 +67,7 @@ export class Feed {
       if (fresh && !glide) this.grid.show([])
       this.onTrouble(error)
     } finally {
-      if (this.loading === null) document.body.classList.remove('asking')
+      if (this.loading === null) $('results').ariaBusy = 'false'
     }
   }
 

@@ -140,7 +140,8 @@ export class Grid {
   }
 
   layOut() {
-    const width = this.list.clientWidth
+    // clientWidth is rounded, and a row that is a hair too wide loses its last picture.
+    const width = Math.floor(this.list.getBoundingClientRect().width)
     if (!width || !this.items.length) return
     const height = width < 500 ? 118 : width < 900 ? 168 : width < 1600 ? 208 : 240
     const gap = width < 500 ? 4 : 8

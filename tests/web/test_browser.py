@@ -1,0 +1,428 @@
+"""The page in a real browser: what a person does, and what they then see.
+
+Debian's chromium is driven by Playwright; where either is missing, the tests are skipped with a
+line that says which. Screenshots are left in ``artefacts/``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the page is not tried in a browser"
+)
+CHROMIUM = os.environ.get("VISTERM_CHROMIUM") or shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip(
+        "chromium is not installed: the page is not tried in a browser", allow_module_level=True
+    )
+
+ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+Page = sync_api.Page
+expect = sync_api.expect
+Opener = Callable[..., Page]
+
+
+class Server:
+    """``visterm serve`` as a process that can be stopped and started again in the same place."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--no-browser", "--as-is"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "visterm", "serve", str(self.folder), *options],
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(600):
+            with contextlib.suppress(URLError, OSError), urlopen(f"{self.url}/page/icon.svg"):
+                return
+            assert self.process.poll() is None, "the server ended"
+            time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+@pytest.fixture(scope="module")
+def served(taught_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests that leave the collection as they found it."""
+    folder = tmp_path_factory.mktemp("browsed") / "holidays"
+    server = Server(Path(shutil.copytree(taught_folder, folder)))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    ARTEFACTS.mkdir(exist_ok=True)
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser: object, request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """Open a page; whatever its scripts complain about fails the test."""
+    contexts = []
+    complaints: list[str] = []
+
+    def opened(url: str, width: int = 1100, height: int = 760, **how: object) -> Page:
+        context = browser.new_context(  # type: ignore[attr-defined]
+            viewport={"width": width, "height": height}, reduced_motion="reduce", **how
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: complaints.append(said.text) if "Content Security" in said.text else None,
+        )
+        page.goto(url)
+        return page
+
+    yield opened
+    name = re.sub(r"\W+", "-", request.node.name)
+    for number, context in enumerate(contexts):
+        for page in context.pages:
+            page.screenshot(path=ARTEFACTS / f"{name}{'-' + str(number) if number else ''}.png")
+        context.close()
+    assert not complaints
+
+
+def order(page: Page, count: int = 60) -> list[str]:
+    """The numbers of the pictures, as they stand on the page."""
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+    return page.locator(".tile").evaluate_all("tiles => tiles.map(one => one.dataset.picture)")[
+        :count
+    ]
+
+
+def ask(page: Page, query: str) -> list[str]:
+    page.fill("#query", query)
+    page.press("#query", "Enter")
+    expect(page.locator("#heading")).to_have_text(query)
+    page.locator(".verdicts:not([hidden])").first.wait_for(state="attached")
+    return order(page)
+
+
+def test_a_search_shows_pictures_a_line_and_a_title(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+    page.locator(".tile.there").first.wait_for()
+    expect(page.locator("#status-text")).to_have_text("200 pictures")
+    assert page.locator("#chips .chip").count() > 5
+    newest = order(page)
+    found = ask(page, "sea boat")
+    assert found != newest
+    assert len(found) == 60
+    expect(page.locator(".line")).to_have_count(1)
+    above = page.locator(".line").evaluate("line => [...line.parentNode.children].indexOf(line)")
+    expect(page.locator("#summary")).to_contain_text(f"{above or 'No'} good match")
+    assert page.title() == "sea boat · visterm"
+    assert page.url.endswith("/?q=sea+boat")
+    page.go_back()
+    expect(page.locator("#heading")).to_have_text("Newest pictures")
+    assert order(page) == newest
+
+
+def test_words_are_completed_also_after_a_minus(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+    page.locator("#query").press_sequentially("sea -mou")
+    option = page.locator("#completions [role=option]").first
+    expect(option).to_contain_text("-mountain")
+    page.keyboard.press("ArrowDown")
+    expect(option).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page.locator("#query")).to_have_value("sea -mountain ")
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading")).to_have_text("sea -mountain")
+
+
+def test_rows_fill_the_page_and_more_come_with_scrolling(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sky", height=500)
+    assert len(order(page)) == 60
+    rows: dict[float, list[dict]] = {}
+    for box in page.locator(".tile").evaluate_all(
+        "tiles => tiles.map(t => t.getBoundingClientRect().toJSON())"
+    ):
+        rows.setdefault(box["y"], []).append(box)
+    widths = {
+        round(row[-1]["x"] + row[-1]["width"] - row[0]["x"]) for row in list(rows.values())[:3]
+    }
+    wide = "list => Math.floor(list.getBoundingClientRect().width)"
+    assert widths == {page.locator("#results").evaluate(wide)}
+    for _ in range(10):
+        page.mouse.wheel(0, 20_000)
+        page.wait_for_timeout(200)
+        if len(order(page, 999)) == 200:
+            break
+    everything = order(page, 999)
+    assert len(everything) == 200
+    assert len(set(everything)) == 200
+
+
+def test_a_picture_opens_with_its_words_why_and_neighbours(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sea")
+    first, second = order(page)[:2]
+    page.locator(".tile .open").first.click()
+    view = page.locator("#view")
+    expect(view).to_be_visible()
+    expect(view.locator("#question")).to_contain_text("Does it fit sea?")
+    expect(view.locator(".says .share").first).to_be_visible()
+    expect(view.locator(".strip li")).to_have_count(9)
+    expect(view.locator("#caption")).not_to_have_value("")
+    assert page.url.endswith(f"picture={first}")
+    view.get_by_role("button", name="Show where", exact=True).click()
+    canvas = view.locator("canvas")
+    expect(canvas).to_be_visible()
+    shades = canvas.evaluate(
+        "c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]"
+        ".filter((_, n) => n % 4 === 3)"
+    )
+    assert max(shades) - min(shades) > 60, "some places are lit and some lie in shadow"
+    page.screenshot(path=ARTEFACTS / "why.png")
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(f"picture={second}$"))
+    page.go_back()
+    expect(view).to_be_hidden()
+    page.goto(f"{served.url}/?q=sea&picture={second}")
+    expect(view).to_be_visible()
+    view.locator(".strip a").first.click()
+    expect(page).not_to_have_url(re.compile(f"picture={second}$"))
+
+
+def test_yes_and_no_change_the_order_and_undo_restores_it(own: Path, visit: Opener) -> None:
+    server = Server(own)
+    try:
+        page = visit(f"{server.url}/?q=sea+boat")
+        before = order(page)
+        tile = page.locator(f".tile[data-picture='{before[30]}']")
+        tile.hover()
+        tile.locator(".yes").click()
+        expect(page.locator(".toast")).to_contain_text("Yes, it fits")
+        expect(tile).to_have_class(re.compile("said-yes"))
+        expect(page.locator("#said")).to_contain_text("learnt anew")
+        liked = order(page)
+        assert liked.index(before[30]) < 30
+        top = page.locator(f".tile[data-picture='{liked[0]}']")
+        top.locator(".open").focus()
+        page.keyboard.press("n")
+        expect(top).to_have_class(re.compile("said-no"))
+        page.screenshot(path=ARTEFACTS / "judged.png")
+        page.keyboard.press("u")
+        expect(page.locator(".toast")).to_contain_text("Taken back: no")
+        expect(top).not_to_have_class(re.compile("said-no"))
+        assert order(page) == liked
+        tile.hover()
+        tile.locator(".yes").click()  # a second yes takes the first back
+        expect(tile).not_to_have_class(re.compile("said-yes"))
+        assert order(page) == before
+        page.reload()
+        assert order(page) == before
+    finally:
+        server.stop()
+
+
+def test_a_caption_survives_a_reload_and_training_shows_its_progress(
+    own: Path, visit: Opener
+) -> None:
+    server = Server(own)
+    try:
+        page = visit(f"{server.url}/?q=sea")
+        order(page)
+        page.locator(".tile .open").nth(2).click()
+        field = page.locator("#caption")
+        expect(field).not_to_have_value("")
+        expect(page.locator("#view .strip li")).to_have_count(9)
+        page.keyboard.press("e")
+        expect(field).to_be_focused()
+        field.fill("sea quokka <b>&amp;</b>")
+        field.press("Enter")
+        expect(page.locator(".state")).to_contain_text("Saved")
+        page.reload()
+        expect(page.locator("#caption")).to_have_value("sea quokka <b>&amp;</b>")
+        page.keyboard.press("Escape")
+        expect(page.locator("#view")).to_be_hidden()
+        page.click("#status")
+        panel = page.locator("#panel")
+        panel.get_by_role("button", name="Learn again").click()
+        expect(panel.locator("progress")).to_be_visible()
+        expect(page.locator("#status-text")).to_contain_text("Learning")
+        expect(page.locator(".toast")).to_contain_text(
+            re.compile("Learnt|no better"), timeout=60_000
+        )
+        expect(panel.locator("progress")).to_be_hidden()
+        expect(page.locator("#status-text")).to_have_text("200 pictures")
+    finally:
+        server.stop()
+
+
+def test_an_empty_collection_says_what_to_do_and_does_it(tmp_path: Path, visit: Opener) -> None:
+    folder = tmp_path / "new pictures"
+    folder.mkdir()
+    server = Server(folder)
+    try:
+        page = visit(server.url)
+        message = page.locator("#message")
+        expect(message).to_contain_text("No pictures yet")
+        expect(message).to_contain_text("new pictures")
+        page.screenshot(path=ARTEFACTS / "empty.png")
+        message.get_by_role("button", name="Look for pictures").click()
+        expect(page.locator(".toast")).to_contain_text("No new pictures", timeout=60_000)
+        page.fill("#query", "sea")
+        page.press("#query", "Enter")
+        expect(message).to_contain_text("No pictures yet")
+    finally:
+        server.stop()
+
+
+def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=moutain")
+    expect(page.locator("#message")).to_contain_text("No caption taught these words")
+    page.locator("#message .chip", has_text="mountain").click()
+    expect(page.locator("#heading")).to_have_text("mountain")
+    assert len(order(page)) == 60
+    page.goto(f"{served.url}/?q=%22open")
+    expect(page.locator("#message")).to_contain_text("quote is not closed")
+
+
+def test_a_server_that_is_restarted_is_found_again(own: Path, visit: Opener) -> None:
+    server = Server(own)
+    try:
+        page = visit(f"{server.url}/?q=sea")
+        before = order(page)
+        server.stop()
+        page.fill("#query", "boat")
+        page.press("#query", "Enter")
+        expect(page.locator("#trouble")).to_contain_text("does not answer")
+        page.screenshot(path=ARTEFACTS / "silent.png")
+        server.start()
+        expect(page.locator("#trouble")).to_be_hidden(timeout=20_000)
+        page.locator(".tile.there").first.wait_for()
+        expect(page.locator("#heading")).to_have_text("boat")
+        assert len(order(page)) == 60
+        page.go_back()
+        assert order(page) == before
+    finally:
+        server.stop()
+
+
+def test_everything_can_be_done_with_the_keyboard_alone(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+    page.locator(".tile.there").first.wait_for()
+    page.keyboard.press("/")
+    expect(page.locator("#query")).to_be_focused()
+    page.keyboard.type("sea")
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading")).to_have_text("sea")
+    found = order(page)
+    page.keyboard.press("ArrowDown")
+    first = page.locator(f".tile[data-picture='{found[0]}'] .open")
+    expect(first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(f".tile[data-picture='{found[0]}'] .yes")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    third = page.locator(f".tile[data-picture='{found[2]}'] .open")
+    expect(third).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    below = page.evaluate("document.activeElement.getBoundingClientRect().y")
+    assert below > third.bounding_box()["y"]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator("#view")).to_be_visible()
+    expect(page.locator("#view .why")).to_be_visible()
+    page.keyboard.press("w")
+    expect(page.locator("#view canvas")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#view")).to_be_hidden()
+    assert page.evaluate("document.activeElement.closest('.tile') !== null"), "focus comes back"
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+
+
+def test_it_can_be_read_aloud(served: Server, visit: Opener) -> None:
+    """Names and roles that a screen reader needs are there."""
+    page = visit(f"{served.url}/?q=sea")
+    order(page)
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('button, a, input, textarea')]
+            .filter(one => one.offsetParent !== null)
+            .filter(one => !(one.ariaLabel || one.innerText.trim() || one.labels?.length))
+            .map(one => one.outerHTML)"""
+    )
+    assert nameless == []
+    expect(page.get_by_role("search")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Search pictures by words")).to_be_visible()
+    assert "place 1" in (page.locator(".tile .open").first.get_attribute("aria-label") or "")
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(served: Server, visit: Opener, scheme: str) -> None:
+    page = visit(f"{served.url}/?q=sea", color_scheme=scheme)
+    order(page)
+    for place in ("#heading", "#summary", "#status-text", ".line span", "#query"):
+        assert page.locator(place).first.evaluate(CONTRAST) >= 4.5, place
+
+
+CONTRAST = """one => {
+  const parse = text => text.match(/[\\d.]+/g).map(Number)
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0)
+  const ink = light(parse(getComputedStyle(one).color))
+  let at = one
+  while (at && parse(getComputedStyle(at).backgroundColor)[3] === 0) at = at.parentElement
+  if (!at || at.tagName === 'HEADER') at = document.body
+  const paper = light(parse(getComputedStyle(at).backgroundColor))
+  return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)
+}"""
+
+
+def test_a_phone_shows_everything_within_its_width(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sea", width=360, height=740, has_touch=True, is_mobile=True)
+    found = order(page)
+    wide = "document.documentElement.scrollWidth"
+    assert page.evaluate(wide) <= 360
+    expect(page.locator(".tile .yes").first).to_be_visible()
+    page.screenshot(path=ARTEFACTS / "phone.png")
+    page.locator(".tile .open").first.tap()
+    view = page.locator("#view")
+    expect(view).to_be_visible()
+    expect(view.locator(".strip li").first).to_be_visible()
+    assert page.evaluate(wide) <= 360
+    assert view.locator(".mount").bounding_box()["width"] <= 360
+    view.get_by_role("button", name="Close").tap()
+    expect(view).to_be_hidden()
+    assert order(page) == found
