@@ -114,8 +114,6 @@ def cut_planes(
         planes.add(_normal(inputs, cut.differences), cut.loss)
         value = planes.solve(_DUAL_SHARE * max(objective - bound, tolerance * objective))
         bound = max(bound, value)
-        if objective - bound <= tolerance * objective:
-            break
         target = planes.combined()
         target_scores = inputs @ target.astype(np.float32)
         t = _best_step(W, target, C, outputs.line(scores, target_scores))
@@ -124,6 +122,9 @@ def cut_planes(
             scores = scores + np.float32(t) * (target_scores - scores)
             found = outputs.worst(scores)
             objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * found.slack)
+        # Only now: where C is small, W = 0 is within any tolerance, and ranks nothing.
+        if objective - bound <= tolerance * objective:
+            break
         cut = outputs.worst(scores + np.float32(_TOWARDS) * (target_scores - scores))
     progress("cutting planes", rounds, rounds)
     return Solution(W, objective, bound, done)
