@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from visterm.cli.app import app
 from visterm.evaluation import best_of, evaluate
 from visterm.experiments import published, tpami
 from visterm.experiments.demo import scenes
@@ -145,3 +148,26 @@ def test_the_page_never_fetches_anything(made: dict[str, Indexed], protocol: Pro
     page = compared(protocol, made).page or b""
     assert b"http://" not in page
     assert b"https://" not in page
+
+
+@pytest.mark.usefixtures("on_scenes")
+def test_one_command_makes_several_tables_and_their_figures(tmp_path: Path) -> None:
+    words = ["reproduce", "tpami-9", "tpami-11", "--figure", str(tmp_path / "figures"), "--json"]
+    ran = CliRunner().invoke(app, words)
+    assert ran.exit_code == 0, ran.output
+    assert set(json.loads(ran.stdout)) == {"tpami-9", "tpami-11"}
+    drawn = sorted(file.name for file in (tmp_path / "figures").iterdir())
+    assert drawn == ["tpami-11.png", "tpami-9.png"]
+
+
+@pytest.mark.usefixtures("on_scenes")
+def test_one_table_is_its_own_object_and_prints_in_every_layout() -> None:
+    alone = CliRunner().invoke(app, ["reproduce", "tpami-8", "--json"])
+    assert set(json.loads(alone.stdout)) == {"published", "ours"}
+    shown = {
+        layout: CliRunner().invoke(app, ["reproduce", "tpami-8", "--layout", layout]).stdout
+        for layout in ("text", "markdown", "latex")
+    }
+    assert shown["markdown"].startswith("**TPAMI table 8")
+    assert shown["latex"].startswith("\\begin{table}")
+    assert shown["text"].splitlines()[0] == "TPAMI table 8, retrieval (" + published.TPAMI + ")"
