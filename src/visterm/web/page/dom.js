@@ -58,6 +58,7 @@ export function counted(count, one, many = `${one}s`) {
 
 export function percent(share) {
   if (share > 0 && share < 0.01) return '< 1 %'
+  if (share > 0.99 && share < 1) return '> 99 %'
   return `${Math.round(100 * share)} %`
 }
 

@@ -76,7 +76,8 @@ export class Feed {
     this.grid.show(this.items, {
       glide: glide || !fresh,
       judges: this.searches,
-      cutoff: cutoff === null || cutoff > this.items.length ? null : cutoff,
+      // Before the first picture the summary says it all, and nobody has scrolled to the line yet.
+      cutoff: !cutoff || cutoff > this.items.length ? null : cutoff,
     })
     if (fresh) this.summarise(glide)
     $('message').hidden = true
@@ -90,7 +91,8 @@ export class Feed {
     const { cutoff, unknown } = this.answer
     const parts = []
     if (this.searches && cutoff !== null && cutoff !== undefined) {
-      parts.push(cutoff ? counted(cutoff, 'good match', 'good matches') : 'No good match')
+      parts.push(cutoff
+        ? counted(cutoff, 'good match', 'good matches') : 'No good match; these come nearest')
     }
     const left = Object.keys(unknown || {})
     if (left.length) {

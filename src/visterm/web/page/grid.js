@@ -133,10 +133,7 @@ export class Grid {
   }
 
   line() {
-    const text = this.cutoff === 0
-      ? 'No picture is a good match; these are the nearest'
-      : 'Good matches end here'
-    return el('li', { class: 'line' }, el('span', {}, text))
+    return el('li', { class: 'line' }, el('span', {}, 'Good matches end here'))
   }
 
   layOut() {

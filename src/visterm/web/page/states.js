@@ -17,6 +17,7 @@ export function explain(error, status) {
   const { now } = status
   const working = status.job?.state === 'running' || now?.job?.state === 'running'
   if (error.kind === 'empty' || (now && !now.pictures)) {
+    $('heading').textContent = now?.name || 'visterm'
     if (working) return message('Looking for pictures …', 'They appear here as soon as they are read.')
     return message('No pictures yet', [
       `Put pictures into the folder ${now ? `“${now.name}”` : ''} and let visterm look for them.`,
@@ -43,9 +44,7 @@ export function explain(error, status) {
   if (error.kind === 'nothing-found') {
     return message('No picture fits these conditions', 'Try without in: or captioned:.')
   }
-  if (error.kind === 'silent') {
-    return message('visterm does not answer', 'Is visterm serve still running? This page tries again by itself.')
-  }
+  if (error.kind === 'silent') return null // a line at the top says so, and for how long
   if (error.kind === 'bad-input') return message('That cannot be asked', sentence(error.message))
   return message('Something went wrong', sentence(error.message || 'unknown'))
 }
