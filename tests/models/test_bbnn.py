@@ -105,7 +105,16 @@ def test_without_a_size_of_blocks_the_vector_is_one_block(pictures) -> None:
     X, Y = pictures
     whole = tiny(numbers=None).fit(X, Y)
     assert whole.W1_.shape == (5, 6)
-    assert whole.transform(X).tobytes() == tiny(numbers=6).fit(X, Y).transform(X).tobytes()
+    size = np.sqrt(np.mean(X**2))
+    same = tiny(numbers=6).fit(X / size, Y)
+    np.testing.assert_allclose(whole.transform(X), same.transform(X / size), rtol=1e-3, atol=1e-5)
+
+
+def test_how_large_the_numbers_of_whole_vectors_are_does_not_matter(pictures) -> None:
+    X, Y = pictures
+    mapped = tiny(numbers=None).fit(X, Y).transform(X)
+    larger = tiny(numbers=None).fit(1000 * X, Y).transform(1000 * X)
+    np.testing.assert_allclose(larger, mapped, rtol=1e-3, atol=1e-5)
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:

@@ -55,7 +55,8 @@ class BBNN(Model):
     numbers : int, optional
         How many numbers describe one block: a picture vector is its blocks one after another, and
         a block of zeros is none, so that pictures may have fewer blocks than others. None takes
-        the whole vector for one block, which makes an ordinary network with two hidden layers.
+        the whole vector for one block, which makes an ordinary network with two hidden layers; it
+        is then learnt at a root mean square of 1, for such vectors come in any size.
     block_units, picture_units : int
         Sizes of the two hidden layers (N1 and N2 of the paper).
     learning_rate, momentum : float
@@ -202,9 +203,14 @@ class BBNN(Model):
         place = place_of(self.device)
         pairs = self._pairs(told)
         pictures = self._blocks(vectors)
-        blocks = place.put(pictures)
         there = pictures[:, :, -1] > 0
-        seen = None if held is None else place.put(self._blocks(held[0]))
+        size = self._size(pictures)
+        pictures[:, :, :-1] /= size
+        blocks, seen = place.put(pictures), None
+        if held is not None:
+            others = self._blocks(held[0])
+            others[:, :, :-1] /= size
+            seen = place.put(others)
         first = [
             place.put(layer) for layer in self._first_layers(pictures.shape[2] - 1, len(told.idf))
         ]
@@ -226,7 +232,9 @@ class BBNN(Model):
         progress("training", epochs, epochs)
         if held is None:
             best, best_epoch = float("nan"), epochs
-        return [place.get(layer).copy() for layer in kept], best_epoch, best
+        layers = [place.get(layer).copy() for layer in kept]
+        layers[0][:, :-1] /= size
+        return layers, best_epoch, best
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         from visterm.models._bbnn_network import Network, place_of
@@ -254,6 +262,12 @@ class BBNN(Model):
         told[:, :, :-1] = blocks[:, :most]
         told[:, :, -1] = there[:, :most]
         return told
+
+    def _size(self, blocks: NDArray[np.float32]) -> float:
+        """What inputs are divided by while it learns."""
+        if self.numbers is not None:
+            return 1.0
+        return float(np.sqrt(np.square(blocks[:, :, :-1], dtype=np.float64).mean())) or 1.0
 
     def _looked_at(
         self, rng: np.random.Generator, there: NDArray[np.bool_]
