@@ -10,6 +10,7 @@ H. Hotelling, Biometrika 1936; D. Hardoon, S. Szedmak and J. Shawe-Taylor, Neura
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,49 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means and covariances of paired rows: all that canonical correlation looks at."""
+    """Means and covariances of paired rows: all that canonical correlation looks at.
+
+    What takes long, and does not depend on ridges, is worked out once and kept.
+    """
 
     x_mean: NDArray[np.float64]
     y_mean: NDArray[np.float64]
     xx: NDArray[np.float64]
     yy: NDArray[np.float64]
     xy: NDArray[np.float64]
+
+    @cached_property
+    def x_spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return _spectrum(self.xx)
+
+    @cached_property
+    def y_spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return _spectrum(self.yy)
+
+    @cached_property
+    def _between(self) -> NDArray[np.float64]:
+        return np.asarray(self.x_spectrum[1].T @ self.xy @ self.y_spectrum[1])
+
+    def pairs(self, x_ridge: float, y_ridge: float) -> Canonical:
+        """All pairs of directions, under these ridges; those asked for last are at hand."""
+        last: dict[tuple[float, float], Canonical] = self.__dict__.setdefault("_last", {})
+        if (x_ridge, y_ridge) not in last:
+            x_scale, y_scale = (
+                _scale(values, ridge)
+                for (values, _), ridge in ((self.x_spectrum, x_ridge), (self.y_spectrum, y_ridge))
+            )
+            white = x_scale[:, None] * self._between * y_scale
+            left, correlations, right = np.linalg.svd(white, full_matrices=False)
+            x_map = (self.x_spectrum[1] * x_scale) @ left
+            # Singular vectors have no sign of their own; this one does not depend on the library.
+            largest = np.abs(x_map).argmax(axis=0)
+            signs = np.where(x_map[largest, np.arange(x_map.shape[1])] < 0, -1.0, 1.0)
+            y_map = (self.y_spectrum[1] * y_scale) @ right.T
+            last.clear()
+            last[x_ridge, y_ridge] = Canonical(
+                x_map * signs, y_map * signs, np.minimum(correlations, 1.0)
+            )
+        return last[x_ridge, y_ridge]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,23 +116,20 @@ def canonical(
     >>> found.correlations.round(6)
     array([1., 1.])
     """
-    x_white, y_white = _whitening(told.xx, x_ridge), _whitening(told.yy, y_ridge)
-    left, correlations, right = np.linalg.svd(x_white.T @ told.xy @ y_white, full_matrices=False)
-    k = len(correlations) if dimensions is None else min(dimensions, len(correlations))
-    # Singular vectors have no sign of their own; this one does not depend on the library.
-    signs = np.where(left[np.abs(left).argmax(axis=0), np.arange(left.shape[1])] < 0, -1.0, 1.0)[:k]
-    return Canonical(
-        x_white @ (left[:, :k] * signs),
-        y_white @ (right[:k].T * signs),
-        np.minimum(correlations[:k], 1.0),
-    )
+    found = told.pairs(float(x_ridge), float(y_ridge))
+    k = len(found.correlations) if dimensions is None else min(dimensions, len(found.correlations))
+    return Canonical(found.x_map[:, :k], found.y_map[:, :k], found.correlations[:k])
 
 
-def _whitening(covariance: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
-    """``M`` with ``Mᵀ (C + ridge·mean variance·I) M = I``; directions without variance get none."""
+def _spectrum(
+    covariance: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     values, vectors = np.linalg.eigh(covariance)
-    added = ridge * max(float(values.mean()), 0.0)
-    values = np.maximum(values, 0.0) + added
-    kept = values > 1e-10 * values.max() if values.size and values.max() > 0 else values > 0
-    scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    return np.asarray(vectors * scale)
+    return np.maximum(values, 0.0), vectors
+
+
+def _scale(values: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+    """What whitens directions of these variances; those without variance get nothing."""
+    values = values + ridge * float(values.mean())
+    kept = values > 1e-10 * values.max() if values.max() > 0 else values > 0
+    return np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
