@@ -32,6 +32,7 @@ from benchmarks.bbnn_peers import TorchEager
 from benchmarks.common import say, show
 from benchmarks.pamir_problem import draw_pictures
 from visterm.models import BBNN
+from visterm.models._bbnn_blocks import as_blocks
 from visterm.models._bbnn_network import Descent, Network, learn_from, place_of, slopes
 from visterm.models._bbnn_pairs import Batch, Pairs
 from visterm.text import relevance_from_captions
@@ -159,7 +160,7 @@ def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]
     except ImportError:
         return {"missing": "pip install 'visterm[neural]'"}
     model = BBNN(NUMBERS, crossed=False)
-    blocks = model._blocks(vectors)
+    blocks = as_blocks(vectors, NUMBERS)
     layers = model._first_layers(NUMBERS, captions.shape[1])
     found: dict[str, Any] = {"torch": torch.__version__}
     for name, size, steps in (("one_triplet", 1, 300), ("batches", model.batch, 12)):

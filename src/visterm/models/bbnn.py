@@ -9,42 +9,23 @@ D. Grangier and S. Bengio, A neural network to retrieve images from text queries
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.models._bbnn_blocks import as_blocks, some_of, typical_size
+from visterm.models._bbnn_pairs import Pairs, Told, told_of
 from visterm.models.choosing import held_relevance, quality
-from visterm.models.inputs import (
-    Vectors,
-    dense,
-    picture_vectors,
-    relevance_for,
-    stack,
-    word_matrix,
-)
+from visterm.models.inputs import Vectors, picture_vectors, stack
 from visterm.models.model import Captions, Model, Validation
 from visterm.progress import Progress, silent
-from visterm.text import Relevance, relevance_from_captions
-from visterm.text.weighting import inverse_frequency, weigh_queries
-
-if TYPE_CHECKING:
-    from visterm.models._bbnn_pairs import Pairs
+from visterm.text import Relevance
 
 _AT_ONCE = 1 << 25
 """Numbers of picture vectors mapped together: 128 MB."""
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What pictures are relevant to; the captions it came from, and their word weights, if any."""
-
-    relevance: Relevance
-    idf: NDArray[np.float64]
-    captions: csr_array | None
 
 
 class BBNN(Model):
@@ -171,18 +152,22 @@ class BBNN(Model):
         self._check_parameters()
         vectors = picture_vectors(X)
         self._check_blocks(vectors.shape[1])
-        told = self._told(Y, vectors.shape[0])
+        told = told_of(Y, vectors.shape[0], self.max_words)
+        self._pairs(told)  # what cannot be learnt from is told before anything is computed
         report = progress or silent
-        held = None
-        if validation is not None:
-            held_vectors = picture_vectors(validation[0], width=vectors.shape[1])
-            asked = held_relevance(validation[1], held_vectors.shape[0], told.idf, self.max_words)
-            held = (held_vectors, asked)
-        layers, epochs, best = self._learn(vectors, told, held, self.epochs, report)
-        if validation is not None and self.retrain:
-            both = stack(vectors, picture_vectors(validation[0]))
-            told = self._joined(told, validation[1], both.shape[0] - vectors.shape[0])
-            layers, _, _ = self._learn(both, told, None, epochs, report)
+        if validation is None:
+            layers, epochs, best = self._learn(vectors, told, None, self.epochs, report)
+        else:
+            others = picture_vectors(validation[0], width=vectors.shape[1])
+            asked = held_relevance(validation[1], others.shape[0], told.idf, self.max_words)
+            if self.retrain:
+                both = stack(vectors, others)
+                all_told = told.joined(validation[1], others.shape[0], self.max_words)
+            held = (others, asked)
+            layers, epochs, best = self._learn(vectors, told, held, self.epochs, report)
+            if self.retrain:
+                told = all_told
+                layers, _, _ = self._learn(both, told, None, epochs, report, "retraining")
         self.W1_, self.B1_ = layers[0][:, :-1].copy(), layers[0][:, -1].copy()
         self.W2_, self.B2_, self.W3_, self.B3_ = layers[1:]
         self.idf_, self.n_features_in_ = told.idf, vectors.shape[1]
@@ -192,44 +177,40 @@ class BBNN(Model):
     def _learn(
         self,
         vectors: Vectors,
-        told: _Told,
+        told: Told,
         held: tuple[Vectors, Relevance] | None,
         epochs: int,
         progress: Progress,
+        what: str = "training",
     ) -> tuple[list[NDArray[np.float32]], int, float]:
         """The layers after these rounds, or at the best one of them, its number and its AvgP."""
         from visterm.models._bbnn_network import Descent, Network, learn_from, place_of
 
         place = place_of(self.device)
         pairs = self._pairs(told)
-        pictures = self._blocks(vectors)
-        there = pictures[:, :, -1] > 0
-        size = self._size(pictures)
-        pictures[:, :, :-1] /= size
-        blocks, seen = place.put(pictures), None
-        if held is not None:
-            others = self._blocks(held[0])
-            others[:, :, :-1] /= size
-            seen = place.put(others)
-        first = [
-            place.put(layer) for layer in self._first_layers(pictures.shape[2] - 1, len(told.idf))
-        ]
-        descent = Descent(Network(first, place), self.learning_rate, self.momentum)
+        size = typical_size(vectors) if self.numbers is None else 1.0
+        pictures = as_blocks(vectors, self.numbers, size)
+        blocks, there = place.put(pictures), pictures[:, :, -1] > 0
+        seen = None if held is None else place.put(as_blocks(held[0], self.numbers, size))
+        first = self._first_layers(pictures.shape[2] - 1, len(told.idf))
+        descent = Descent(
+            Network([place.put(one) for one in first], place), self.learning_rate, self.momentum
+        )
         rng = np.random.default_rng(self.random_state)
         best, best_epoch, kept = -1.0, 0, descent.average.layers
         for epoch in range(1, epochs + 1):
             for done in range(0, self.epoch_pairs, self.batch):
                 batch = pairs.draw(min(self.batch, self.epoch_pairs - done))
-                learn_from(descent, blocks, batch, self._looked_at(rng, there[batch.shown]))
+                learn_from(descent, blocks, batch, some_of(there[batch.shown], self.look, rng))
             if held is not None and seen is not None:
                 reached = quality(place.get(descent.average.rows(seen)), held[1])
                 if reached > best:
                     best, best_epoch = reached, epoch
                     kept = [layer + 0 for layer in descent.average.layers]
-            progress("training", epoch, epochs)
+            progress(what, epoch, epochs)
             if held is not None and epoch - best_epoch >= self.patience:
                 break
-        progress("training", epochs, epochs)
+        progress(what, epochs, epochs)
         if held is None:
             best, best_epoch = float("nan"), epochs
         layers = [place.get(layer).copy() for layer in kept]
@@ -245,39 +226,17 @@ class BBNN(Model):
         step = max(1, _AT_ONCE // vectors.shape[1])
         return np.concatenate(
             [
-                network.rows(self._blocks(vectors[start : start + step]))
+                network.rows(as_blocks(vectors[start : start + step], self.numbers))
                 for start in range(0, vectors.shape[0], step)
             ]
         )
 
-    def _blocks(self, vectors: Vectors) -> NDArray[np.float32]:
-        """Pictures × blocks × numbers, with a last number that is 1 for every block there is."""
-        plain = dense(vectors)
-        numbers = self.numbers or plain.shape[1]
-        blocks = plain.reshape(len(plain), -1, numbers)
-        there = np.asarray(blocks.any(axis=2))
-        # Room for more blocks than any of these pictures has would only be work.
-        most = max(1, int(np.flatnonzero(there.any(axis=0)).max(initial=0)) + 1)
-        told = np.empty((len(blocks), most, numbers + 1), dtype=np.float32)
-        told[:, :, :-1] = blocks[:, :most]
-        told[:, :, -1] = there[:, :most]
-        return told
-
-    def _size(self, blocks: NDArray[np.float32]) -> float:
-        """What inputs are divided by while it learns."""
-        if self.numbers is not None:
-            return 1.0
-        return float(np.sqrt(np.square(blocks[:, :, :-1], dtype=np.float64).mean())) or 1.0
-
-    def _looked_at(
-        self, rng: np.random.Generator, there: NDArray[np.bool_]
-    ) -> NDArray[np.int64] | None:
-        """Blocks of each picture for one step: a random share, missing ones last."""
-        count = max(1, round(self.look * there.shape[1]))
-        if count == there.shape[1]:
-            return None
-        order = rng.random(there.shape, dtype=np.float32) + ~there
-        return np.argpartition(order, count - 1, axis=1)[:, :count]
+    def _pairs(self, told: Told) -> Pairs:
+        captions, least = None, 1.0
+        if self.margin == "caption":
+            captions, least = told.weighed_captions(), 0.1
+        least = least if self.least_margin is None else self.least_margin
+        return Pairs(told.relevance, captions, least, crossed=self.crossed, seed=self.random_state)
 
     def _first_layers(self, numbers: int, words: int) -> list[NDArray[np.float32]]:
         """Weights uniform in ±1/√inputs and biases 0, drawn by NumPy: the same on any device."""
@@ -288,37 +247,6 @@ class BBNN(Model):
             weights = rng.uniform(-1, 1, (outputs, inputs)) / np.sqrt(inputs)
             layers += [weights.astype(np.float32), np.zeros(outputs, dtype=np.float32)]
         return [np.hstack([layers[0], layers[1][:, None]]), *layers[2:]]
-
-    def _told(self, Y: Captions, pictures: int) -> _Told:
-        if isinstance(Y, Relevance):
-            if self.margin == "caption":
-                raise BadInput(
-                    "the caption margin needs captions (pictures × words) to learn from; "
-                    "margin='constant' learns from relevance alone"
-                )
-            relevance = relevance_for(Y, pictures)
-            return _Told(relevance, np.ones(relevance.queries.shape[1]), None)
-        captions = word_matrix(Y, pictures)
-        idf = inverse_frequency(captions)
-        relevance = relevance_from_captions(captions, idf, max_words=self.max_words)
-        return _Told(relevance, idf, captions)
-
-    def _joined(self, told: _Told, more: Captions, pictures: int) -> _Told:
-        """What is told of training and validation pictures together."""
-        if told.captions is None or isinstance(more, Relevance):
-            raise BadInput("retrain needs captions: who is relevant across sets is not known")
-        captions = word_matrix(more, pictures, words=len(told.idf))
-        both = csr_array(vstack([told.captions, captions], format="csr"))
-        return self._told(both, both.shape[0])
-
-    def _pairs(self, told: _Told) -> Pairs:
-        from visterm.models._bbnn_pairs import Pairs
-
-        captions, least = None, 1.0
-        if self.margin == "caption" and told.captions is not None:
-            captions, least = weigh_queries(told.captions, told.idf), 0.1
-        least = least if self.least_margin is None else self.least_margin
-        return Pairs(told.relevance, captions, least, crossed=self.crossed, seed=self.random_state)
 
     def _check_blocks(self, width: int) -> None:
         if self.numbers is not None and width % self.numbers:
