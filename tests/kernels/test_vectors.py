@@ -139,3 +139,17 @@ def test_pictures_that_are_all_the_same_are_as_like_as_can_be(kernel):
 def test_what_cannot_be_compared_is_refused(use, why):
     with np.errstate(invalid="ignore"), pytest.raises(BadInput, match=why):
         use()
+
+
+@every_kernel
+def test_compressed_pictures_with_themselves_are_as_with_a_copy_to_the_last_bit(name, monkeypatch):
+    monkeypatch.setattr(
+        shared_file, "_ROWS", 4
+    )  # several blocks, so that the diagonal crosses them
+    dense = np.where(RNG.random((150, 60)) < 0.1, RNG.random((150, 60)), 0)
+    dense[7] = dense[120]
+    pictures, copy = csr_array(dense), csr_array(dense)
+    kernel = KERNELS[name][0].fit(pictures)
+    found = kernel(pictures)
+    np.testing.assert_array_equal(found, kernel(pictures, copy))
+    np.testing.assert_array_equal(found[7], found[120])

@@ -25,22 +25,31 @@ _STARTS, _PLACES = _array(types.int64, 1), _array(types.uint32, 1)
 
 @njit(
     types.void(
-        _STARTS, _PLACES, _REALS, _STARTS, _PLACES, _REALS, types.int64, types.float32[:, ::1]
+        _STARTS,
+        _PLACES,
+        _REALS,
+        _STARTS,
+        _STARTS,
+        _PLACES,
+        _REALS,
+        types.int64,
+        types.float32[:, ::1],
     ),
     cache=True,
     nogil=True,
 )
-def shared_sparse(starts, columns, values, holder_starts, holders, held, how, table):  # type: ignore[no-untyped-def]
+def shared_sparse(starts, columns, values, firsts, holder_starts, holders, held, how, table):  # type: ignore[no-untyped-def]
     """Add what row i and everything j share to table[i, j], through those that hold each number.
 
-    The rows come compressed, everything by column. A pair costs only the numbers it shares, and
-    equal rows get equal sums to the last bit, for each sum runs over the columns in order.
+    The rows come compressed, everything by column; of those that hold the number at place i, only
+    the ones from ``firsts[i]`` on are looked at. A pair costs only the numbers it shares, and equal
+    rows get equal sums to the last bit, for each sum runs over the columns in order.
     """
     for picture in range(len(starts) - 1):
         row = table[picture]
         for i in range(starts[picture], starts[picture + 1]):
             column, x = columns[i], values[i]
-            first, last = holder_starts[column], holder_starts[column + 1]
+            first, last = firsts[i], holder_starts[column + 1]
             if how == PRODUCT:
                 for j in range(first, last):
                     row[holders[j]] += x * held[j]
@@ -50,6 +59,16 @@ def shared_sparse(starts, columns, values, holder_starts, holders, held, how, ta
             else:
                 for j in range(first, last):
                     row[holders[j]] += x * held[j] / (x + held[j] + _TINY)
+
+
+@njit(types.void(types.float32[:, ::1], types.int64, types.int64), cache=True, nogil=True)
+def mirror(table, first, last):  # type: ignore[no-untyped-def]
+    """Copy what stands above the diagonal below it, for the rows from first to last."""
+    side = 64  # a square of the table and its mirror image fit into the cache together
+    for left in range(0, last, side):
+        for i in range(first, last):
+            for j in range(left, min(left + side, i)):
+                table[i, j] = table[j, i]
 
 
 @njit(inline="always", fastmath=_SUMS)

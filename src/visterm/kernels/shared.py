@@ -31,10 +31,12 @@ def is_sparse(vectors: object) -> TypeGuard[csr_array]:
 def shared(x: Vectors, z: Vectors, how: str, finish: Finish | None = None) -> NDArray[np.float32]:
     """What every x and every z share, summed over their numbers: n × m, in blocks of rows.
 
-    ``how`` is "product" (x·z), "least" (min(x, z)) or "harmonic" (x·z / (x + z)).
+    ``how`` is "product" (x·z), "least" (min(x, z)) or "harmonic" (x·z / (x + z)). Compressed rows
+    with themselves are summed once a pair, unless what finishes them might not treat both alike.
     """
+    halved = x is z and is_sparse(x) and finish is None
     if is_sparse(x) and is_sparse(z):
-        fill = _fill_sparse(x, z, how)
+        fill = _fill_sparse(x, z, how, halved=halved)
     else:
         fill = _fill_dense(_plain(x), _plain(z), how)
     table = np.empty((x.shape[0], z.shape[0]), dtype=np.float32)
@@ -45,6 +47,12 @@ def shared(x: Vectors, z: Vectors, how: str, finish: Finish | None = None) -> ND
             finish(table[rows], rows)
 
     on_all_cores(work, slices(len(table), _ROWS))
+    if halved:
+        from visterm.kernels._kernels import mirror
+
+        # Above the diagonal nothing is written now, so no thread reads what another one changes.
+        parts = slices(len(table), 64)
+        on_all_cores(lambda rows: mirror(table, rows.start, rows.stop), parts)
     return table
 
 
@@ -57,7 +65,7 @@ def _fill_dense(x: NDArray[np.float32], z: NDArray[np.float32], how: str) -> Fin
     return lambda block, rows: _kernels.shared_dense(x[rows], z, code, block)
 
 
-def _fill_sparse(x: csr_array, z: csr_array, how: str) -> Finish:
+def _fill_sparse(x: csr_array, z: csr_array, how: str, *, halved: bool) -> Finish:
     from visterm.kernels import _kernels
 
     code = {
@@ -67,13 +75,25 @@ def _fill_sparse(x: csr_array, z: csr_array, how: str) -> Finish:
     }[how]
     starts, columns, values = _compressed(x)
     holders = _compressed(z.tocsc())
+    firsts = _own_places(columns) if halved else holders[0][columns]
 
     def fill(block: NDArray[np.float32], rows: slice) -> None:
         block[:] = 0
         own = starts[rows.start : rows.stop + 1]
-        _kernels.shared_sparse(own, columns, values, *holders, code, block)
+        _kernels.shared_sparse(own, columns, values, firsts, *holders, code, block)
 
     return fill
+
+
+def _own_places(columns: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Where the numbers of compressed rows stand once they are ordered by column.
+
+    >>> _own_places(np.array([0, 2, 0, 1], dtype=np.uint32)).tolist()
+    [0, 3, 1, 2]
+    """
+    places = np.empty(len(columns), dtype=np.int64)
+    places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
+    return places
 
 
 def _compressed(

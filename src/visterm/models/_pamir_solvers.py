@@ -104,7 +104,10 @@ class GramSolver(KernelSolver):
     ) -> None:
         everything = vectors if validation is None else stack(vectors, validation)
         self._vectors, self._start = vectors, start
-        super().__init__(_gram(vectors, everything), (everything @ start.T).T, seed)
+        shape = (len(start), everything.shape[0])
+        # A model that starts from nothing scores everything 0; the product would say so slowly.
+        scores = (everything @ start.T).T if start.any() else np.zeros(shape, dtype=np.float32)
+        super().__init__(_gram(vectors, everything), scores, seed)
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
         return self._start + np.asarray((self._vectors.T @ learnt.T).T, dtype=np.float32)
