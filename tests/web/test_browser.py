@@ -201,8 +201,12 @@ def test_a_picture_opens_with_its_words_why_and_neighbours(served: Server, visit
     expect(view.locator(".strip li")).to_have_count(9)
     expect(view.locator("#caption")).not_to_have_value("")
     assert page.url.endswith(f"picture={first}")
-    view.get_by_role("button", name="Show where", exact=True).click()
     canvas = view.locator("canvas")
+    page.keyboard.press("w")
+    expect(canvas).to_be_visible()
+    page.keyboard.press("w")
+    expect(canvas).to_be_hidden()
+    view.get_by_role("button", name="Show where", exact=True).click()
     expect(canvas).to_be_visible()
     shades = canvas.evaluate(
         "c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]"

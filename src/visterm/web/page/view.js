@@ -19,7 +19,7 @@ export class View {
     this.stage = el('div', { class: 'stage' }, this.mount)
     this.gone = el('p', { class: 'gone-text', hidden: true })
     this.stage.append(this.gone)
-    this.title = el('h2', { id: 'view-title' })
+    this.title = el('h2', { id: 'view-title', tabindex: '-1' })
     this.where = el('p', { class: 'where' })
     this.editor = new CaptionEditor({ onSaved: onCaption })
     this.why = new Why(this.canvas)
@@ -64,6 +64,7 @@ export class View {
     this.picture = picture
     if (!this.dialog.open) {
       this.dialog.showModal()
+      this.title.focus()
       document.documentElement.classList.add('looking')
     }
     if (again) return this.refresh()
@@ -85,7 +86,7 @@ export class View {
     this.editor.show(picture, found.captions)
     this.where.textContent = where(found)
     this.refresh()
-    this.why.load(picture, this.feed.query)
+    this.why.load(picture, this.feed.query, found.width && found.height ? found.width / found.height : 1.5)
     this.describe(picture)
     this.likeThis(picture)
   }
@@ -123,6 +124,8 @@ export class View {
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
     this.before.disabled = this.feed.beside(this.picture, -1) === null
     this.after.disabled = this.feed.beside(this.picture, 1) === null
+    // A button that was just disabled has let go of the focus, and keys would go nowhere.
+    if (!this.dialog.contains(document.activeElement)) this.title.focus()
   }
 
   async describe(picture) {

@@ -3,8 +3,15 @@
 import { el } from './dom.js'
 import { get } from './api.js'
 
-/** Draw what places add: the most is left clear, nothing lies in shadow, what counts against is red. */
-export function shade(canvas, places) {
+const SHADOW = [12, 14, 20]
+const AGAINST = [150, 30, 30]
+const DARK = 0.78
+
+/**
+ * Draw what places add: the most is left clear, nothing lies in shadow, what counts against is red.
+ * Outside the box, which the places fill, nothing is added.
+ */
+export function shade(canvas, places, [left, top, right, bottom], ratio) {
   const tall = places.length
   const wide = places[0]?.length || 0
   if (!tall || !wide) return
@@ -14,17 +21,23 @@ export function shade(canvas, places) {
   const drawn = pen.createImageData(wide, tall)
   for (const [number, value] of places.flat().entries()) {
     const share = value / most
-    const [red, green, blue] = share < 0 ? [150, 30, 30] : [12, 14, 20]
-    const dark = share < 0 ? 0.55 + 0.25 * -share : 0.78 * (1 - share) ** 0.9
-    drawn.data.set([red, green, blue, Math.round(255 * dark)], 4 * number)
+    const dark = share < 0 ? 0.55 + 0.25 * -share : DARK * (1 - share) ** 0.9
+    drawn.data.set([...(share < 0 ? AGAINST : SHADOW), Math.round(255 * dark)], 4 * number)
   }
   pen.putImageData(drawn, 0, 0)
-  canvas.width = 48 * wide
-  canvas.height = 48 * tall
+  canvas.width = 640
+  canvas.height = Math.round(640 / ratio)
   const brush = canvas.getContext('2d')
+  brush.fillStyle = `rgb(${SHADOW} / ${DARK})`.replaceAll(',', ' ')
+  brush.fillRect(0, 0, canvas.width, canvas.height)
+  const x = Math.round(left * canvas.width)
+  const y = Math.round(top * canvas.height)
+  const across = Math.round(right * canvas.width) - x
+  const down = Math.round(bottom * canvas.height) - y
+  brush.clearRect(x, y, across, down)
   brush.imageSmoothingEnabled = true
   brush.imageSmoothingQuality = 'high'
-  brush.drawImage(small, 0, 0, canvas.width, canvas.height)
+  brush.drawImage(small, x, y, across, down)
 }
 
 function sum(shares) {
@@ -42,7 +55,8 @@ export class Why {
   }
 
   /** Ask, and list what each word adds; shading waits until somebody wants it. */
-  async load(picture, query) {
+  async load(picture, query, ratio) {
+    this.ratio = ratio
     this.section.hidden = true
     this.found = null
     this.hide()
@@ -88,12 +102,7 @@ export class Why {
 
   draw(places) {
     this.on = true
-    const [left, top, right, bottom] = this.found.box
-    Object.assign(this.canvas.style, {
-      left: `${100 * left}%`, top: `${100 * top}%`,
-      width: `${100 * (right - left)}%`, height: `${100 * (bottom - top)}%`,
-    })
-    shade(this.canvas, places)
+    shade(this.canvas, places, this.found.box, this.ratio)
     this.canvas.hidden = false
     this.button.setAttribute('aria-pressed', 'true')
     this.button.textContent = 'Hide where'
