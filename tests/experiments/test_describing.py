@@ -12,11 +12,19 @@ from visterm.datasets.corel5k import Corel5k
 from visterm.datasets.folder import CaptionedPictures
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.experiments.describing import Descriptions, check_features, describe_by, make_part
+from visterm.experiments.describing import (
+    BLOCKS_FOR,
+    Descriptions,
+    block_numbers,
+    check_features,
+    describe_by,
+    make_part,
+)
 from visterm.experiments.latent import latent_rows
 from visterm.experiments.notation import parse_named, split_joined
 from visterm.experiments.protocol import Protocol, split_off_test
 from visterm.features.joining import join_rows
+from visterm.models import MODELS
 
 SMALL = "blocks(channels=((32, joint, 20),), colours=8)"
 
@@ -144,3 +152,12 @@ def test_latent_rows_do_not_look_at_the_captions_of_other_pictures() -> None:
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
     with pytest.raises(BadInput, match="latent is a whole number from 1 to 17"):
         latent_rows([seen], captions, np.ones(6), size=18)
+
+
+def test_every_model_has_block_features_of_the_kind_it_takes() -> None:
+    for model in MODELS.values():
+        check_features(BLOCKS_FOR[model.takes])
+    blocks = {takes: block_numbers(features) for takes, features in BLOCKS_FOR.items()}
+    assert blocks == {"vectors": None, "counts": None, "blocks": 109}
+    assert block_numbers("block-counts(colours=20)") == 79
+    assert block_numbers("blob-tokens") is None
