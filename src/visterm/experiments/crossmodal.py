@@ -86,9 +86,9 @@ class Partition:
         return np.sort(np.concatenate([self.teach, self.choose]))
 
 
-def cnn_vectors(iapr: Iapr, workers: int, progress: Progress) -> NDArray[np.float32]:
-    """CNN vectors of all pictures."""
-    return np.asarray(_described(iapr, CNN(workers=workers), iapr.paths, progress), np.float32)
+def cnn_vectors(paths: list[Path], workers: int, progress: Progress) -> NDArray[np.float32]:
+    """CNN vectors of pictures."""
+    return np.asarray(_described(paths, CNN(workers=workers), paths, progress), np.float32)
 
 
 def visual_topics(iapr: Iapr, workers: int, progress: Progress) -> NDArray[np.float32]:
@@ -110,30 +110,32 @@ def visual_topics(iapr: Iapr, workers: int, progress: Progress) -> NDArray[np.fl
     lda = Lda(TOPICS, passes=5, random_state=iapr.seed)
 
     def mixtures() -> Vectors:
-        counts = csr_array(_described(iapr, extractor, teach, progress))
+        counts = csr_array(_described(iapr.paths, extractor, teach, progress))
         lda.fit(counts[np.sort(order[:_TEACH_TOPICS])], progress=progress)
         return lda.transform(counts)
 
-    recipe = f"{lda.get_params()} {_recipe(iapr, extractor, teach)}"
+    recipe = f"{lda.get_params()} {_recipe(iapr.paths, extractor, teach)}"
     return np.asarray(_kept("topics", recipe, mixtures), np.float32)
 
 
-def _described(iapr: Iapr, extractor: Extractor, teach: list[Path], progress: Progress) -> Vectors:
+def _described(
+    paths: list[Path], extractor: Extractor, teach: list[Path], progress: Progress
+) -> Vectors:
     """Vectors of all pictures, by an extractor that learns from some."""
 
     def rows() -> Vectors:
-        found = extractor.fit(teach).extract(iapr.paths, progress=progress)
+        found = extractor.fit(teach).extract(paths, progress=progress)
         if found.skipped:
             first = found.skipped[0]
             raise BadInput(f"a benchmark needs all its pictures; {first.picture}: {first.reason}")
         return found.rows
 
-    return _kept(extractor.name, _recipe(iapr, extractor, teach), rows)
+    return _kept(extractor.name, _recipe(paths, extractor, teach), rows)
 
 
-def _recipe(iapr: Iapr, extractor: Extractor, teach: list[Path]) -> str:
+def _recipe(paths: list[Path], extractor: Extractor, teach: list[Path]) -> str:
     settings = {k: v for k, v in extractor.get_params().items() if k != "workers"}
-    return f"{extractor.name} {extractor.version} {settings} {iapr.paths} {teach}"
+    return f"{extractor.name} {extractor.version} {settings} {paths} {teach}"
 
 
 def _kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:

@@ -59,7 +59,7 @@ def bitr_7(
 ) -> Report:
     """Experiment 1 with CNN and word vectors; and with our text spaces."""
     iapr = Iapr.read(data, seed)
-    seen = cnn_vectors(iapr, _cores(), progress)
+    seen = cnn_vectors(iapr.paths, _cores(), progress)
 
     def methods(partition: Partition, chosen: Chosen) -> Iterator[Method]:
         for name, both in cnn_caption_methods(seen, iapr.captions, partition, chosen, progress):
@@ -110,7 +110,7 @@ def _labels(
     partitions: int,
 ) -> Report:
     seen = visual_topics(iapr, _cores(), progress)
-    vectors = cnn_vectors(iapr, _cores(), progress)
+    vectors = cnn_vectors(iapr.paths, _cores(), progress)
     vocabulary = Vocabulary.from_captions(documents, language=None)
     true = csr_array(vocabulary.counts(documents) > 0).astype(np.float32)
 

@@ -22,6 +22,7 @@ TABLES = {
     "ecml-4": "ecml.ecml_4",
     "ecml-6": "ecml.ecml_6",
     "bitr-2": "crossmodal_tables.bitr_2",
+    "bitr-4": "crossmodal_transfer.bitr_4",
     "bitr-5": "crossmodal_tables.bitr_5",
     "bitr-6": "crossmodal_tables.bitr_6",
     "bitr-7": "crossmodal_tables.bitr_7",
