@@ -51,7 +51,7 @@ def _add(collection: Collection, progress: Any) -> dict[str, Any]:
     """Look for pictures; learn from their captions, if nothing has been learnt yet."""
     added = collection.add(progress=progress)
     found: dict[str, Any] = {**asdict(added), "skipped": len(added.skipped), "trained": False}
-    if collection.has_captions and not collection.has_model:
+    if collection.has_captions and not collection.has_learnt:
         try:
             _train(collection, progress)
             found["trained"] = True

@@ -22,6 +22,7 @@ export class CaptionEditor {
       el('div', { class: 'row' }, this.button, this.state), this.others)
     this.form.addEventListener('submit', event => { event.preventDefault(); this.save() })
     this.field.addEventListener('input', () => this.mark())
+    this.field.addEventListener('change', () => this.save()) // who leaves the box has finished
     this.field.addEventListener('keydown', event => {
       if (event.key === 'Enter' && !event.shiftKey) {
         event.preventDefault()

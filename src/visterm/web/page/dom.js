@@ -34,8 +34,17 @@ export function icon(name) {
 
 export const $ = id => document.getElementById(id)
 
+/** What is said must stand in the open dialog: everything outside it is hidden and mute. */
+function takePlace() {
+  const home = [...document.querySelectorAll('dialog[open]')].at(-1) || document.body
+  if ($('said').parentNode !== home) home.append($('toasts'), $('said'))
+}
+
+for (const dialog of document.querySelectorAll('dialog')) dialog.addEventListener('close', takePlace)
+
 /** Say something to those who cannot see it change. */
 export function announce(text) {
+  takePlace()
   $('said').textContent = text
 }
 
@@ -47,6 +56,7 @@ export function toast(text, action = null) {
       el('button', { type: 'button', onclick: () => { line.remove(); action.run() } }, action.name),
     )
   }
+  takePlace()
   $('toasts').replaceChildren(line)
   const wait = action ? 8000 : 5000
   setTimeout(() => line.remove(), wait)

@@ -34,8 +34,7 @@ export class Feed {
 
   /** The same question again, for as many pictures as are there: the ranking may have changed. */
   async again() {
-    const wanted = Math.max(this.items.length, PAGE)
-    await this.load(0, Math.min(wanted, LARGEST), { glide: true, fresh: true })
+    await this.load(0, Math.max(this.items.length, PAGE), { glide: true, fresh: true })
   }
 
   async more() {
@@ -51,9 +50,7 @@ export class Feed {
     this.loading = mine
     $('results').ariaBusy = 'true'
     try {
-      const answer = this.query
-        ? await get('/search', { query: this.query, k, offset }, mine.signal)
-        : await get('/pictures', { k, offset }, mine.signal)
+      const answer = await this.pages(offset, k, mine.signal)
       if (this.loading !== mine) return
       this.loading = null
       const old = fresh ? [] : this.items
@@ -69,6 +66,20 @@ export class Feed {
     } finally {
       if (this.loading === null) $('results').ariaBusy = 'false'
     }
+  }
+
+  /** So many pictures, in as many questions as the server wants. */
+  async pages(offset, k, signal) {
+    const path = this.query ? '/search' : '/pictures'
+    const query = this.query || null
+    const answer = await get(path, { query, k: Math.min(k, LARGEST), offset }, signal)
+    while (answer.more && answer.results.length < k) {
+      const at = offset + answer.results.length
+      const next = await get(path, { query, k: Math.min(k + offset - at, LARGEST), offset: at }, signal)
+      answer.results.push(...next.results)
+      answer.more = next.more && next.results.length > 0
+    }
+    return answer
   }
 
   show(glide, fresh) {

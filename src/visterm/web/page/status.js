@@ -11,6 +11,8 @@ export class Status {
     this.now = null
     this.job = null
     this.panel = $('panel')
+    this.body = el('div')
+    this.panel.append(this.body)
     $('status').addEventListener('click', () => this.open())
     this.panel.addEventListener('close', () => $('status').setAttribute('aria-expanded', 'false'))
     this.panel.addEventListener('click', event => { if (event.target === this.panel) this.panel.close() })
@@ -86,7 +88,17 @@ export class Status {
       : now ? counted(now.pictures, 'picture') : '…'
     if ($('status-text').textContent !== text) $('status-text').textContent = text
     $('status').title = 'The collection, and learning'
-    if (now) this.panel.replaceChildren(...this.lines(now, running, share))
+    if (now) this.fill(this.lines(now, running, share))
+  }
+
+  /** Draw the panel anew without taking the focus from whoever is on a button of it. */
+  fill(lines) {
+    const held = this.body.contains(document.activeElement) ? document.activeElement.textContent : null
+    this.body.replaceChildren(...lines)
+    if (held === null) return
+    const buttons = [...this.body.querySelectorAll('button:not(:disabled)')]
+    const same = buttons.find(one => one.textContent === held) || buttons[0]
+    same?.focus()
   }
 
   lines(now, running, share) {
