@@ -93,7 +93,7 @@ def _print(found: Collection, report: Added, seconds: float) -> None:
     typer.echo(f"{found.root} holds {len(found):,} pictures")
     if found.needs_training:
         typer.echo("the model learnt from other features; visterm train learns from these")
-    if not found.has_model:
+    if not found.has_learnt:
         typer.echo(
             "visterm train learns from their captions"
             if found.has_captions

@@ -51,7 +51,7 @@ def serve(
     with opened(folder, store, create=True) as found:
         root = found.root
         news = found.is_writable and (found.is_empty or found.has_news)
-        untaught = found.is_writable and found.has_captions and not found.has_model
+        untaught = found.is_writable and found.has_captions and not found.has_learnt
     begin = None if as_is else "add" if news else "train" if untaught else None
     run(
         root,

@@ -44,7 +44,9 @@ def _lines(counted: Status) -> list[tuple[str, str]]:
     else:
         model, index = counted.model, counted.index
         quality = "" if model["avgp"] is None else f", AvgP {100 * model['avgp']:.1f} %"
-        learnt = f"{model['words']:,} words from {model['learnt_from']:,} pictures"
+        learnt = f"{model['words']:,} words"
+        if model["learnt_from"]:
+            learnt += f" from {model['learnt_from']:,} pictures"
         lines.append(("model", f"{model['name']} {model['version']}, {learnt}{quality}"))
         pictures = index.get("problem") or f"{index['pictures']:,} pictures"
         lines.append(("index", pictures))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visterm.collection.beginning import begin
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.mapping import build, findable
 from visterm.collection.versions import MODEL, Version, current, sweep
@@ -74,13 +75,17 @@ def mend(
     if lost:
         repaired.append(f"{lost} pictures described again")
     version = current(catalogue)
-    if version is not None and (found.bad_model or found.bad_extractors):
+    replaced = version is not None and bool(found.bad_model or found.bad_extractors)
+    if replaced:
         # A model is learnt, not stored twice; captions are what it is learnt from.
         with catalogue.transaction() as db:
             db.execute("DELETE FROM versions")
     if lost:
         collection.add(progress=progress, tell=tell)
-    if version is not None and current(catalogue) is None:
+    if version is not None and replaced and not version.learnt:
+        begin(catalogue, progress=progress)
+        repaired.append("the starter brought again")
+    elif replaced:
         collection.train(progress=progress)
         repaired.append("the model learnt again")
     elif version is not None and found.bad_index:

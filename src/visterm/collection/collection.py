@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -134,6 +135,7 @@ class Collection:
         tell
             Hears of every file that is skipped: its path and the reason.
         """
+        from visterm.collection.beginning import begin
         from visterm.collection.extractors import choose
         from visterm.collection.ingest import ingest
         from visterm.collection.mapping import catch_up
@@ -154,6 +156,7 @@ class Collection:
                 progress=progress,
                 tell=tell,
             )
+            begin(self.catalogue, progress=progress)
             catch_up(self.catalogue, progress=progress)
         return report
 
@@ -235,7 +238,7 @@ class Collection:
             answer = search(self.catalogue, self.root, query, wanted, good=good)
             shown = folded(self.catalogue, answer.results, offset + k)
             if len(shown) >= offset + k or len(answer.results) < wanted:
-                return Answer(shown[offset:], answer.unknown, answer.cutoff)
+                return replace(answer, results=shown[offset:])
             wanted *= 4
 
     def learn_space(self, space: str, *, progress: Progress = silent) -> bool:
@@ -427,7 +430,14 @@ class Collection:
 
     @property
     def has_model(self) -> bool:
+        """Whether words mean something: by what was learnt, or by the starter alone."""
         return current(self.catalogue) is not None
+
+    @property
+    def has_learnt(self) -> bool:
+        """Whether captions have taught the model that answers."""
+        version = current(self.catalogue)
+        return version is not None and version.learnt
 
     @property
     def needs_training(self) -> bool:

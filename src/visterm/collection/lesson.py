@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from visterm.features.extractor import Rows as Vectors
+    from visterm.models import Pamir
+    from visterm.starter import Starter
     from visterm.text import Relevance, Vocabulary
 
 HELD_OUT = 0.1
@@ -40,9 +42,24 @@ class Lesson:
     vocabulary: Vocabulary
     held: NDArray[np.bool_]
     max_words: int
+    initial: Pamir | None = None
+    """Where learning starts, if not from zero."""
 
     def __len__(self) -> int:
         return len(self.held)
+
+    @property
+    def words(self) -> int:
+        """How many words captions hold; the vocabulary may know more."""
+        return len(np.unique(self.captions.indices))
+
+    @property
+    def frequency(self) -> NDArray[np.float64]:
+        """The part of captions that hold each word, or would, by all that is known."""
+        if self.initial is not None:
+            return np.exp(-self.vocabulary.idf)
+        held = np.bincount(self.captions.indices, minlength=len(self.vocabulary))
+        return held / len(self)
 
     @property
     def can_be_judged(self) -> bool:
@@ -57,8 +74,8 @@ class Lesson:
         )
 
 
-def gather(catalogue: Catalogue, extractor: str) -> Lesson:
-    """Everything that can be learnt from now.
+def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None) -> Lesson:
+    """Everything that can be learnt from now; a ``starter`` brings its words and a beginning.
 
     Raises
     ------
@@ -77,11 +94,15 @@ def gather(catalogue: Catalogue, extractor: str) -> Lesson:
     vocabulary = Vocabulary.from_captions(
         texts, min_captions=2 if len(texts) >= _MANY else 1, stop_words=STOP_WORDS
     )
+    initial = None
+    if starter is not None:
+        vocabulary, initial = starter.beginning(vocabulary, len(texts))
     captions = vocabulary.counts(texts)
     told = np.diff(captions.indptr) > 0
-    if told.sum() < 2 or len(vocabulary) < 2:
+    words = len(np.unique(captions.indices))
+    if told.sum() < 2 or words < 2:
         raise VistermError(
-            f"{told.sum()} captioned pictures with {len(vocabulary)} words are too few to learn "
+            f"{told.sum()} captioned pictures with {words} words are too few to learn "
             "from; ranking needs at least 2 pictures with different words"
         )
     kept = [one for one, has_words in zip(found, told, strict=True) if has_words]
@@ -95,6 +116,7 @@ def gather(catalogue: Catalogue, extractor: str) -> Lesson:
         vocabulary,
         held,
         _largest_query(np.diff(captions.indptr)),
+        initial,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection import versions
+from visterm.collection.beginning import starter_of
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import entries
 from visterm.collection.extractors import block_numbers, current_key
@@ -76,7 +77,8 @@ def train(
     extractor = current_key(catalogue)
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
-    lesson = gather(catalogue, extractor)
+    starter = starter_of(extractor) if model == "pamir" else None
+    lesson = gather(catalogue, extractor, starter)
     if MODELS[model].takes == "blocks":
         parameters = {"numbers": block_numbers(catalogue), **parameters}
     judged, learner = _judged(MODELS[model], lesson, parameters, progress)
@@ -84,10 +86,10 @@ def train(
     previous = versions.current(catalogue)
     before = _previous_avgp(previous, lesson, extractor)
     untrained = _untrained_avgp(lesson) if lesson.can_be_judged else None
-    facts = (len(lesson), int(lesson.held.sum()), len(lesson.vocabulary), avgp, before, untrained)
+    facts = (len(lesson), int(lesson.held.sum()), lesson.words, avgp, before, untrained)
     if previous is not None and not force and _worse(avgp, before):
         return Trained("previous", *facts, previous.id)
-    learner.fit(lesson.vectors, lesson.captions, progress=progress)
+    learner.fit(lesson.vectors, lesson.captions, progress=progress, **_started(lesson))
     version = _write(catalogue, learner, judged, lesson, extractor, avgp)
     index = build(catalogue, version, learner, progress=progress)
     taught = Taught(catalogue, version, lesson.vocabulary, index)
@@ -132,10 +134,16 @@ def _judged(
         lesson.captions[learnt],
         validation=(_held(lesson), lesson.queries()),
         progress=progress,
+        **_started(lesson),
     )
     # What a model chose on validation pictures it keeps under the parameter's name and "_".
     found = {name: getattr(judged, f"{name}_") for name in known if hasattr(judged, f"{name}_")}
     return judged, kind(**(chosen | found))
+
+
+def _started(lesson: Lesson) -> dict[str, Any]:
+    """What `fit` is told about where to start; most models start from zero."""
+    return {} if lesson.initial is None else {"initial": lesson.initial}
 
 
 def _write(
@@ -189,10 +197,12 @@ def _calibrated(
     some = np.random.default_rng(0).choice(everybody, count, replace=False)
     rows = learner.transform(vectors_of(catalogue, extractor, np.sort(some).tolist()))
     means, spreads = values_at_large(rows)
-    if judged is None:
+    if judged is not None:
+        found = calibrate(judged.transform(_held(lesson)), lesson.queries(), lesson.frequency)
+    elif (starter := starter_of(extractor)) is not None and lesson.initial is not None:
+        found = starter.calibration(lesson.vocabulary)
+    else:
         return {"means": means.tolist(), "spreads": spreads.tolist()}
-    frequency = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary))
-    found = calibrate(judged.transform(_held(lesson)), lesson.queries(), frequency / len(lesson))
     return found.with_values(means, spreads).to_json()
 
 
@@ -221,12 +231,13 @@ def _previous_avgp(previous: Version | None, lesson: Lesson, extractor: str) -> 
     """
     if previous is None or not lesson.can_be_judged:
         return None
-    if previous.extractor != extractor or JUDGED not in previous.files:
+    judged = JUDGED if previous.learnt else MODEL  # the starter saw nobody's pictures
+    if previous.extractor != extractor or judged not in previous.files:
         return None
     from visterm.models import load_model
 
     known = previous.vocabulary()
-    mapped = load_model(previous.folder / JUDGED).transform(_held(lesson))
+    mapped = load_model(previous.folder / judged).transform(_held(lesson))
     rows = np.zeros((len(mapped), len(lesson.vocabulary)), np.float32)
     for number, word in enumerate(lesson.vocabulary.words):
         old = known.number(word)

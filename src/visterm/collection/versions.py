@@ -25,6 +25,8 @@ MODEL = "model.safetensors"
 JUDGED = "judged.safetensors"
 """The same model without the held-out pictures: the one that later models are compared with."""
 VOCABULARY = "vocabulary.json"
+STARTER = "starter"
+"""The model of a version that nobody taught: what visterm brings along."""
 HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
 CHANCES = "chances.json"
@@ -45,6 +47,11 @@ class Version:
     time: float
     files: dict[str, str]
     store: Path
+
+    @property
+    def learnt(self) -> bool:
+        """Whether somebody's captions taught it."""
+        return self.model != STARTER
 
     @property
     def folder(self) -> Path:

@@ -1,0 +1,72 @@
+"""Before anybody has captioned a picture: the starter answers, and learning begins from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from visterm.collection import versions
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.extractors import current_key
+from visterm.collection.versions import CHANCES, MODEL, STARTER, VOCABULARY, Version
+from visterm.files import write_whole
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.starter import Starter
+
+
+def starter_of(extractor: str | None) -> Starter | None:
+    """The starter, where it knows this extractor's vectors."""
+    if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
+        return None  # others need not wait for it to load
+    from visterm.starter import load_starter
+
+    starter = load_starter()
+    return starter if starter.extractor == extractor else None
+
+
+def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
+    """Let the starter answer where nothing else does; the caller holds the lock.
+
+    Returns whether it does now. A version of a model that learnt is left alone.
+    """
+    from visterm.collection.mapping import build
+
+    extractor = current_key(catalogue)
+    starter = starter_of(extractor)
+    if starter is None or extractor is None or versions.current(catalogue) is not None:
+        return False
+    if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
+        return False
+    model = starter.model()
+    version = Version(
+        versions.next_number(catalogue),
+        STARTER,
+        extractor,
+        len(starter.vocabulary),
+        0,
+        None,
+        time.time(),
+        {},
+        catalogue.store,
+    )
+    version.folder.mkdir(parents=True, exist_ok=True)
+    model.save(version.folder / MODEL)
+    words = json.dumps(starter.vocabulary.to_json(), ensure_ascii=False)
+    write_whole(version.folder / VOCABULARY, words.encode())
+    chances = json.dumps(starter.calibration().to_json())
+    write_whole(version.folder / CHANCES, chances.encode())
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(version.folder.iterdir())
+    }
+    version = replace(version, files=files)
+    build(catalogue, version, model, progress=progress)
+    with catalogue.transaction() as db:
+        versions.name(catalogue, version)
+        db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
+    return True
