@@ -70,7 +70,7 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
     try:
         if not as_is and found.is_writable and (found.has_news or found.is_empty):
             _add(found)
-        if words and found.is_writable and not found.has_model and found.has_captions:
+        if words and found.is_writable and not found.has_learnt and found.has_captions:
             _train(found)
     except Locked as error:
         say(f"answering from before the news: {error}")
@@ -119,6 +119,8 @@ def _check_pictures(root: Path) -> None:
 def _tell_unknown(answer: Answer) -> None:
     from visterm.cli.telling import say
 
+    for word, known in answer.taken.items():
+        say(f"{word!r} is taken for {', '.join(known)}")
     for word, close in answer.unknown.items():
         hint = f"; close to it: {', '.join(close)}" if close else ""
         say(f"no caption taught the word {word!r}, so it is left out{hint}")
@@ -138,6 +140,7 @@ def _object(asked: str, answer: Answer) -> dict[str, Any]:
         ],
         "cutoff": answer.cutoff,
         "unknown": answer.unknown,
+        "taken": answer.taken,
     }
 
 

@@ -18,6 +18,7 @@ from visterm.collection.taught import Taught
 from visterm.collection.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.index.score import score
+from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Likely:
 def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
     """Why a picture has the score it has for a query; conditions do not matter."""
     now = answering(catalogue)
-    query = query_vector(parse_query(text), now.vocabulary)
+    query = query_vector(parse_query(text), now.vocabulary, meanings)
     if not query.numbers.size:
         close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
         raise UnknownWords("no caption taught the words asked for", close)

@@ -14,6 +14,7 @@ from visterm.collection.search import UnknownWords
 from visterm.collection.taught import Taught, is_told, mark_told, relearn
 from visterm.errors import BadInput
 from visterm.index import Index
+from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
 
 _HIGH = 50
@@ -29,7 +30,7 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     taught = taught_now(catalogue)
     if not is_told(catalogue):
         relearn(taught)  # what a killed writer left
-    vector = query_vector(parse_query(words), taught.vocabulary)
+    vector = query_vector(parse_query(words), taught.vocabulary, meanings)
     if not vector.numbers.size:
         close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
         raise UnknownWords(

@@ -16,6 +16,7 @@ from visterm.collection.answering import Answering, answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns, with_clicks
 from visterm.errors import BadInput
+from visterm.text.meaning import meanings
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Answer:
     unknown: dict[str, list[str]] = field(default_factory=dict)
     cutoff: int | None = None
     """How many pictures, from the best on, are good matches; None where that is not known."""
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    """Words that are not known but that known ones stand for: synonyms, or close in meaning."""
 
 
 def search(
@@ -67,7 +70,7 @@ def search(
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
     now = answering(catalogue)
     vocabulary = now.vocabulary
-    vector = query_vector(query, vocabulary)
+    vector = query_vector(query, vocabulary, meanings)
     unknown = {word: closest_words(word, vocabulary.words) for word in vector.unknown}
     if query.words and not vector.numbers.size:
         raise UnknownWords(_unknown_only(unknown), unknown)
@@ -75,7 +78,7 @@ def search(
     cutoff = asking.cutoff(offset + k)
     if good and cutoff is not None:
         k = max(0, min(k, cutoff - offset))
-    return Answer(asking.results(k, offset), unknown, cutoff)
+    return Answer(asking.results(k, offset), unknown, cutoff, vector.taken)
 
 
 class Asking:

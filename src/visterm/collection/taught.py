@@ -25,6 +25,7 @@ from visterm.collection.reach import reach
 from visterm.collection.rows import Rows
 from visterm.collection.versions import Version
 from visterm.index import Index
+from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, parse_query, query_vector
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Taught:
 
         Without a guard that is what the entry says. ``earlier`` are those about the same query.
         """
-        query = query_vector(parse_query(entry.query), self.vocabulary)
+        query = query_vector(parse_query(entry.query), self.vocabulary, meanings)
         moved = self._moved(query, entry, earlier) if query.numbers.size else None
         if moved is None:
             return entry.step
