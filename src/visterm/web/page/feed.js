@@ -5,6 +5,7 @@ import { get } from './api.js'
 
 const PAGE = 60
 const LARGEST = 200
+const FARTHEST = 20_000
 
 export class Feed {
   constructor(grid, { onTrouble }) {
@@ -38,7 +39,7 @@ export class Feed {
   }
 
   async more() {
-    if (this.loading || !this.answer?.more) return
+    if (this.loading || !this.answer?.more || this.items.length >= FARTHEST) return
     await this.load(this.items.length, PAGE, {})
     const end = $('more').getBoundingClientRect().top
     if (end < innerHeight + 1200 && this.answer?.more) await this.more()

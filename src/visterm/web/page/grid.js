@@ -83,11 +83,23 @@ export class Grid {
     }
     if (cutoff !== null && cutoff === items.length && items.length) children.push(this.line())
     this.tiles = kept
+    this.put(children)
+    this.layOut()
+    if (before) this.glide(before)
+  }
+
+  /** More pictures at the end leave those before them alone. */
+  put(children) {
+    const old = this.list.children
+    let same = 0
+    while (same < old.length && old[same] === children[same]) same += 1
+    if (same === old.length) {
+      this.list.append(...children.slice(same))
+      return
+    }
     const focused = document.activeElement
     this.list.replaceChildren(...children)
     if (focused && this.list.contains(focused)) focused.focus({ preventScroll: true })
-    this.layOut()
-    if (before) this.glide(before)
   }
 
   tile(one) {
@@ -133,7 +145,8 @@ export class Grid {
   }
 
   line() {
-    return el('li', { class: 'line' }, el('span', {}, 'Good matches end here'))
+    this.end ??= el('li', { class: 'line' }, el('span', {}, 'Good matches end here'))
+    return this.end
   }
 
   layOut() {
@@ -149,8 +162,10 @@ export class Grid {
       const sizes = rows(part.map(shape), width, height, gap)
       for (const [place, one] of part.entries()) {
         const tile = this.tiles.get(one.picture)
-        tile.style.width = `${sizes[place].width}px`
-        tile.style.height = `${sizes[place].height}px`
+        const [wide, tall] = [`${sizes[place].width}px`, `${sizes[place].height}px`]
+        if (tile.style.width === wide && tile.style.height === tall && tile.dataset.laid) continue
+        Object.assign(tile.style, { width: wide, height: tall })
+        tile.dataset.laid = 'yes'
         const picture = tile.querySelector('img')
         const address = thumbnail(one, Math.max(sizes[place].width, sizes[place].height))
         if (picture.getAttribute('src') !== address) picture.src = address
