@@ -61,6 +61,17 @@ def shared_sparse(starts, columns, values, firsts, holder_starts, holders, held,
                     row[holders[j]] += x * held[j] / (x + held[j] + _TINY)
 
 
+@njit(types.int64[::1](_PLACES, _STARTS), cache=True, nogil=True)
+def own_places(columns, holder_starts):  # type: ignore[no-untyped-def]
+    """Where the numbers of compressed rows stand once they are ordered by column."""
+    following = holder_starts.copy()
+    places = np.empty(len(columns), dtype=np.int64)
+    for i in range(len(columns)):
+        places[i] = following[columns[i]]
+        following[columns[i]] += 1
+    return places
+
+
 @njit(types.void(types.float32[:, ::1], types.int64, types.int64), cache=True, nogil=True)
 def mirror(table, first, last):  # type: ignore[no-untyped-def]
     """Copy what stands above the diagonal below it, for the rows from first to last."""

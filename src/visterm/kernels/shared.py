@@ -75,7 +75,7 @@ def _fill_sparse(x: csr_array, z: csr_array, how: str, *, halved: bool) -> Finis
     }[how]
     starts, columns, values = _compressed(x)
     holders = _compressed(z.tocsc())
-    firsts = _own_places(columns) if halved else holders[0][columns]
+    firsts = _kernels.own_places(columns, holders[0]) if halved else holders[0][columns]
 
     def fill(block: NDArray[np.float32], rows: slice) -> None:
         block[:] = 0
@@ -83,17 +83,6 @@ def _fill_sparse(x: csr_array, z: csr_array, how: str, *, halved: bool) -> Finis
         _kernels.shared_sparse(own, columns, values, firsts, *holders, code, block)
 
     return fill
-
-
-def _own_places(columns: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Where the numbers of compressed rows stand once they are ordered by column.
-
-    >>> _own_places(np.array([0, 2, 0, 1], dtype=np.uint32)).tolist()
-    [0, 3, 1, 2]
-    """
-    places = np.empty(len(columns), dtype=np.int64)
-    places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
-    return places
 
 
 def _compressed(
