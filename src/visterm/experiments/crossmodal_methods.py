@@ -78,7 +78,12 @@ def paper_pairs(
     """
     topics = Pairs(pictures, texts)
     p = partition
-    model = Cca(ridge=(1e-3, 1e-2, 0.1, 1.0), dimensions=TOPICS, scaling=0.0)
+    model = Cca(
+        ridge=(0.1, 0.3, 1.0, 3.0),
+        text_ridge=(0.03, 0.1, 0.3, 1.0),
+        scaling=(0.0, 0.5, 1.0),
+        dimensions=TOPICS,
+    )
     held = (pictures[p.choose], texts[p.choose])
     model.fit(pictures[p.teach], texts[p.teach], validation=held, progress=progress)
     return topics, Pairs(model.picture_rows(pictures), model.text_rows(texts)), model
