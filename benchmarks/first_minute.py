@@ -27,6 +27,7 @@ from benchmarks.common import say, show
 from visterm.datasets.scenes import draw_scenes
 
 SIZE = (1632, 1224)
+LIGHTS = (1.0, 0.8, 0.9, 1.15)
 LIMIT_FIRST, LIMIT_SECOND = 25.0, 0.8
 SEARCH = [sys.executable, "-m", "visterm", "search", "--json"]
 NUMPY = [sys.executable, "-c", "import numpy"]
@@ -41,10 +42,24 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         say(f"drawing {arguments.pictures} pictures")
-        draw_scenes(folder, arguments.pictures, size=SIZE)
-        Path(folder, "captions.tsv").unlink()
+        _draw(Path(folder), arguments.pictures)
         result = measure(Path(folder), arguments.query, arguments.runs)
     show({"pictures": arguments.pictures, **result}, as_json=arguments.json)
+
+
+def _draw(folder: Path, pictures: int) -> None:
+    """Large pictures; drawing takes longest, so each scene is kept in four lights."""
+    from PIL import Image, ImageEnhance
+
+    draw_scenes(folder, -(-pictures // len(LIGHTS)), size=SIZE)
+    (folder / "captions.tsv").unlink()
+    for path in sorted(folder.glob("*.jpg")):
+        with Image.open(path) as picture:
+            for light in LIGHTS[1:]:
+                lit = ImageEnhance.Brightness(picture).enhance(light)
+                lit.save(path.with_stem(f"{path.stem}-{light}"), quality=90)
+    for path in sorted(folder.glob("*.jpg"))[pictures:]:
+        path.unlink()
 
 
 def measure(folder: Path, query: str, runs: int) -> dict[str, Any]:
