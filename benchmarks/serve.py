@@ -7,7 +7,8 @@ a bounded generator keeps so many connections busy: wrk where it is installed, e
 in another process. Every request is a search of one to three of 300 words for 20 pictures, with
 their files, sizes and captions. Memory is what the server alone holds, files that are mapped and
 shared left out, sampled every second; ``memory_growth`` compares the last third with the first,
-after a warm-up.
+after a warm-up. ``processor_ms_a_search`` is the server's own, for machines that are busy with
+other things.
 """
 
 from __future__ import annotations
@@ -66,8 +67,10 @@ def measure(
     load = _wrk if use == "wrk" else _python
     say(f"warming up, then {arguments.seconds:.0f} s of {arguments.connections} connections")
     load(url, paths, folder, arguments.connections, WARM_UP)
+    before = _processor_seconds(process.pid)
     with watched(process.pid) as memory:
         found = load(url, paths, folder, arguments.connections, arguments.seconds)
+    at_work = _processor_seconds(process.pid) - before
     third = max(1, len(memory) // 3)
     first, last = statistics.median(memory[:third]), statistics.median(memory[-third:])
     return {
@@ -75,6 +78,7 @@ def measure(
         "connections": arguments.connections,
         "client": use,
         **found,
+        "processor_ms_a_search": round(1000 * at_work / max(found["searches"], 1), 2),
         "answer_bytes": size,
         "memory_mb": round(last / 1e6, 1),
         "memory_growth": round(last / first, 3),
@@ -122,6 +126,11 @@ def watched(pid: int) -> Iterator[list[float]]:
     finally:
         done.set()
         thread.join()
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _paths(k: int) -> list[str]:
