@@ -66,8 +66,8 @@ export class Box {
         onpointerdown: event => { event.preventDefault(); this.take(number) },
       },
       el('span', {}, minus ? `-${one.word}` : one.word),
-      el('span', { class: 'count', 'aria-label': `in ${one.captions} captions` },
-        one.captions.toLocaleString('en')),
+      one.captions ? el('span', { class: 'count', 'aria-label': `in ${one.captions} captions` },
+        one.captions.toLocaleString('en')) : null,
     )))
     const open = this.words.length > 0
     this.list.hidden = !open

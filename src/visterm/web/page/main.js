@@ -68,7 +68,7 @@ async function arrive({ query, picture }) {
 async function suggest() {
   const { words } = await get('/words', { k: 14 }).catch(() => ({ words: [] }))
   if (here().query) return
-  $('chips').replaceChildren(...words.filter(one => one.known).map(one => el(
+  $('chips').replaceChildren(...words.filter(one => one.known && one.captions).map(one => el(
     'a', { class: 'chip', href: `/?q=${encodeURIComponent(one.word)}` }, one.word)))
 }
 

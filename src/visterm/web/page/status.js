@@ -103,11 +103,12 @@ export class Status {
 
   lines(now, running, share) {
     const { model } = now
+    const learnt = model?.learnt_from > 0
     const facts = [
       ['Pictures', now.pictures.toLocaleString('en')],
       ['With captions', now.captioned.toLocaleString('en')],
       now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
-      ['Words learnt', model ? model.words.toLocaleString('en') : 'none yet'],
+      [learnt ? 'Words it knows' : 'Words it knew before', model ? model.words.toLocaleString('en') : 'none yet'],
       model && model.avgp !== null ? ['Finds them again (AvgP)', percent(model.avgp)] : null,
       ['Your answers', now.judgements.toLocaleString('en')],
     ]
@@ -115,7 +116,7 @@ export class Status {
     const buttons = running
       ? [button('Stop', () => send('DELETE', '/train').catch(error => toast(error.message)))]
       : [
-        button(model ? 'Learn again' : 'Learn from captions', () => this.start('train'),
+        button(learnt ? 'Learn again' : 'Learn from captions', () => this.start('train'),
           { class: 'primary', disabled: !now.captioned || !now.writable }),
         button('Look for new pictures', () => this.start('add'), { disabled: !now.writable }),
         now.judgements ? button('Take back all answers', () => this.forget(now.judgements)) : null,
