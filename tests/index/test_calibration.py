@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -104,6 +104,7 @@ def test_for_frequent_words_more_is_asked_than_what_any_picture_has() -> None:
     assert line(1.0, 0.9, 0.7, 0.03) == 0.5, "what is likelier than not is good"
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
 def test_a_higher_score_is_never_less_likely_to_answer(scores: list[float]) -> None:
     found, _, _ = learnt()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.models import Pamir
-from visterm.models.clicks import MARGIN, STEP, bounded, learn, pairs_of
+from visterm.models.clicks import MARGIN, STEP, Metric, bounded, learn, pairs_of
 
 
 def slowly(
@@ -33,10 +33,9 @@ def test_learning_is_the_passive_aggressive_step_pair_by_pair(
     random = np.random.default_rng(seed)
     vectors, weights = random.standard_normal((count, 5)), random.standard_normal(5)
     pairs = [tuple(random.integers(0, count, 2).tolist()) for _ in range(10)]
-    gains = learn(vectors, vectors @ weights, pairs, unit=unit)
-    np.testing.assert_allclose(
-        weights + gains @ vectors, slowly(vectors, weights, pairs, unit), rtol=1e-6, atol=1e-8
-    )
+    moved = learn(vectors, vectors @ weights, pairs, unit=unit)
+    expected = slowly(vectors, weights, pairs, unit)
+    np.testing.assert_allclose(weights + moved, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_it_is_the_same_step_as_a_click_of_pamir() -> None:
@@ -44,10 +43,11 @@ def test_it_is_the_same_step_as_a_click_of_pamir() -> None:
     model = Pamir(C=STEP / float(np.square(vectors[0] - vectors[1]).sum()))
     model.partial_fit(vectors, np.eye(2), steps=0)
     model.update([1.0, 0.0], vectors[0], vectors[1], margin=MARGIN)
-    gains = learn(vectors, np.zeros(2), [(0, 1)])
-    np.testing.assert_allclose(gains @ vectors, model.weights_[0], rtol=1e-6)
+    moved = learn(vectors, np.zeros(2), [(0, 1)])
+    np.testing.assert_allclose(moved, model.weights_[0], rtol=1e-6)
 
 
+@settings(deadline=None)
 @given(st.floats(1e-3, 1e3))
 def test_other_units_give_the_same_step_in_those_units(unit: float) -> None:
     vectors = np.random.default_rng(1).standard_normal((4, 6))
@@ -59,9 +59,37 @@ def test_other_units_give_the_same_step_in_those_units(unit: float) -> None:
 
 def test_no_pair_is_moved_apart_by_more_than_the_bound() -> None:
     vectors = np.random.default_rng(3).standard_normal((2, 6)) * 100
-    gains = learn(vectors, np.array([-1e6, 1e6]), [(0, 1)], unit=0.5)
-    moved = vectors @ (gains @ vectors)
-    assert moved[0] - moved[1] == pytest.approx(STEP * 0.5)
+    for metric in (None, Metric.of(vectors)):
+        moved = vectors @ learn(vectors, np.array([-1e6, 1e6]), [(0, 1)], unit=0.5, metric=metric)
+        assert moved[0] - moved[1] == pytest.approx(STEP * 0.5)
+
+
+def test_a_metric_is_the_inverse_of_the_spread_and_one() -> None:
+    random = np.random.default_rng(4)
+    vectors = random.standard_normal((500, 8)) * np.linspace(3, 0.1, 8)
+    centred = vectors - vectors.mean(axis=0)
+    spread = centred.T @ centred / len(centred)
+    spread /= np.trace(spread) / 8
+    expected = np.linalg.inv(spread + np.eye(8))
+    np.testing.assert_allclose(Metric.of(vectors).applied(np.eye(8)), expected, atol=1e-5)
+
+
+def test_a_metric_of_few_or_equal_pictures_does_no_harm() -> None:
+    np.testing.assert_array_equal(Metric.of(np.ones((3, 4))).applied(np.eye(4)), np.eye(4))
+    few = Metric.of(np.eye(4)[:2]).applied(np.eye(4))
+    assert np.isfinite(few).all()
+    assert (np.linalg.eigvalsh(few) > 0).all()
+
+
+def test_learning_in_a_metric_is_learning_of_whitened_vectors() -> None:
+    random = np.random.default_rng(5)
+    vectors, weights = random.standard_normal((6, 5)), random.standard_normal(5)
+    metric = Metric.of(random.standard_normal((50, 5)) * [4, 2, 1, 1, 0.5])
+    root = np.linalg.cholesky(metric.applied(np.eye(5)))
+    pairs = [(0, 1), (2, 3), (0, 4), (5, 0)]
+    whitened = learn(vectors @ root, vectors @ weights, pairs)
+    moved = learn(vectors, vectors @ weights, pairs, metric=metric)
+    np.testing.assert_allclose(vectors @ moved, vectors @ root @ whitened, atol=1e-6)
 
 
 def test_pictures_that_look_the_same_are_left_alone() -> None:

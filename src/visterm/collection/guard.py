@@ -37,25 +37,24 @@ class Guard:
         self,
         query: QueryVector,
         directions: Sequence[NDArray[np.float64] | None],
-        moved: NDArray[np.float64],
+        moves: NDArray[np.float64],
     ) -> float:
-        """The part of a move of a query's weights that costs its words no more than may be."""
+        """The part of some moves (words × numbers) that costs the words no more than may be."""
         from visterm.models.clicks import bounded
 
         asked = self._asked(query)
         if not asked:
             return 1.0  # nobody who watches knows these words
         trained = self.rows[:, query.numbers].astype(np.float64)
-        weights = query.weights.astype(np.float64)
         now = trained.copy()
         for place, direction in enumerate(directions):
             if direction is not None:
                 now[:, place] += self.vectors @ direction
-        step = self.vectors @ moved
+        step = self.vectors @ moves.T
         before = _avgp(trained, asked)
 
         def harm(part: float) -> float:
-            return before - _avgp(now + part * np.outer(step, weights), asked)
+            return before - _avgp(now + part * step, asked)
 
         return bounded(harm)
 

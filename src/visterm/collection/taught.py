@@ -92,16 +92,15 @@ class Taught:
         Without a guard that is what the entry says. ``earlier`` are those about the same query.
         """
         query = query_vector(parse_query(entry.query), self.vocabulary, meanings)
-        moved = self._moved(query, entry, earlier) if query.numbers.size else None
-        if moved is None:
+        moves = self._moves(query, entry, earlier) if query.numbers.size else None
+        if moves is None:
             return entry.step
-        words, weights = query.numbers.tolist(), query.weights.astype(np.float64)
+        words = query.numbers.tolist()
         part = entry.step
         if guard is not None:
-            now = [self.directions.get(word) for word in words]
-            part = guard.allowed(query, now, moved)
-        for word, weight in zip(words, weights, strict=True):
-            self.directions[word] = self.directions.get(word, 0.0) + part * weight * moved
+            part = guard.allowed(query, [self.directions.get(word) for word in words], moves)
+        for word, move in zip(words, moves, strict=True):
+            self.directions[word] = self.directions.get(word, 0.0) + part * move
         return part
 
     def tell(self, words: Iterable[int]) -> None:
@@ -149,45 +148,54 @@ class Taught:
             found[:, [self.places[word] for word in words]] = values
         return found
 
-    def _moved(
+    def _moves(
         self, query: QueryVector, entry: Entry, earlier: Sequence[Entry]
     ) -> NDArray[np.float64] | None:
-        """The direction in which a judgement moves its query's weights; None if it does not."""
+        """What a judgement adds to the directions of its query's words; None if nothing.
+
+        Whoever answers several words answers each of them, so a yes is learnt for every word, too.
+        """
         from visterm.models.clicks import learn, pairs_of
 
         yes = [one.picture for one in earlier if one.relevant and one.picture != entry.picture]
         no = [one.picture for one in earlier if not one.relevant and one.picture != entry.picture]
-        involved = list(dict.fromkeys([entry.picture, *yes, *no, *entry.against]))
-        vectors = Rows(self.catalogue, self.version.extractor).of(involved)
-        here = self.index.holds(involved)
-        known = [one for one, is_here in zip(involved, here, strict=True) if is_here]
-        known = [one for one in known if one in vectors]
+        known, matrix = self._known([entry.picture, *yes, *no, *entry.against])
         place = {picture: number for number, picture in enumerate(known)}
         if entry.picture not in place:
             return None
-        matrix = np.stack([vectors[one] for one in known]).astype(np.float64)
-        pairs = pairs_of(
-            place[entry.picture],
-            entry.relevant,
-            [place[one] for one in yes if one in place],
-            [place[one] for one in no if one in place],
-            [place[one] for one in entry.against if one in place and one not in (*yes, *no)],
+        drawn = [one for one in entry.against if one not in {*yes, *no}]
+        better, worse, others = (
+            [place[one] for one in some if one in place] for some in (yes, no, drawn)
         )
-        scores = self._scores(query, known, matrix)
-        gains = learn(matrix, scores, pairs, unit=self.version.unit())
-        return None if not gains.any() else np.asarray(gains @ matrix)
+        weights = query.weights.astype(np.float64)
+        values = self._values(query, known, matrix)
+        unit, metric = self.version.unit(), self.version.metric()
+        pairs = pairs_of(place[entry.picture], entry.relevant, better, worse, others)
+        moved = learn(matrix, values @ weights, pairs, unit=unit, metric=metric)
+        moves = np.outer(weights, moved)
+        if entry.relevant and len(weights) > 1:
+            now = values + matrix @ moves.T
+            for number in np.flatnonzero(weights > 0).tolist():
+                moves[number] += learn(matrix, now[:, number], pairs, unit=unit, metric=metric)
+        return moves if moves.any() else None
 
-    def _scores(
+    def _known(self, pictures: Sequence[int]) -> tuple[list[int], NDArray[np.float64]]:
+        """Those of the pictures that can be found, each once, and their vectors."""
+        once = list(dict.fromkeys(pictures))
+        vectors = Rows(self.catalogue, self.version.extractor).of(once)
+        here = self.index.holds(once)
+        known = [one for one, found in zip(once, here, strict=True) if found and one in vectors]
+        return known, np.array([vectors[one] for one in known], np.float64)
+
+    def _values(
         self, query: QueryVector, pictures: Sequence[int], vectors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Scores for a query as things stand in the fold."""
-        trained = self.index.values(query.numbers, pictures).astype(np.float64)
-        weights = query.weights.astype(np.float64)
-        scores = trained @ weights
-        for word, weight in zip(query.numbers.tolist(), weights, strict=True):
+        """Values of a query's words, as things stand in the fold."""
+        values = self.index.values(query.numbers, pictures).astype(np.float64)
+        for place, word in enumerate(query.numbers.tolist()):
             if word in self.directions:
-                scores += weight * (vectors @ self.directions[word])
-        return scores
+                values[:, place] += vectors @ self.directions[word]
+        return values
 
     def guard(self) -> Guard | None:
         """Held-out pictures that watch over what is learnt."""

@@ -21,7 +21,8 @@ from visterm.collection.guard import to_json
 from visterm.collection.lesson import Lesson, gather, vectors_of
 from visterm.collection.mapping import build, findable
 from visterm.collection.taught import Taught, keep_steps
-from visterm.collection.versions import CHANCES, HELD, JUDGED, MODEL, VOCABULARY, Version
+from visterm.collection.vectors import save
+from visterm.collection.versions import CHANCES, HELD, JUDGED, METRIC, MODEL, VOCABULARY, Version
 from visterm.errors import BadInput, VistermError
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
@@ -177,8 +178,13 @@ def _write(
         write_whole(
             version.folder / HELD, to_json(lesson.pictures[held].tolist(), lesson.captions[held])
         )
-    chances = _calibrated(catalogue, learner, judged, lesson, extractor)
+    some = _at_large(catalogue, extractor)
+    chances = _calibrated(learner.transform(some), judged, lesson, extractor)
     write_whole(version.folder / CHANCES, json.dumps(chances).encode())
+    if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
+        from visterm.models.clicks import Metric
+
+        save(version.folder / METRIC, Metric.of(some).rows)
     files = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(version.folder.iterdir())
@@ -186,16 +192,20 @@ def _write(
     return replace(version, files=files)
 
 
+def _at_large(catalogue: Catalogue, extractor: str) -> Any:
+    """The vectors of some pictures, captioned or not."""
+    everybody = findable(catalogue, extractor)
+    count = min(len(everybody), _AT_LARGE)
+    some = np.random.default_rng(0).choice(everybody, count, replace=False)
+    return vectors_of(catalogue, extractor, np.sort(some).tolist())
+
+
 def _calibrated(
-    catalogue: Catalogue, learner: Model, judged: Model | None, lesson: Lesson, extractor: str
+    rows: NDArray[np.float32], judged: Model | None, lesson: Lesson, extractor: str
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
     from visterm.index.calibration import calibrate, values_at_large
 
-    everybody = findable(catalogue, extractor)
-    count = min(len(everybody), _AT_LARGE)
-    some = np.random.default_rng(0).choice(everybody, count, replace=False)
-    rows = learner.transform(vectors_of(catalogue, extractor, np.sort(some).tolist()))
     means, spreads = values_at_large(rows)
     if judged is not None:
         found = calibrate(judged.transform(_held(lesson)), lesson.queries(), lesson.frequency)

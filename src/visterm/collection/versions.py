@@ -11,12 +11,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from visterm.collection.catalogue import Catalogue
 from visterm.errors import VistermError
 from visterm.files import PART
 
 if TYPE_CHECKING:
     from visterm.index.calibration import Calibration
+    from visterm.models.clicks import Metric
     from visterm.text import Vocabulary
 
 Thing = TypeVar("Thing")
@@ -31,6 +34,9 @@ HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
 CHANCES = "chances.json"
 """What is usual for each word's values, and how scores become chances."""
+METRIC = "metric.npy"
+"""What clicks are to make less of: directions in which pictures vary most."""
+_METRICS: dict[tuple[str, float], Metric] = {}
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
 
@@ -83,6 +89,18 @@ class Version:
         if CHANCES not in self.files:
             return _USUAL_UNIT
         return self._read(CHANCES, lambda stored: median(stored["spreads"]))
+
+    def metric(self) -> Metric | None:
+        """In which vectors are compared when clicks are learnt; None for the usual way."""
+        if METRIC not in self.files:
+            return None
+        from visterm.models.clicks import Metric
+
+        key = (str(self.folder), self.time)
+        if key not in _METRICS:
+            _METRICS.clear()
+            _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False))
+        return _METRICS[key]
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file
