@@ -158,3 +158,10 @@ def test_the_network_learns_from_blocks_and_from_plain_vectors(
         model = load_model(version.folder / MODEL)
         assert (model.name, model.numbers) == ("bbnn", 109 if features == "block-counts" else None)
         assert len(opened.search("sky", 10).results) == 10
+
+
+@pytest.mark.parametrize("model", ["cca", "bitr", "knn", "wsabie"])
+def test_models_of_pairs_can_answer_words_too(learnt: Collection, model: str) -> None:
+    trained = learnt.train(model=model, force=True)
+    assert trained.avgp is None or trained.avgp > 0
+    assert len(learnt.search("tree", 5).results) == 5

@@ -104,3 +104,13 @@ def test_texts_of_another_width_and_relevance_are_refused():
         Cca().fit(X, Relevance(csr_array(np.eye(4)), csr_array(np.ones((4, 20)))))
     with pytest.raises(BadInput, match="two dimensions"):
         text_vectors(np.zeros(4), 4)
+
+
+def test_relevance_of_validation_pictures_can_choose_but_not_teach():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 6)), (rng.random((60, 4)) < 0.4).astype(float)
+    told = Relevance(csr_array(np.eye(4)), csr_array(Y[40:].T))
+    model = Cca(ridge=(0.1, 1.0)).fit(X[:40], Y[:40], validation=(X[40:], told))
+    assert 0 < model.validation_ <= 1
+    with pytest.raises(BadInput, match="retrain needs texts"):
+        Cca(retrain=True).fit(X[:40], Y[:40], validation=(X[40:], told))

@@ -42,7 +42,7 @@ def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Mod
     if name not in MODELS:
         raise BadInput(f"no model called {name!r}; there are {', '.join(MODELS)}")
     model = MODELS[name](**CHOICES.get(name, {}))
-    wanted = {"max_words": max_words, "retrain": True, "random_state": seed}
+    wanted = {"max_words": max_words, "retrain": True, "random_state": seed, "judged_by": "words"}
     return model.set_params(**{k: v for k, v in wanted.items() if k in model.get_params()})
 
 

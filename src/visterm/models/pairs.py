@@ -89,6 +89,8 @@ class PairModel(Model):
         if validation is not None:
             best, choice, chosen = self._choose(pictures, texts, choices, validation, report)
             if self.retrain:
+                if isinstance(validation[1], Relevance):
+                    raise BadInput("retrain needs texts of the validation pictures, not Relevance")
                 held = picture_vectors(validation[0], width=pictures.shape[1])
                 more = text_vectors(validation[1], held.shape[0], width=texts.shape[1])
                 pictures, texts, chosen = stack(pictures, held), stack(texts, more), None
@@ -116,7 +118,7 @@ class PairModel(Model):
         held = picture_vectors(validation[0], width=pictures.shape[1])
         told = validation[1]
         relevance: Relevance | None = None
-        if self.judged_by == "words":
+        if self.judged_by == "words" or isinstance(told, Relevance):
             idf = inverse_frequency(csr_array(texts))
             relevance = held_relevance(told, held.shape[0], idf, self.max_words)
         else:
