@@ -67,6 +67,10 @@ def measure(
         "words": len(words),
         "words_unknown": [word for word, one in zip(words, known, strict=True) if not one],
         "table": {name: _row(mask, ours, theirs, chance) for name, mask in rows.items()},
+        "good_matches": {
+            name: _good_matches(starter, np.array(numbers), test, asked.take(np.flatnonzero(mask)))
+            for name, mask in rows.items()
+        },
         "queries_on_which_the_starter_is_better": compare(ours, theirs).better,
         "trained": {"C": trained.C_, "iterations": trained.iterations_},
     }
@@ -85,6 +89,32 @@ def _trained(protocol: Protocol, vectors: NDArray[np.float32]) -> Pamir:
     return model.fit(
         vectors[training], captions[training], validation=(vectors[held], captions[held])
     )
+
+
+def _good_matches(
+    starter: Starter, numbers: NDArray[np.int64], test: NDArray[np.float32], asked: Relevance
+) -> dict[str, float]:
+    """Where the starter says that good matches end: how right it is, and how sure of it."""
+    rows, calibration = starter.model().transform(test), starter.calibration()
+    shown, right, sure, found, there = 0, 0, 0.0, [], asked.pictures.toarray() > 0
+    queries = weigh_queries(
+        asked.queries.astype(bool).astype(np.float32), starter.vocabulary.idf[numbers]
+    )
+    for number, answers in enumerate(there):
+        first, last = queries.indptr[number : number + 2]
+        words, weights = numbers[queries.indices[first:last]], queries.data[first:last]
+        scores = rows[:, words] @ weights
+        good = scores >= calibration.least(words, weights, float(scores.max()))
+        hits = int((good & answers).sum())
+        found.append(2 * hits / (int(good.sum()) + int(answers.sum())))
+        shown, right = shown + int(good.sum()), right + hits
+        sure += float(calibration.chances(words, weights, scores[good]).sum())
+    return {
+        "pictures_a_query": round(shown / len(there), 2),
+        "mean_f1": round(float(np.mean(found)), 3),
+        "right": round(right / max(shown, 1), 3),
+        "mean_chance_told": round(sure / max(shown, 1), 3),
+    }
 
 
 def _row(
