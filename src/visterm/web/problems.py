@@ -124,9 +124,10 @@ def _sentence(one: Mapping[str, Any]) -> str:
     """One complaint of the validation, without the input it is about: that may be anything."""
     where = [str(part) for part in _named(one.get("loc", ()))]
     said = str(one.get("msg", "is wrong")).removeprefix("Value error, ")
-    said = said.removeprefix("Input should be ").removeprefix("String should ")
-    must = {"Field required": "is missing"}.get(str(one.get("msg")))
-    return f"{'.'.join(where) or 'the body'}: {must or said}"
+    for they_say in ("Input should ", "String should ", "List should "):
+        said = said.replace(they_say, "must ")
+    said = {"Field required": "is missing"}.get(said, said)
+    return f"{'.'.join(where) or 'the body'}: {said}"
 
 
 def _named(loc: Sequence[str | int]) -> Sequence[str | int]:
