@@ -61,7 +61,7 @@ HOSTILE = [
     get("an absolute path", "//etc/passwd", 404),
     get("the catalogue", "/.visterm/catalogue.sqlite", 404),
     # Numbers
-    get("huge k", f"{API}/search?query=sea&k=100000000", 422, "k: must be less than or equal to 200"),
+    get("huge k", f"{API}/search?query=sea&k=100000000", 422, "k: must be less than or equal to"),
     get("k of nothing", f"{API}/search?query=sea&k=0", 422, "k:"),
     get("negative k", f"{API}/search?query=sea&k=-5", 422, "k:"),
     get("k in words", f"{API}/search?query=sea&k=many", 422, "k:"),
