@@ -310,7 +310,7 @@ def test_an_empty_collection_says_what_to_do_and_does_it(tmp_path: Path, visit: 
 
 def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=moutain")
-    expect(page.locator("#message")).to_contain_text("No caption taught these words")
+    expect(page.locator("#message")).to_contain_text("does not know these words yet")
     page.locator("#message .chip", has_text="mountain").click()
     expect(page.locator("#heading")).to_have_text("mountain")
     assert len(order(page)) == 60

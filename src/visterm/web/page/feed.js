@@ -108,7 +108,7 @@ export class Feed {
     }
     const left = Object.keys(unknown || {})
     if (left.length) {
-      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: no caption taught it`)
+      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: not known yet`)
     }
     $('summary').replaceChildren(parts.join('. '))
     $('chips').replaceChildren(...Object.values(unknown || {}).flat().map(word => el(

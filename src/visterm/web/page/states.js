@@ -37,7 +37,7 @@ export function explain(error, status) {
   }
   if (error.kind === 'unknown-words') {
     const close = [...new Set(Object.values(error.unknown || {}).flat())]
-    return message('No caption taught these words', close.length
+    return message('visterm does not know these words yet', close.length
       ? 'Did you mean one of these?'
       : 'Try other words, or caption some pictures with them and learn again.', close.map(link))
   }

@@ -109,7 +109,7 @@ export class Status {
       ['With captions', now.captioned.toLocaleString('en')],
       now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
       [learnt ? 'Words it knows' : 'Words it knew before', model ? model.words.toLocaleString('en') : 'none yet'],
-      model && model.avgp !== null ? ['Finds them again (AvgP)', percent(model.avgp)] : null,
+      model && model.avgp !== null ? ['AvgP on pictures held out', percent(model.avgp)] : null,
       ['Your answers', now.judgements.toLocaleString('en')],
     ]
     const button = (text, run, given = {}) => el('button', { type: 'button', onclick: run, ...given }, text)
