@@ -15,8 +15,8 @@ from visterm.evaluation import mean_average_precision
 from visterm.index.calibration import calibrate
 from visterm.text import relevance_from_captions
 
-QUERIES = 3000
-"""Of the word sets of two, so many are drawn to measure and to calibrate by."""
+QUERIES = 1500
+"""Of the word sets of two and of three, so many each are drawn to calibrate by."""
 
 
 def worth_keeping(corpus: Corpus, judged: Joined) -> NDArray[np.bool_]:
@@ -30,7 +30,7 @@ def calibrated(corpus: Corpus, judged: Joined) -> dict[str, Any]:
     """What scores are worth, by pictures that nobody learnt from, as `Calibration.to_json`."""
     rows = corpus.vectors[corpus.validation] @ judged.weights.T
     words = _words_of(corpus, judged, corpus.validation)
-    asked = relevance_from_captions(words, judged.vocabulary.idf, max_words=2)
+    asked = relevance_from_captions(words, judged.vocabulary.idf, max_words=3)
     drawn = _drawn(asked.words_per_query)
     frequency = np.exp(-judged.vocabulary.idf)
     found = calibrate(rows, asked.take(drawn), frequency).to_json()
@@ -74,7 +74,10 @@ def _words_of(corpus: Corpus, joined: Joined, pictures: NDArray[np.int64]) -> cs
 
 
 def _drawn(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All single words, and some of the pairs."""
-    pairs = np.flatnonzero(sizes == 2)
-    some = np.random.default_rng(0).choice(pairs, min(QUERIES, len(pairs)), replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(sizes == 1), some]))
+    """All single words, and some of the larger sets."""
+    random = np.random.default_rng(0)
+    chosen = [np.flatnonzero(sizes == 1)]
+    for size in (2, 3):
+        sets = np.flatnonzero(sizes == size)
+        chosen.append(random.choice(sets, min(QUERIES, len(sets)), replace=False))
+    return np.sort(np.concatenate(chosen))
