@@ -86,7 +86,7 @@ def cnn_label_methods(
     both = Pairs(small, texts).both(wsabie("words"), partition, progress)
     yield name, chosen.note(name, both).labels(words, true)
     name = "BITR-C (CNN)"
-    both = Pairs(small, texts).both(bitr("correlation"), partition, progress)
+    both = Pairs(small, texts).both(bitr("correlation", "words"), partition, progress)
     yield name, chosen.note(name, both).labels(words, true)
     name = "BITR-C (CCA of CNN)"
     projected = Pairs(near.picture_rows(seen), near.text_rows(texts))

@@ -39,7 +39,7 @@ class Chosen:
         return both
 
 
-def bitr(loss: str) -> Make:
+def bitr(loss: str, judged_by: str = "pairs") -> Make:
     """A BITR model of either direction, with C for validation pictures to choose."""
     # The manhattan loss has no closed form on the sphere, and takes many times longer a round.
     slow = loss == "manhattan"
@@ -48,13 +48,19 @@ def bitr(loss: str) -> Make:
         ranks=ranks,
         C=_STRENGTHS[1::2] if slow else _STRENGTHS,
         rounds=40 if slow else 100,
+        judged_by=judged_by,
+        max_words=1,
     )
 
 
-def wsabie(outputs: str, passes: int = 20) -> Make:
-    """A WSABIE model, with rate and length for validation pictures to choose."""
+def wsabie(outputs: str) -> Make:
+    """A WSABIE model, with its rate for validation pictures to choose."""
     return lambda _: Wsabie(
-        outputs=outputs, dimensions=TOPICS, rate=(0.003, 0.03), longest=3.0, passes=passes
+        outputs=outputs,
+        dimensions=TOPICS,
+        rate=(0.003, 0.03),
+        judged_by="words" if outputs == "words" else "pairs",
+        max_words=1,
     )
 
 
