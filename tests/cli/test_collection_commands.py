@@ -260,3 +260,17 @@ def test_pictures_for_kitty_and_iterm_are_pngs_that_can_be_read_back(searched: P
     assert in_iterm is not None
     for data in ("".join(piece for _, piece in pieces), in_iterm.group(2)):
         np.testing.assert_array_equal(read_picture(base64.b64decode(data)), pixels)
+
+
+def test_a_collection_of_before_the_starter_gets_it_with_the_next_search(tmp_path: Path) -> None:
+    from visterm.collection import Collection
+
+    draw_scenes(tmp_path / "Pictures", 4, size=(48, 32))
+    (tmp_path / "Pictures" / "captions.tsv").unlink()
+    with Collection.open(tmp_path / "Pictures") as collection:
+        collection.add(workers=1)
+        with collection.catalogue.writing("a test"), collection.catalogue.transaction() as db:
+            db.execute("DELETE FROM versions")
+    ran = visterm("search", "beach", "--paths", cwd=tmp_path / "Pictures")
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == 4

@@ -68,7 +68,8 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
         say(f"indexing {where.root} for the first time; Ctrl-C keeps what is done")
     found = Collection.open(folder, store=store)
     try:
-        if not as_is and found.is_writable and (found.has_news or found.is_empty):
+        unknowing = found.is_empty or (words and not found.has_model)
+        if not as_is and found.is_writable and (found.has_news or unknowing):
             _add(found)
         if words and found.is_writable and not found.has_learnt and found.has_captions:
             _train(found)
