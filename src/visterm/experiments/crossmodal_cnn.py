@@ -80,12 +80,16 @@ def cnn_label_methods(
     scores, chosen.by_method[name] = knn_scores(near.picture_rows(seen), true, partition, progress)
     yield name, score_figures(scores, tested)
     small = pca(seen, partition)
-    name = "SVM (CNN)"
+    name = "CCA (CNN, 128)"
+    model = Pairs(small, texts).fit(cca(judged_by="words", max_words=1), partition, progress)
+    both = chosen.note(name, Both(Pairs(small, texts), partition, model, model))
+    yield name, both.labels(words, true)
+    name = "SVM (CNN, 128)"
     yield name, score_figures(svm_scores(small, true, partition, 2, progress), tested)
-    name = "WSABIE (CNN)"
+    name = "WSABIE (CNN, 128)"
     both = Pairs(small, texts).both(wsabie("words"), partition, progress)
     yield name, chosen.note(name, both).labels(words, true)
-    name = "BITR-C (CNN)"
+    name = "BITR-C (CNN, 128)"
     both = Pairs(small, texts).both(bitr("correlation", "words"), partition, progress)
     yield name, chosen.note(name, both).labels(words, true)
     name = "BITR-C (CCA of CNN)"
