@@ -6,6 +6,7 @@ import numpy as np
 
 from visterm.collection import clicks
 from visterm.collection.answering import answering
+from visterm.collection.captions import heard
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import Judgement
 from visterm.collection.reach import reach
@@ -16,6 +17,7 @@ from visterm.errors import BadInput
 from visterm.index import Index
 from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
+from visterm.text.tokens import tokens
 
 _HIGH = 50
 """A no is compared with some of so many pictures that rank highest."""
@@ -62,6 +64,7 @@ def prepare(catalogue: Catalogue) -> None:
     now.index.prepare()
     taught = taught_now(catalogue)
     taught.guard()
+    now.version.metric()
     some = now.index.ids()[:1]
     if some.size:
         width = len(next(iter(Rows(catalogue, now.version.extractor).of(some.tolist()).values())))
@@ -120,7 +123,11 @@ def _drawn(
     relevant: bool,
     earlier: list[clicks.Entry],
 ) -> list[int]:
-    """Pictures to compare a click with: any others for a yes, high ones for a no."""
+    """Pictures to compare a click with: any others for a yes, high ones for a no.
+
+    Where captions say otherwise they are believed: whoever holds all words is no wrong answer, and
+    whoever has a caption without them is no right one.
+    """
     from visterm.models.clicks import HIGHER, OTHERS
 
     said = {picture, *(one.picture for one in earlier)}
@@ -128,10 +135,19 @@ def _drawn(
     last = taught.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
     random = np.random.default_rng([int(last), picture])
     if relevant:
-        pool = taught.index.ids()
-        wanted = OTHERS
+        pool, wanted = taught.index.ids(), OTHERS
     else:
-        pool, _ = taught.index.search(taught.asked(query), _HIGH)
-        wanted = HIGHER
-    drawn = random.choice(pool, min(len(pool), wanted + len(said)), replace=False)
-    return [one for one in drawn.tolist() if one not in said][:wanted]
+        pool, wanted = taught.index.search(taught.asked(query), _HIGH)[0], HIGHER
+    drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
+    answers = _told(taught, query, drawn)
+    fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]
+    return fits[:wanted]
+
+
+def _told(taught: Taught, query: QueryVector, pictures: list[int]) -> dict[int, bool]:
+    """Whether the captions of those pictures that have some hold all wanted words of a query."""
+    wanted = set(query.numbers[query.weights > 0].tolist())
+    return {
+        picture: wanted <= {taught.vocabulary.number(word) for word in tokens(text)}
+        for picture, text in heard(taught.catalogue, pictures).items()
+    }
