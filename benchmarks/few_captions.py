@@ -32,7 +32,7 @@ from visterm.datasets.iaprtc12 import read_iaprtc12
 from visterm.evaluation import Evaluation, compare, evaluate
 from visterm.experiments.protocol import Protocol, corel5k
 from visterm.models import Pamir
-from visterm.starter import Starter, load_starter
+from visterm.starter import Starter, load_starter, stay_near
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
 from visterm.text.weighting import weigh_queries
 
@@ -135,7 +135,10 @@ def learn(vectors: Floats, captions: csr_array, initial: Pamir | None, seed: int
             initial=initial,
         )
         model = Pamir(**settings).set_params(C=model.C_, iterations=model.iterations_)
-    return model.fit(vectors, captions, initial=initial)
+    model.fit(vectors, captions, initial=initial)
+    if initial is not None:
+        stay_near(model, initial, captions)
+    return model
 
 
 def asked(protocol: Protocol, words: Vocabulary, model: Pamir, test: Floats) -> Evaluation:

@@ -14,8 +14,8 @@ from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.features import CNN
 from visterm.models import Pamir, load_model
-from visterm.starter import Starter, load_starter
-from visterm.starter.starter import CARD, FILE, read_starter, write_starter
+from visterm.starter import Starter, load_starter, stay_near
+from visterm.starter.starter import CARD, FEW, FILE, read_starter, write_starter
 from visterm.text import Vocabulary
 
 MOST_BYTES = 4_000_000
@@ -199,6 +199,23 @@ def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(
     assert scores[right].mean() > scores[~right].mean()
     untouched = np.arange(len(own), len(joint))
     np.testing.assert_array_equal(model.weights_[untouched], beginning.weights_[untouched])
+
+
+def test_few_captions_move_a_known_word_little_and_a_new_one_freely(starter: Starter):
+    own = Vocabulary.from_captions(["beach grandma", "beach", "beach", "beach", "beach", "tiger"])
+    joint, beginning = starter.beginning(own, 6)
+    captions = joint.counts(["beach grandma"] + ["beach"] * 4 + ["tiger"])
+    model, moved = starter.beginning(own, 6)[1], np.float32(0.5)
+    model.weights_ = model.weights_ + moved
+    stay_near(model, beginning, captions)
+    left = {
+        word: float((model.weights_ - beginning.weights_)[joint.number(word)].mean())
+        for word in ("beach", "tiger", "grandma", "castle")
+    }
+    assert left["beach"] == pytest.approx(0.5 * 5 / (5 + FEW), abs=1e-5)
+    assert left["tiger"] == pytest.approx(0.5 * 1 / (1 + FEW), abs=1e-5)
+    assert left["grandma"] == pytest.approx(0.5, abs=1e-5)
+    assert left["castle"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_starter_can_be_saved_as_any_model(starter: Starter, tmp_path: Path):

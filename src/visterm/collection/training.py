@@ -28,6 +28,8 @@ from visterm.files import write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from visterm.models import Model
 
 STEPS = (0.01, 0.1, 1.0)
@@ -91,6 +93,7 @@ def train(
     if previous is not None and not force and _worse(avgp, before):
         return Trained("previous", *facts, previous.id)
     learner.fit(lesson.vectors, lesson.captions, progress=progress, **_started(lesson))
+    _stay_near(learner, lesson, lesson.captions)
     version = _write(catalogue, learner, judged, lesson, extractor, avgp)
     index = build(catalogue, version, learner, progress=progress)
     taught = Taught(catalogue, version, lesson.vocabulary, index)
@@ -137,6 +140,7 @@ def _judged(
         progress=progress,
         **_started(lesson),
     )
+    _stay_near(judged, lesson, lesson.captions[learnt])
     # What a model chose on validation pictures it keeps under the parameter's name and "_".
     found = {name: getattr(judged, f"{name}_") for name in known if hasattr(judged, f"{name}_")}
     return judged, kind(**(chosen | found))
@@ -145,6 +149,15 @@ def _judged(
 def _started(lesson: Lesson) -> dict[str, Any]:
     """What `fit` is told about where to start; most models start from zero."""
     return {} if lesson.initial is None else {"initial": lesson.initial}
+
+
+def _stay_near(model: Model, lesson: Lesson, captions: csr_array) -> None:
+    """Where learning began from the starter, few captions of a word change it little."""
+    from visterm.models import Pamir
+    from visterm.starter import stay_near
+
+    if lesson.initial is not None and isinstance(model, Pamir):
+        stay_near(model, lesson.initial, captions)
 
 
 def _write(

@@ -20,6 +20,8 @@ from visterm.text import Vocabulary
 from visterm.text.synonyms import same_words
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from visterm.index.calibration import Calibration
     from visterm.models import Pamir
 
@@ -28,6 +30,10 @@ CARD = Path(__file__).parent / "card.md"
 FORMAT = 1
 PRIOR = 50.0
 """So many captions is the starter's word worth, when it and a person's captions weigh a word."""
+FEW = 5.0
+"""Captions of a word from which on they count for more than what the starter knew of it. Of 0, 2,
+5, 10 and 30 this cost next to nothing on Corel's validation pictures, and saved most of what
+learning would have cost on pictures of another kind."""
 _LEVELS = 127
 
 
@@ -103,6 +109,18 @@ class Starter:
             forms = map(self.vocabulary.number, same_words(word))
             found = next((number for number in forms if number is not None), None)
         return found
+
+
+def stay_near(model: Pamir, beginning: Pamir, captions: csr_array) -> None:
+    """Let a word's move away from its beginning count by how many captions hold the word.
+
+    Of the move ``n / (n + 5)`` is kept, n the captions: what few pictures teach about a word that
+    is known already is mostly about those pictures. Words that began from zero stay as learnt.
+    """
+    held = np.bincount(captions.indices, minlength=len(model.weights_))
+    known = beginning.weights_.any(axis=1)
+    part = np.where(known, held / (held + FEW), 1.0).astype(np.float32)
+    model.weights_ = beginning.weights_ + part[:, None] * (model.weights_ - beginning.weights_)
 
 
 @lru_cache(maxsize=1)
