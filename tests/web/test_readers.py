@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection import Collection
+from visterm.collection import Collection, Result
 from visterm.collection.answering import Opened
 from visterm.errors import BadInput
 from visterm.web.readers import Busy, Desk, Readers
@@ -73,7 +73,10 @@ def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
 
 def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
     readers = Readers(own, None, threads=2, opened=Opened())
-    many = lambda desk: desk.collection.search("sea", 60).results  # noqa: E731
+
+    def many(desk: Desk) -> list[Result]:
+        return desk.collection.search("sea", 60).results
+
     before = asyncio.run(readers.ask(many))
     with Collection.open(own) as writer:
         writer.judge("sea", before[40].picture, True)
