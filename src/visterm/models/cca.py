@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.models.choosing import candidates
 from visterm.models.inputs import Vectors, dense
 from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
@@ -107,20 +106,11 @@ class Cca(PairModel):
         self.max_words = max_words
 
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        def numbers(name: str) -> list[Any]:
-            rule = "a number, 0 or more"
-            return candidates(
-                name, getattr(self, name), validation, lambda r: 0 <= r < np.inf, rule
-            )
-
-        whole = "a whole number, 1 or more"
         return {
-            "ridge": numbers("ridge"),
-            "text_ridge": numbers("text_ridge"),
-            "dimensions": candidates(
-                "dimensions", self.dimensions, validation, lambda k: k >= 1 and k == int(k), whole
-            ),
-            "scaling": numbers("scaling"),
+            "ridge": self._values("ridge", validation),
+            "text_ridge": self._values("text_ridge", validation),
+            "dimensions": self._values("dimensions", validation, whole=True),
+            "scaling": self._values("scaling", validation),
         }
 
     def _prepare(self, pictures: Vectors, texts: Vectors) -> Moments:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.models.choosing import candidates
 from visterm.models.inputs import Vectors, dense, is_sparse
 from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
@@ -99,19 +98,10 @@ class WeightedKnn(PairModel):
         self.max_words = max_words
 
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        def numbers(name: str) -> list[Any]:
-            rule = "a number, 0 or more"
-            return candidates(
-                name, getattr(self, name), validation, lambda b: 0 <= b < np.inf, rule
-            )
-
-        whole = "a whole number, 1 or more"
         return {
-            "neighbours": candidates(
-                "neighbours", self.neighbours, validation, lambda k: k >= 1 and k == int(k), whole
-            ),
-            "sharpness": numbers("sharpness"),
-            "rarity": numbers("rarity"),
+            "neighbours": self._values("neighbours", validation, whole=True),
+            "sharpness": self._values("sharpness", validation),
+            "rarity": self._values("rarity", validation),
         }
 
     def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[NDArray[np.float32], csr_array]:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
-from visterm.models.choosing import held_relevance, quality
+from visterm.models.choosing import candidates, held_relevance, quality
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, stack
 from visterm.models.model import Captions, Model, Validation
 from visterm.progress import Progress, silent
@@ -48,6 +48,17 @@ class PairModel(Model):
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
         """The checked values of each parameter that validation pictures can decide."""
         raise NotImplementedError
+
+    def _values(
+        self, name: str, validation: Validation | None, *, whole: bool = False
+    ) -> list[Any]:
+        """The checked values of one parameter: numbers from 0 on, or whole ones from 1 on."""
+        rule = "a whole number, 1 or more" if whole else "a number, 0 or more"
+
+        def allowed(value: Any) -> bool:
+            return bool(value >= 1 and value == int(value) if whole else 0 <= value < np.inf)
+
+        return candidates(name, getattr(self, name), validation, allowed, rule)
 
     def _prepare(self, pictures: Vectors, texts: Vectors) -> Any:
         """What every choice learns from; made once for all of them."""
