@@ -36,9 +36,11 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     """
     from visterm.collection.mapping import build
 
+    if versions.current(catalogue) is not None:
+        return False
     extractor = current_key(catalogue)
     starter = starter_of(extractor)
-    if starter is None or extractor is None or versions.current(catalogue) is not None:
+    if starter is None or extractor is None:
         return False
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
         return False
