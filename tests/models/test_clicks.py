@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.models import Pamir
-from visterm.models.clicks import MARGIN, STEP, Metric, bounded, learn, pairs_of
+from visterm.models.clicks import MARGIN, STEP, Compared, Metric, Pair, bounded, pairs_of
+
+
+def learn(
+    vectors: np.ndarray,
+    scores: np.ndarray,
+    pairs: list[Pair],
+    unit: float = 1.0,
+    metric: Metric | None = None,
+) -> np.ndarray:
+    return Compared(vectors, metric).learn(scores, pairs, unit=unit)
 
 
 def slowly(

@@ -155,7 +155,7 @@ class Taught:
 
         Whoever answers several words answers each of them, so a yes is learnt for every word, too.
         """
-        from visterm.models.clicks import learn, pairs_of
+        from visterm.models.clicks import Compared, pairs_of
 
         yes = [one.picture for one in earlier if one.relevant and one.picture != entry.picture]
         no = [one.picture for one in earlier if not one.relevant and one.picture != entry.picture]
@@ -169,14 +169,13 @@ class Taught:
         )
         weights = query.weights.astype(np.float64)
         values = self._values(query, known, matrix)
-        unit, metric = self.version.unit(), self.version.metric()
+        compared, unit = Compared(matrix, self.version.metric()), self.version.unit()
         pairs = pairs_of(place[entry.picture], entry.relevant, better, worse, others)
-        moved = learn(matrix, values @ weights, pairs, unit=unit, metric=metric)
-        moves = np.outer(weights, moved)
+        moves = np.outer(weights, compared.learn(values @ weights, pairs, unit=unit))
         if entry.relevant and len(weights) > 1:
             now = values + matrix @ moves.T
             for number in np.flatnonzero(weights > 0).tolist():
-                moves[number] += learn(matrix, now[:, number], pairs, unit=unit, metric=metric)
+                moves[number] += compared.learn(now[:, number], pairs, unit=unit)
         return moves if moves.any() else None
 
     def _known(self, pictures: Sequence[int]) -> tuple[list[int], NDArray[np.float64]]:

@@ -99,7 +99,7 @@ class Version:
         key = (str(self.folder), self.time)
         if key not in _METRICS:
             _METRICS.clear()
-            _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False))
+            _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False).astype(float))
         return _METRICS[key]
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:

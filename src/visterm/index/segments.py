@@ -83,7 +83,9 @@ class Segmented(ABC):
     def ids(self) -> Integers:
         """The ids of all pictures, ascending."""
         found = [part.ids(part.living()) for part in self._parts]
-        return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+        numbers = np.concatenate([np.empty(0, np.int64), *found])
+        # Segments mostly follow each other, and looking is quicker than sorting.
+        return numbers if (numbers[1:] > numbers[:-1]).all() else np.sort(numbers)
 
     def build(self, rows: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Integers:
         """Hold exactly these rows: as :meth:`append`, with all earlier pictures gone."""

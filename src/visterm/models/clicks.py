@@ -71,7 +71,7 @@ class Metric:
     directions. ``rows`` holds ``u_k √(e_k / (e_k + 1))``; none of them make M the identity.
     """
 
-    rows: NDArray[np.float32]
+    rows: NDArray[np.floating]
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating], rank: int = RANK) -> Metric:
@@ -103,56 +103,56 @@ class Metric:
         return known - (known @ self.rows.T) @ self.rows
 
 
-def learn(
-    vectors: NDArray[np.floating],
-    scores: NDArray[np.floating],
-    pairs: Sequence[Pair],
-    *,
-    unit: float = 1.0,
-    metric: Metric | None = None,
-) -> NDArray[np.float64]:
-    """The direction that the query's weights should move in, and how far.
+class Compared:
+    """A few pictures that steps are made of: their vectors, and products in a metric, made once.
 
     Parameters
     ----------
     vectors : array of shape (n, d)
-    scores : array of shape (n,)
-        The pictures' scores for the query now.
-    pairs : sequence of (better, worse)
-        Rows of ``vectors``; each is learnt once, in this order.
-    unit : float
-        The usual spread of a word's values over pictures.
     metric : Metric, optional
         Else the usual one.
 
-    Returns
-    -------
-    array of shape (d,)
-        v.
-
     Examples
     --------
-    >>> learn(np.eye(2), np.zeros(2), [(0, 1)], unit=10.0).tolist()
+    >>> pictures = Compared(np.eye(2))
+    >>> pictures.learn(np.zeros(2), [(0, 1)], unit=10.0).tolist()
     [1.0, -1.0]
-    >>> learn(np.eye(2), np.array([20.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
+    >>> pictures.learn(np.array([20.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
     [0.0, 0.0]
     """
-    known = np.asarray(vectors, np.float64)
-    towards = known if metric is None else metric.applied(known)
-    products = towards @ known.T
-    now = np.asarray(scores, np.float64).copy()
-    gains = np.zeros(len(known))
-    for better, worse in pairs:
-        apart = products[better] - products[worse]
-        square = apart[better] - apart[worse]
-        loss = MARGIN * unit - now[better] + now[worse]
-        if loss <= 0 or square <= 1e-12:
-            continue  # it is so already; or they look the same, and no weights tell them apart
-        step = min(STEP * unit, loss) / square
-        gains[better] += step
-        gains[worse] -= step
-        now += step * apart
-    return np.asarray(gains @ towards)
+
+    def __init__(self, vectors: NDArray[np.floating], metric: Metric | None = None) -> None:
+        known = np.asarray(vectors, np.float64)
+        self._towards = known if metric is None else metric.applied(known)
+        self._products = self._towards @ known.T
+
+    def learn(
+        self, scores: NDArray[np.floating], pairs: Sequence[Pair], *, unit: float = 1.0
+    ) -> NDArray[np.float64]:
+        """The direction v in which a query's weights should move, and how far.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+            The pictures' scores for the query now.
+        pairs : sequence of (better, worse)
+            Numbers of pictures; each pair is learnt once, in this order.
+        unit : float
+            The usual spread of a word's values over pictures.
+        """
+        now = np.asarray(scores, np.float64).copy()
+        gains = np.zeros(len(now))
+        for better, worse in pairs:
+            apart = self._products[better] - self._products[worse]
+            square = apart[better] - apart[worse]
+            loss = MARGIN * unit - now[better] + now[worse]
+            if loss <= 0 or square <= 1e-12:
+                continue  # it is so already; or they look the same, and no weights tell them apart
+            step = min(STEP * unit, loss) / square
+            gains[better] += step
+            gains[worse] -= step
+            now += step * apart
+        return np.asarray(gains @ self._towards)
 
 
 def bounded(harm: Callable[[float], float], most: float = MOST_HARM) -> float:
