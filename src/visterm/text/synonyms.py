@@ -87,10 +87,9 @@ person human
 people persons folk folks crowd
 man guy gentleman bloke
 woman lady
-child kid toddler
+child kid toddler baby infant newborn
 boy lad
 girl lass
-baby infant newborn
 tourist traveller traveler sightseer
 cyclist biker
 player sportsman athlete
@@ -105,8 +104,8 @@ rabbit bunny hare
 donkey mule ass
 elephant tusker
 monkey ape
-bird birds
-flower blossom bloom
+bird birds seagull gull pigeon
+flower blossom bloom rose tulip lily
 plant vegetation greenery
 leaf foliage
 fruit fruits
@@ -138,7 +137,7 @@ swimming-pool pool
 football soccer
 race racing
 skiing ski skier
-surfer surfing
+surfer surfing surfboard
 ladybird ladybug
 crocodile alligator
 insect bug
