@@ -86,7 +86,8 @@ export class Feed {
   show(glide, fresh) {
     const cutoff = this.query ? this.answer.cutoff : null
     this.grid.show(this.items, {
-      glide: glide || !fresh,
+      glide,
+      more: !fresh,
       judges: this.searches,
       // Before the first picture the summary says it all, and nobody has scrolled to the line yet.
       cutoff: !cutoff || cutoff > this.items.length ? null : cutoff,

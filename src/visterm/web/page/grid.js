@@ -65,19 +65,21 @@ export class Grid {
   }
 
   /** Show these pictures; those that were there before glide to their new places. */
-  show(items, { cutoff = null, judges = false, glide = false } = {}) {
-    const before = glide ? this.places() : null
+  show(items, { cutoff = null, judges = false, glide = false, more = false } = {}) {
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches
+    const before = glide && !still ? this.places() : null
     this.items = items
     this.cutoff = cutoff
     this.judges = judges
     this.active = Math.min(this.active, Math.max(items.length - 1, 0))
-    if (!glide) this.active = 0
+    if (!glide && !more) this.active = 0
     const kept = new Map()
     const children = []
     for (const [number, one] of items.entries()) {
       if (number === cutoff) children.push(this.line())
       const tile = this.tiles.get(one.picture) || this.tile(one)
-      this.update(tile, one, number)
+      // Thousands may be there already, and adding more must not touch them.
+      if (!more || tile.shows !== one) this.update(tile, one, number)
       kept.set(one.picture, tile)
       children.push(tile)
     }
@@ -129,6 +131,7 @@ export class Grid {
   }
 
   update(tile, one, number) {
+    tile.shows = one
     const link = tile.querySelector('.open')
     const asked = new URLSearchParams(location.search)
     asked.set('picture', one.picture)
@@ -178,7 +181,6 @@ export class Grid {
   }
 
   glide(before) {
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
     for (const [number, tile] of this.tiles) {
       const old = before.get(number)
       const now = tile.getBoundingClientRect()
