@@ -105,7 +105,7 @@ donkey mule ass
 elephant tusker
 monkey ape
 bird birds seagull gull pigeon
-flower blossom bloom rose tulip lily
+flower blossom bloom rose
 plant vegetation greenery
 leaf foliage
 fruit fruits
