@@ -19,7 +19,7 @@ from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
 
-_MOST, _LEAST_CHANGE = 100, 1e-3  # turns for one document, and the mean change that ends them
+_MOST, _LEAST_CHANGE = 50, 1e-3  # turns for one document, and the mean change that ends them
 
 
 class Lda(Stored):
