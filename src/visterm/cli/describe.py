@@ -31,7 +31,7 @@ def describe(
     store: Store = None,
     json: Json = False,
 ) -> None:
-    """Say what pictures show: likely words, and phrases and captions of pictures like them.
+    """Say what pictures show, in words, phrases and captions.
 
     What a picture is likely to show comes from what the collection's captions taught. With
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as

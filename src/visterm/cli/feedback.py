@@ -35,7 +35,7 @@ def feedback(
     store: Store = None,
     json: Json = False,
 ) -> None:
-    """Say yes or no to pictures that a search found; the ranking learns from it at once.
+    """Say yes or no to what a search found, and it learns.
 
     Example: visterm feedback no "snow tree" holidays/beach.jpg. What was said is listed, taken back
     one by one or all at once, and learnt again after every training.
