@@ -31,6 +31,7 @@ class Segmented(ABC):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._maps: dict[str, Bytes] = {}
+        self._ids: tuple[object, Integers] = (None, np.empty(0, np.int64))
         self._take(*self._open())
 
     @classmethod
@@ -82,10 +83,14 @@ class Segmented(ABC):
 
     def ids(self) -> Integers:
         """The ids of all pictures, ascending."""
-        found = [part.ids(part.living()) for part in self._parts]
-        numbers = np.concatenate([np.empty(0, np.int64), *found])
-        # Segments mostly follow each other, and looking is quicker than sorting.
-        return numbers if (numbers[1:] > numbers[:-1]).all() else np.sort(numbers)
+        now, (parts, known) = self._parts, self._ids
+        if parts is now:
+            return known
+        found = [part.ids(part.living()) for part in now]
+        numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+        numbers.flags.writeable = False
+        self._ids = (now, numbers)
+        return numbers
 
     def build(self, rows: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Integers:
         """Hold exactly these rows: as :meth:`append`, with all earlier pictures gone."""
