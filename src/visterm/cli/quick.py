@@ -23,6 +23,7 @@ VALUES = {
     "--limit": "limit",
     "-k": "limit",
     "--like": "like",
+    "--space": "space",
     "--collection": "collection",
     "-C": "collection",
     "--store": "store",
@@ -59,6 +60,9 @@ def understood(arguments: Sequence[str]) -> Wish | None:
 def _set(wish: Wish, name: str, value: str) -> bool:
     if value.startswith("-"):
         return False
+    if name == "space":
+        wish.space = value
+        return True
     if name != "limit":
         setattr(wish, name, Path(value))
         return True
