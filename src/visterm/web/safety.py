@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
+from visterm.web.bucket import Bucket
 from visterm.web.problems import problem
 
 Scope = MutableMapping[str, Any]
@@ -62,31 +61,6 @@ class Rules:
     cookie: str = "visterm"
     writes_a_second: float = 20.0
     most_writes_at_once: int = 60
-
-
-class Bucket:
-    """So many at once, and so many a second after that, for each client.
-
-    >>> bucket = Bucket(rate=1.0, size=2, clock=iter([0.0, 0.0, 0.0, 1.5]).__next__)
-    >>> [bucket.take("me") for _ in range(4)]
-    [True, True, False, True]
-    """
-
-    def __init__(
-        self, rate: float, size: int, clock: Callable[[], float] = time.monotonic, most: int = 4096
-    ) -> None:
-        self.rate, self.size, self._clock, self._most = rate, float(size), clock, most
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, client: str) -> bool:
-        now = self._clock()
-        left, since = self._left.pop(client, (self.size, now))
-        left = min(self.size, left + self.rate * (now - since))
-        allowed = left >= 1
-        self._left[client] = (left - allowed, now)
-        while len(self._left) > self._most:  # many clients must not fill the memory
-            self._left.popitem(last=False)
-        return allowed
 
 
 @dataclass

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from visterm.collection.answering import NothingLearnt, answering
+from visterm.collection.answering import answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.stop_words import STOP_WORDS
 from visterm.errors import VistermError
@@ -74,7 +74,7 @@ def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
 def _counted(catalogue: Catalogue) -> list[Counted]:
     try:
         vocabulary = answering(catalogue).vocabulary
-    except (NothingLearnt, VistermError):
+    except VistermError:  # nothing learnt, or damaged: captions have words all the same
         vocabulary = None
     counts: Counter[str] = (
         Counter() if vocabulary is None else Counter(dict.fromkeys(vocabulary.words, 0))
