@@ -85,6 +85,8 @@ def test_parameters_reach_the_extractor() -> None:
         ("cnn+cnn", "the same features twice"),
         ("much*cnn", r"before \* stands a number"),
         ("blob-tokens(size=3)", "one parameter, latent"),
+        ("blob-tokens(latent=many)", "latent is a whole number"),
+        ("blob-tokens-of-old", "no features called 'blob-tokens-of-old'"),
     ],
 )
 def test_features_that_do_not_exist_are_refused_at_once(features: str, said: str) -> None:

@@ -24,6 +24,7 @@ from visterm.experiments.runs import Described, describe, describe_development
 from visterm.features import Extractor, parse_features
 from visterm.features.bags import Bag
 from visterm.features.blobs import count_blob_tokens
+from visterm.features.channels import is_whole
 from visterm.features.extractor import Rows
 from visterm.features.joining import join_rows
 from visterm.features.weighting import visterm_weights, weigh_visterms
@@ -208,6 +209,8 @@ def _is_tokens(text: str) -> bool:
     name, parameters = parse_named(text)
     if set(parameters) - {"latent"}:
         raise BadInput(f"{BLOB_TOKENS} have one parameter, latent; {text!r} names another")
+    if not all(is_whole(value, 1) for value in parameters.values()):
+        raise BadInput(f"latent is a whole number from 1 on; {text!r} says otherwise")
     return name == BLOB_TOKENS
 
 
