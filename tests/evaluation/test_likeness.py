@@ -104,3 +104,17 @@ def test_wrong_pairs_and_orders_are_told():
         likeness.of_best([[0]])
     with pytest.raises(BadInput, match="one length"):
         likeness.rouge([0], [0, 1])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_bleu_of_a_corpus_is_sacrebleus(order, swapped):
+    found = ["a blue sky over a sea", "a red car; and a house", "a man with a hat"]
+    true = ["a blue sky and the sea with waves", "a red car", "a man with a hat on a horse"]
+    likeness = Likeness(found, true)
+    theirs = sacrebleu.BLEU(lowercase=True, tokenize="13a", max_ngram_order=order)
+    candidates, references = (true, found) if swapped else (found, true)
+    expected = theirs.corpus_score(candidates, [references]).score / 100
+    numbers = range(3)
+    ours = likeness.corpus_bleu(list(numbers), list(numbers), order, true_is_candidate=swapped)
+    assert ours == pytest.approx(expected, rel=1e-6)

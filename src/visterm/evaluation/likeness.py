@@ -98,6 +98,36 @@ class Likeness:
             scores = brevity * np.exp(np.log(precisions).mean(axis=0))
         return np.where(countable, scores, 0.0)
 
+    def corpus_bleu(
+        self,
+        found: ArrayLike,
+        true: ArrayLike,
+        order: int = 1,
+        *,
+        true_is_candidate: bool = False,
+    ) -> float:
+        """BLEU of all pairs together, as NIST's program gives it for a corpus.
+
+        n-grams and lengths are added up over the pairs before they are divided, so that a short
+        candidate is not punished where others are long; well above the mean over pairs.
+
+        >>> likeness = Likeness(["a sea", "a sky and a sea"], ["a sea with waves", "a sky"])
+        >>> round(likeness.corpus_bleu([0, 1], [0, 1]), 3)
+        0.571
+        """
+        if not 1 <= order <= LONGEST:
+            raise BadInput(f"BLEU-{order} is not counted here; choose an order from 1 to {LONGEST}")
+        candidate, reference = self._pairs(found, true)
+        if true_is_candidate:
+            candidate, reference = reference, candidate
+        lengths = self._bleu.lengths[candidate].sum(), self._bleu.lengths[reference].sum()
+        shared = [self._bleu.shared(candidate, reference, n + 1).sum() for n in range(order)]
+        totals = [self._bleu.totals(n + 1)[candidate].sum() for n in range(order)]
+        if min(shared) == 0:
+            return 0.0
+        precision = np.exp(np.mean(np.log(np.array(shared) / np.array(totals))))
+        return float(precision * np.exp(min(0.0, 1.0 - lengths[1] / lengths[0])))
+
     def rouge(self, found: ArrayLike, true: ArrayLike) -> Rouge:
         """ROUGE-1 of each pair: shared words by words of the found and of the true caption."""
         left, right = self._pairs(found, true)

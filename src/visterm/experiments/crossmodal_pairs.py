@@ -70,7 +70,16 @@ class Both:
             asked, answers = (pictures, texts) if way == "to text" else (texts, pictures)
             found = nearest(asked[test], answers[others], _FOUND)
             alike = likeness.of_best(found, "to text" if way == "to text" else "to pictures")
-            figures[way] = dict(alike) | _ranks(asked[test] @ answers[test].T, told)
+            together = likeness.corpus_bleu(
+                found.ravel(),
+                np.repeat(np.arange(len(found)), _FOUND),
+                true_is_candidate=way == "to picture",
+            )
+            figures[way] = (
+                dict(alike)
+                | {"BLEU-1 corpus": together}
+                | _ranks(asked[test] @ answers[test].T, told)
+            )
         return figures
 
     def labels(self, vectors: Rows, true: csr_array) -> dict[str, Figures]:

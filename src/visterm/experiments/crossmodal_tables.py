@@ -30,7 +30,16 @@ from visterm.text.spaces import Topics
 
 Found = dict[str, Figures]
 Method = tuple[str, Found]
-CAPTIONS = ("BLEU-1", "ROUGE-1", "R@10", "R@50", "median rank", "R@50 =", "median rank =")
+CAPTIONS = (
+    "BLEU-1",
+    "BLEU-1 corpus",
+    "ROUGE-1",
+    "R@10",
+    "R@50",
+    "median rank",
+    "R@50 =",
+    "median rank =",
+)
 LABELS = ("P@5", "mAP")
 WAYS = {"to text": "→ text", "to picture": "→ picture"}
 _LEAST_CAPTIONS = 10  # captions that hold a phrase for it to count as one
