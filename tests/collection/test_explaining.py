@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.judging import taught_now
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 
@@ -56,7 +57,13 @@ def test_what_clicks_taught_is_explained_too(seen: Collection) -> None:
     try:
         why = seen.explain(low.picture, "sea")
         assert why.score > low.score
-        assert abs(why.rest) < 1e-4 * (1 + abs(why.score))
+        total = sum(float(contributions.sum()) for contributions in why.words.values())
+        assert total + why.rest == pytest.approx(why.score, abs=1e-9)
+        taught = taught_now(seen.catalogue)
+        ((_, direction),) = taught.directions.items()
+        # What clicks would add to a picture like any other is in no place.
+        mean = taught.version.mean(len(direction))
+        assert why.rest == pytest.approx(-float(direction @ mean), abs=1e-4 * (1 + abs(why.score)))
     finally:
         seen.forget_judgements()
 

@@ -1,8 +1,9 @@
 """What clicks have taught: for each word a direction that is added to what the model knows of it.
 
 The model and its columns in the index stay as they were trained. What clicks add lies in columns of
-its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · p)``. So taking clicks back
-restores the ranking bit for bit, and any model can be taught, linear or not.
+its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · (p − m))``, m the mean of all
+pictures. So taking clicks back restores the ranking bit for bit, scores are worth what they were,
+and any model can be taught, linear or not.
 
 The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
 one before ended. They are committed together with the log; the index is told after that, and a mark
@@ -120,7 +121,7 @@ class Taught:
         if moved and len(pictures):
             directions = np.stack([self.directions[chosen[number]] for number in moved])
             everything = reach(self.catalogue, self.version.extractor)
-            values[:, moved] = everything.products(directions, pictures)
+            values[:, moved] = everything.products(directions, pictures) - self._shift(directions)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
     def write(self, words: Iterable[int]) -> None:
@@ -145,8 +146,14 @@ class Taught:
             values = np.empty((vectors.shape[0], len(words)), np.float32)
             block = Block(vectors.shape[1], parts_of(vectors))
             products(block, np.arange(vectors.shape[0]), directions, values)
-            found[:, [self.places[word] for word in words]] = values
+            shift = self._shift(np.stack([self.directions[word] for word in words]))
+            found[:, [self.places[word] for word in words]] = values - shift
         return found
+
+    def _shift(self, directions: NDArray[np.float64]) -> NDArray[np.float32]:
+        """What directions add to a picture like any other: it is taken off, so that clicks change
+        who is above whom but not what a score is worth."""
+        return (directions @ self.version.mean(directions.shape[1])).astype(np.float32)
 
     def _moves(
         self, query: QueryVector, entry: Entry, earlier: Sequence[Entry]

@@ -22,7 +22,16 @@ from visterm.collection.lesson import Lesson, gather, vectors_of
 from visterm.collection.mapping import build, findable
 from visterm.collection.taught import Taught, keep_steps
 from visterm.collection.vectors import save
-from visterm.collection.versions import CHANCES, HELD, JUDGED, METRIC, MODEL, VOCABULARY, Version
+from visterm.collection.versions import (
+    CHANCES,
+    HELD,
+    JUDGED,
+    MEAN,
+    METRIC,
+    MODEL,
+    VOCABULARY,
+    Version,
+)
 from visterm.errors import BadInput, VistermError
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
@@ -194,6 +203,8 @@ def _write(
     some = _at_large(catalogue, extractor)
     chances = _calibrated(learner.transform(some), judged, lesson, extractor)
     write_whole(version.folder / CHANCES, json.dumps(chances).encode())
+    mean = np.asarray(some.mean(axis=0), np.float32).ravel()
+    save(version.folder / MEAN, mean)
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
         from visterm.models.clicks import Metric
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm.collection.catalogue import Catalogue
 from visterm.errors import VistermError
@@ -36,6 +37,7 @@ CHANCES = "chances.json"
 """What is usual for each word's values, and how scores become chances."""
 METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
+MEAN = "mean.npy"
 _METRICS: dict[tuple[str, float], Metric] = {}
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
@@ -101,6 +103,12 @@ class Version:
             _METRICS.clear()
             _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False).astype(float))
         return _METRICS[key]
+
+    def mean(self, width: int) -> NDArray[np.float64]:
+        """The mean of pictures' vectors, which clicks leave where it is."""
+        if MEAN not in self.files:
+            return np.zeros(width)
+        return np.load(self.folder / MEAN, allow_pickle=False).astype(float)
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file
