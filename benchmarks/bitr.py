@@ -11,7 +11,7 @@ Jawahar, CVIU 2017, figure 3) took from 15 minutes (small C) to 18 hours (C = 10
 
 Ranking: rows of 100 numbers in a `DenseIndex` on disk, warm; ``ratio_read`` is the time of an exact
 best 20 over that of one plain sum of the same bytes, both on one thread, by its own processor time,
-and taken in turns. The paper's figure 4 gives 1.7 s for ten million samples, 0.5 s of it for scores.
+and taken in turns. The paper's figure 4 gives 1.7 s for ten million samples, 0.5 s for the scores.
 """
 
 from __future__ import annotations
