@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.models.bitr_outputs import outputs_of
 from visterm.models.choosing import candidates
-from visterm.models.cutting_planes import cut_planes
 from visterm.models.inputs import Vectors, dense
 from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
@@ -151,6 +149,9 @@ class Bitr(PairModel):
     def _learn(
         self, prepared: tuple[Rows, Rows, tuple[bool, bool]], choice: Choice, progress: Progress
     ) -> dict[str, Any]:
+        from visterm.models.bitr_outputs import outputs_of
+        from visterm.models.cutting_planes import cut_planes
+
         x, y, sums = prepared
         inputs, outputs = (x, y) if self.ranks == "texts" else (y, x)
         simplex = sums[1] if self.ranks == "texts" else sums[0]
