@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-STEP = 0.25
+STEP = 0.2
 """The most that one pair may be moved apart, in units."""
-MARGIN = 2.5
+MARGIN = 2.0
 """How far apart a pair should be, in units."""
 OTHERS = 30
 """Pictures drawn at random for a yes to be compared with."""
@@ -116,8 +116,8 @@ class Compared:
     --------
     >>> pictures = Compared(np.eye(2))
     >>> pictures.learn(np.zeros(2), [(0, 1)], unit=10.0).tolist()
-    [1.25, -1.25]
-    >>> pictures.learn(np.array([25.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
+    [1.0, -1.0]
+    >>> pictures.learn(np.array([20.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
     [0.0, 0.0]
     """
 
