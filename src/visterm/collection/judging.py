@@ -19,6 +19,8 @@ from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
 from visterm.text.tokens import tokens
 
+_RIVALS = 1000
+"""A yes is compared with some of so many pictures that rank highest."""
 _HIGH = 50
 """A no is compared with some of so many pictures that rank highest."""
 
@@ -123,7 +125,7 @@ def _drawn(
     relevant: bool,
     earlier: list[clicks.Entry],
 ) -> list[int]:
-    """Pictures to compare a click with: any others for a yes, high ones for a no.
+    """Pictures to compare a click with: rivals for a yes, the highest for a no.
 
     Where captions say otherwise they are believed: whoever holds all words is no wrong answer, and
     whoever has a caption without them is no right one.
@@ -134,10 +136,9 @@ def _drawn(
     # A seed of its own for each click, so that the same story is told the same way twice.
     last = taught.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
     random = np.random.default_rng([int(last), picture])
-    if relevant:
-        pool, wanted = taught.index.ids(), OTHERS
-    else:
-        pool, wanted = taught.index.search(taught.asked(query), _HIGH)[0], HIGHER
+    # Far down the ranking nobody is left to beat.
+    high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
+    pool, _ = taught.index.search(taught.asked(query), high)
     drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
     answers = _told(taught, query, drawn)
     fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]

@@ -31,7 +31,7 @@ STEP = 0.2
 MARGIN = 2.0
 """How far apart a pair should be, in units."""
 OTHERS = 30
-"""Pictures drawn at random for a yes to be compared with."""
+"""Pictures drawn among its rivals for a yes to be compared with."""
 HIGHER = 3
 """Pictures that rank high, drawn for a no to be compared with."""
 RANK = 256
@@ -50,8 +50,8 @@ def pairs_of(
 ) -> list[Pair]:
     """What a click says about the order of pictures: (better, worse), as rows of a matrix.
 
-    A yes is better than whatever got a no and than pictures drawn at random; a no is worse than
-    whatever got a yes and than what was drawn because it ranks higher.
+    A yes is better than whatever got a no and than pictures drawn among those that rank high; a no
+    is worse than whatever got a yes and than what was drawn because it ranks highest.
 
     >>> pairs_of(0, True, yes=[], no=[1], others=[2])
     [(0, 1), (0, 2)]
