@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, load_npz, save_npz
 
 from visterm.datasets.iaprtc12 import read_iaprtc12
+from visterm.datasets.where import data_folder
 from visterm.errors import BadInput
 from visterm.features import CNN, DenseSift, Extractor
 from visterm.models.inputs import Vectors
@@ -44,7 +45,7 @@ class Iapr:
 
     @classmethod
     def read(cls, folder: Path | None, seed: int) -> Iapr:
-        data = read_iaprtc12(None if folder is None else Path(folder).resolve())
+        data = read_iaprtc12(data_folder("iaprtc12", folder).resolve())
         return cls(
             data.train_captions.paths + data.test_captions.paths,
             data.train_captions.captions + data.test_captions.captions,

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from visterm.datasets.corel5k import read_corel5k
 from visterm.datasets.iaprtc12 import read_iaprtc12
+from visterm.datasets.where import data_folder
 from visterm.evaluation import Table, mean_average_precision
 from visterm.experiments import published_bitr as published
 from visterm.experiments.crossmodal import cnn_vectors
@@ -72,9 +73,9 @@ def bitr_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Rep
 
 
 def _sides(data: Path | None, progress: Progress) -> tuple[Side, Side, int]:
-    folder = None if data is None else Path(data).resolve()
+    folder = data_folder("iaprtc12", data).resolve()
     both = read_iaprtc12(folder)
-    corel = read_corel5k(None if folder is None else folder.parent / "corel5k")
+    corel = read_corel5k(folder.parent / "corel5k")
     captions = both.train_captions.captions + both.test_captions.captions
     known = Vocabulary.from_captions(corel.test.captions, min_captions=2, language=None)
     folded = Vocabulary.of_words(known.words)
