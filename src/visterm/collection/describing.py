@@ -214,10 +214,13 @@ def _mapped(
     from visterm.models import load_model
 
     mapped = load_model(now.version.folder / MODEL).transform(vectors).astype(np.float64)
-    if columns(catalogue):
+    more = now.index.words - now.version.words
+    if more:
         taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
-        for word, direction in taught.directions.items():
-            mapped[:, word] += vectors @ direction
+        added = taught.rows(vectors, more)
+        for word, place in columns(catalogue).items():
+            if place < more:
+                mapped[:, word] += added[:, place]
     return mapped
 
 
