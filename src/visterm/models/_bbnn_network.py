@@ -140,11 +140,14 @@ class Network:
         (n, b, d), units = seen.blocks.shape, len(w1)
         # tanh' = 1 − tanh²: what the 1 brings is one small product for all blocks together.
         first = pooled.T @ seen.blocks.sum(1)
+        moved = (slopes != 0).any(1)  # whoever is beaten already moves nothing, and is passed over
         for chunk in slices(n, max(1, self.place.chunk // (b * units))):
-            here = seen.local[chunk]
+            here, blocks, slope = seen.local[chunk], seen.blocks[chunk], pooled[chunk]
+            if not moved[chunk].all():
+                here, blocks, slope = (part[moved[chunk]] for part in (here, blocks, slope))
             here *= here
-            here *= pooled[chunk][:, None, :]
-            first -= here.reshape(-1, units).T @ seen.blocks[chunk].reshape(-1, d)
+            here *= slope[:, None, :]
+            first -= here.reshape(-1, units).T @ blocks.reshape(-1, d)
         return [first, deep.T @ seen.pooled, deep.sum(0), slopes.T @ seen.deep, slopes.sum(0)]
 
     def _apart(self, n: int, work: Callable[[Any], Any], size: int | None = None) -> list[Any]:
