@@ -47,7 +47,10 @@ def test_no_output_on_the_circle_violates_more_than_the_one_found(loss, seed, le
     found = outputs_of(loss, y, simplex=False).worst(s)
     everywhere = on_circle()
     slack = DELTA[loss](y[0], everywhere) + everywhere @ s[0] - y[0] @ s[0]
-    assert found.slack == pytest.approx(slack.max(), abs=1e-3)
+    if loss == "manhattan":  # which has no closed form there: how often it is reached, see below
+        assert found.slack <= slack.max() + 1e-3
+    else:
+        assert found.slack == pytest.approx(slack.max(), abs=1e-3)
     worst = y - found.differences
     assert np.linalg.norm(worst) == pytest.approx(1, abs=1e-5)
     assert found.loss == pytest.approx(DELTA[loss](y[0], worst)[0], abs=1e-5)
@@ -66,18 +69,19 @@ def test_no_corner_of_the_simplex_violates_more_than_the_one_found(seed, length)
     )
 
 
-def test_turns_on_the_sphere_nearly_always_find_the_best_of_all_signs():
+@pytest.mark.parametrize("numbers", [2, 6])
+def test_turns_on_the_sphere_nearly_always_find_the_best_of_all_signs(numbers):
     rng = np.random.default_rng(3)
     reached = []
-    for _ in range(200):
-        y = unit(rng.standard_normal((1, 6)))
-        s = (rng.standard_normal((1, 6)) * rng.exponential(1.0)).astype(np.float32)
-        signs = np.array(list(product((-1.0, 1.0), repeat=6)))
+    signs = np.array(list(product((-1.0, 1.0), repeat=numbers)))
+    for _ in range(400):
+        y = unit(rng.standard_normal((1, numbers)))
+        s = (rng.standard_normal((1, numbers)) * rng.exponential(1.0)).astype(np.float32)
         best = (signs @ y[0] + np.linalg.norm(s - signs, axis=1)).max() - s[0] @ y[0]
         found = outputs_of("manhattan", y, simplex=False).worst(s).slack
         assert found <= best + 1e-4
         reached.append(found >= best - 1e-4)
-    assert np.mean(reached) > 0.9
+    assert np.mean(reached) > 0.97
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
