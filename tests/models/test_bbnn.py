@@ -119,7 +119,7 @@ def test_how_large_the_numbers_of_whole_vectors_are_does_not_matter(pictures) ->
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     net, blocks, batch = network(), some_blocks(), batch_of()
-    seen, rows = net.look(blocks)
+    seen, rows = net.look(blocks, np.arange(len(blocks)))
     gradients = net.gradients(seen, slopes(rows, batch, net.place))
     step = 1e-6
     for layer, gradient in zip(net.layers, gradients, strict=True):
@@ -136,7 +136,7 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 def test_torch_derives_the_same_gradient() -> None:
     torch = pytest.importorskip("torch", reason="the reference is torch's autograd")
     net, blocks, batch = network(), some_blocks(), batch_of()
-    seen, rows = net.look(blocks)
+    seen, rows = net.look(blocks, np.arange(len(blocks)))
     ours = net.gradients(seen, slopes(rows, batch, net.place))
     layers = [torch.tensor(layer, requires_grad=True) for layer in net.layers]
     w1, w2, b2, w3, b3 = layers

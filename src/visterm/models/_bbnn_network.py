@@ -24,7 +24,7 @@ Array: TypeAlias = Any
 # On a CPU, what one core works on stays in its cache. The parts are the same on any number of
 # cores, and so are sums over them.
 _PART = 96
-_CHUNK = 1 << 18
+_CHUNK = 1 << 19
 _WHOLE = 1 << 62
 
 
@@ -96,9 +96,22 @@ class Network:
         found = self._apart(len(blocks), lambda part: self._look(blocks[part])[1])
         return self.place.xp.concatenate(found)
 
-    def look(self, blocks: Array) -> tuple[list[Seen], Array]:
-        """The same, with what the way back needs."""
-        found = self._apart(len(blocks), lambda part: self._look(blocks[part], part.start))
+    def look(
+        self, blocks: Array, shown: Array, looked_at: Array | None = None
+    ) -> tuple[list[Seen], Array]:
+        """The same of some pictures, by their numbers, with what the way back needs.
+
+        ``looked_at`` says which of each one's blocks count; all without it.
+        """
+
+        def part(of: slice) -> tuple[Seen, Array]:
+            if looked_at is None:
+                chosen = blocks[shown[of]]
+            else:
+                chosen = blocks[shown[of][:, None], looked_at[of]]
+            return self._look(chosen, of.start)
+
+        found = self._apart(len(shown), part)
         return [seen for seen, _ in found], self.place.xp.concatenate([rows for _, rows in found])
 
     def gradients(self, seen: list[Seen], slopes: Array) -> list[Array]:
@@ -139,7 +152,7 @@ class Network:
         pooled = (deep @ w2) * seen.share
         (n, b, d), units = seen.blocks.shape, len(w1)
         # tanh' = 1 − tanh²: what the 1 brings is one small product for all blocks together.
-        first = pooled.T @ seen.blocks.sum(1)
+        first = seen.blocks.sum(1).T @ pooled
         moved = (slopes != 0).any(1)  # whoever is beaten already moves nothing, and is passed over
         for chunk in slices(n, max(1, self.place.chunk // (b * units))):
             here, blocks, slope = seen.local[chunk], seen.blocks[chunk], pooled[chunk]
@@ -147,8 +160,8 @@ class Network:
                 here, blocks, slope = (part[moved[chunk]] for part in (here, blocks, slope))
             here *= here
             here *= slope[:, None, :]
-            first -= here.reshape(-1, units).T @ blocks.reshape(-1, d)
-        return [first, deep.T @ seen.pooled, deep.sum(0), slopes.T @ seen.deep, slopes.sum(0)]
+            first -= blocks.reshape(-1, d).T @ here.reshape(-1, units)
+        return [first.T, deep.T @ seen.pooled, deep.sum(0), slopes.T @ seen.deep, slopes.sum(0)]
 
     def _apart(self, n: int, work: Callable[[Any], Any], size: int | None = None) -> list[Any]:
         """Do the parts of a batch, on all cores if it is for NumPy; results in order."""
@@ -212,9 +225,8 @@ def learn_from(
     """
     network = descent.network
     put = network.place.put
-    shown = put(batch.shown)
-    chosen = blocks[shown] if looked_at is None else blocks[shown[:, None], put(looked_at)]
-    seen, rows = network.look(chosen)
+    chosen = None if looked_at is None else put(looked_at)
+    seen, rows = network.look(blocks, put(batch.shown), chosen)
     descent.step(network.gradients(seen, slopes(rows, batch, network.place)))
 
 

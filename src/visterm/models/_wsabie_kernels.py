@@ -7,20 +7,11 @@ from numba import njit
 
 from visterm.models._pamir_kernels import _below
 
-
-@njit(cache=True, nogil=True)
-def _held_in(row, longest):  # type: ignore[no-untyped-def]
-    """Shorten a row to the longest length allowed."""
-    square = 0.0
-    for j in range(len(row)):
-        square += row[j] * row[j]
-    if square > longest * longest:
-        scale = longest / np.sqrt(square)
-        for j in range(len(row)):
-            row[j] *= scale
+# Sums may be taken in any order, so that they can be taken eight or sixteen at a time.
+_FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def warp_steps(  # type: ignore[no-untyped-def]
     pictures, texts, starts, words, pairs, weights_of_ranks, V, Z, rate, longest, state, count
 ):
@@ -30,71 +21,99 @@ def warp_steps(  # type: ignore[no-untyped-def]
     ``starts`` and ``words`` list for each picture. V and Z hold a row for each number of a picture
     and of a text.
     """
-    n, p = pictures.shape
+    n = len(pictures)
     q, k = Z.shape
     outputs = n if pairs else q
-    e = np.empty(k, np.float32)
-    g = np.empty(q, np.float32)
-    f = np.empty(k, np.float32)
+    e, f, g = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(q, np.float32)
     violated = 0
     for _ in range(count):
         i = _below(state, n)
-        if not pairs and starts[i] == starts[i + 1]:
+        own = words[starts[i] : starts[i + 1]] if not pairs else words
+        if not pairs and len(own) == 0:
             continue
-        x = pictures[i]
-        e[:] = 0
-        for j in range(p):
-            if x[j] != 0:
-                for a in range(k):
-                    e[a] += x[j] * V[j, a]
+        _embed(pictures[i], V, e)
         for j in range(q):
-            total = np.float32(0)
-            for a in range(k):
-                total += Z[j, a] * e[a]
-            g[j] = total
-        right = i if pairs else words[starts[i] + _below(state, starts[i + 1] - starts[i])]
-        score = _dot(texts[right], g) if pairs else g[right]
-        tries = 0
-        wrong = -1
-        while tries < outputs - 1:
-            other = _below(state, outputs)
-            tries += 1
-            if pairs:
-                if other != i and _dot(texts[other], g) > score - 1:
-                    wrong = other
-                    break
-            elif not _holds(words, starts[i], starts[i + 1], other) and g[other] > score - 1:
-                wrong = other
-                break
+            g[j] = _dot(Z[j], e)
+        right = i if pairs else own[_below(state, len(own))]
+        wrong, tries = _violating(texts, own, pairs, right, g, state, outputs)
         if wrong < 0:
             continue
         violated += 1
         step = np.float32(rate * weights_of_ranks[(outputs - 1) // tries])
-        f[:] = 0
         if pairs:
-            for j in range(q):
-                d = texts[right, j] - texts[wrong, j]
-                if d != 0:
-                    for a in range(k):
-                        f[a] += d * Z[j, a]
-                        Z[j, a] += step * d * e[a]
-                    _held_in(Z[j], longest)
+            _move_texts(texts[right], texts[wrong], Z, e, f, step, longest)
         else:
-            for a in range(k):
-                f[a] = Z[right, a] - Z[wrong, a]
-                Z[right, a] += step * e[a]
-                Z[wrong, a] -= step * e[a]
-            _held_in(Z[right], longest)
-            _held_in(Z[wrong], longest)
-        for j in range(p):
-            if x[j] != 0:
-                for a in range(k):
-                    V[j, a] += step * x[j] * f[a]
-                _held_in(V[j], longest)
+            _move_words(Z[right], Z[wrong], e, f, step, longest)
+        _move_pictures(pictures[i], V, f, step, longest)
     return violated
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _violating(texts, own, pairs, right, g, state, outputs):  # type: ignore[no-untyped-def]
+    """A random wrong output within the margin of the right one, −1 if none came, and the tries."""
+    score = _dot(texts[right], g) if pairs else g[right]
+    for tries in range(1, outputs):
+        other = _below(state, outputs)
+        if pairs:
+            if other != right and _dot(texts[other], g) > score - 1:
+                return other, tries
+        elif g[other] > score - 1 and not _holds(own, other):
+            return other, tries
+    return -1, outputs
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _embed(x, V, e):  # type: ignore[no-untyped-def]
+    e[:] = 0
+    for j in range(len(x)):
+        if x[j] != 0:
+            for a in range(len(e)):
+                e[a] += x[j] * V[j, a]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _move_texts(right, wrong, Z, e, f, step, longest):  # type: ignore[no-untyped-def]
+    """Bring the right text nearer to e than the wrong one; f is what pulls the picture."""
+    f[:] = 0
+    for j in range(len(right)):
+        d = right[j] - wrong[j]
+        if d != 0:
+            for a in range(len(e)):
+                f[a] += d * Z[j, a]
+                Z[j, a] += step * d * e[a]
+            _held_in(Z[j], longest)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _move_words(right, wrong, e, f, step, longest):  # type: ignore[no-untyped-def]
+    for a in range(len(e)):
+        f[a] = right[a] - wrong[a]
+        right[a] += step * e[a]
+        wrong[a] -= step * e[a]
+    _held_in(right, longest)
+    _held_in(wrong, longest)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _move_pictures(x, V, f, step, longest):  # type: ignore[no-untyped-def]
+    for j in range(len(x)):
+        if x[j] != 0:
+            for a in range(len(f)):
+                V[j, a] += step * x[j] * f[a]
+            _held_in(V[j], longest)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _held_in(row, longest):  # type: ignore[no-untyped-def]
+    """Shorten a row to the longest length allowed."""
+    square = _dot(row, row)
+    if square > longest * longest:
+        scale = np.float32(longest / np.sqrt(square))
+        for j in range(len(row)):
+            row[j] *= scale
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = np.float32(0)
     for j in range(len(a)):
@@ -103,8 +122,8 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _holds(words, first, last, word):  # type: ignore[no-untyped-def]
+def _holds(words, word):  # type: ignore[no-untyped-def]
     found = False
-    for at in range(first, last):
+    for at in range(len(words)):
         found |= words[at] == word
     return found

@@ -13,20 +13,24 @@ With scores ``s = Wᵀ x`` of a pair (x, y), the most violated output is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.kernels._cores import on_all_cores, slices
 from visterm.models import _bitr_kernels as kernels
 
 Floats = NDArray[np.float32]
 _TURNS = 50
+_PART = 4096  # pairs a core takes at a time; sums go part by part, on any number of cores
 
 
 class Worst(NamedTuple):
-    """The most violated outputs of all pairs: ``y − ŷ``, mean Δ, and mean hinge loss."""
+    """The most violated outputs of all pairs: ``y − ŷ``, mean Δ, and mean hinge loss.
+
+    The differences stand in memory that the next call writes to again.
+    """
 
     differences: Floats
     loss: float
@@ -34,12 +38,12 @@ class Worst(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The derivative of the mean hinge loss on the way between two score matrices.
+    """The mean hinge loss and its derivative on the way from one score matrix (0) to another (1).
 
-    ``halvings`` says how closely its zero is worth looking for: a slope may cost a whole round.
+    ``halvings`` says how closely the least is worth looking for: a value may cost a whole round.
     """
 
-    slope: Callable[[float], float]
+    value_and_slope: Callable[[float], tuple[float, float]]
     halvings: int
 
 
@@ -50,50 +54,63 @@ class Outputs(Protocol):
     def line(self, scores: Floats, target: Floats) -> Line: ...
 
 
-@dataclass(frozen=True, eq=False)
 class OnSphere:
     """Correlation (pull 1) and squared euclidean distance (pull 2) on the unit sphere."""
 
-    outputs: Floats
-    pull: float
+    def __init__(self, outputs: Floats, pull: float) -> None:
+        self.outputs, self.pull = outputs, pull
+        self._differences = np.empty_like(outputs)
+        self._squares = np.empty((len(outputs), 3))
 
     def worst(self, scores: Floats) -> Worst:
-        differences = np.empty_like(self.outputs)
-        total, margin = kernels.sphere_outputs(scores, self.outputs, self.pull, differences)
-        n = len(scores)
-        return Worst(differences, total / n, (total - margin) / n)
+        def part(of: slice) -> tuple[float, float]:
+            here = scores[of], self.outputs[of], self.pull, self._differences[of]
+            return kernels.sphere_outputs(*here)
+
+        return _worst(self._differences, part)
 
     def line(self, scores: Floats, target: Floats) -> Line:
-        squares = np.empty((len(scores), 3))
-        linear = kernels.sphere_line(scores, target, self.outputs, self.pull, squares)
+        # With a = s − pull·y and d = s' − s, the loss at s + t d is pull + ‖a + t d‖ − (s + t d)·y.
+        def begin(of: slice) -> tuple[float, float]:
+            here = scores[of], target[of], self.outputs[of], self.pull, self._squares[of]
+            return kernels.sphere_line(*here)
+
         n = len(scores)
-        return Line(lambda t: (kernels.sphere_slope(squares, t) - linear) / n, 20)
+        start, linear = sums_of_parts(n, begin)
+
+        def at(t: float) -> tuple[float, float]:
+            lengths, slope = kernels.sphere_slope(self._squares, t)
+            return self.pull + (lengths - start - t * linear) / n, (slope - linear) / n
+
+        return Line(at, 20)
 
 
-@dataclass(frozen=True, eq=False)
 class Manhattan:
     """Manhattan distance, on the simplex or on the unit sphere."""
 
-    outputs: Floats
-    simplex: bool
+    def __init__(self, outputs: Floats, simplex: bool) -> None:
+        self.outputs, self.simplex = outputs, simplex
+        self._differences = np.empty_like(outputs)
+        self._between = np.empty_like(outputs)
 
     def worst(self, scores: Floats) -> Worst:
-        differences = np.empty_like(self.outputs)
-        if self.simplex:
-            total, margin = kernels.simplex_outputs(scores, self.outputs, differences)
-        else:
-            total, margin = kernels.manhattan_outputs(scores, self.outputs, differences, _TURNS)
-        n = len(scores)
-        return Worst(differences, total / n, (total - margin) / n)
+        def part(of: slice) -> tuple[float, float]:
+            here = scores[of], self.outputs[of], self._differences[of]
+            if self.simplex:
+                return kernels.simplex_outputs(*here)
+            return kernels.manhattan_outputs(*here, _TURNS)
+
+        return _worst(self._differences, part)
 
     def line(self, scores: Floats, target: Floats) -> Line:
         step = target - scores
 
-        def slope(t: float) -> float:
-            differences = self.worst(scores + np.float32(t) * step).differences
-            return -float(np.einsum("ij,ij->", step, differences, dtype=np.float64)) / len(step)
+        def at(t: float) -> tuple[float, float]:
+            found = self.worst(between(scores, target, t, self._between))
+            slope = -float(np.einsum("ij,ij->", step, found.differences, dtype=np.float64))
+            return found.slack, slope / len(step)
 
-        return Line(slope, 5)
+        return Line(at, 5)
 
 
 def outputs_of(loss: str, outputs: Floats, *, simplex: bool) -> Outputs:
@@ -101,3 +118,31 @@ def outputs_of(loss: str, outputs: Floats, *, simplex: bool) -> Outputs:
     if loss == "manhattan":
         return Manhattan(outputs, simplex)
     return OnSphere(outputs, 1.0 if loss == "correlation" else 2.0)
+
+
+def between(scores: Floats, target: Floats, t: float, out: Floats) -> Floats:
+    """``s + t (s' − s)``, written to ``out``."""
+    on_all_cores(
+        lambda of: kernels.towards(scores[of], target[of], t, out[of]),
+        slices(len(scores), _PART),
+    )
+    return out
+
+
+def sums_of_parts(n: int, part: Callable[[slice], tuple[float, float]]) -> tuple[float, float]:
+    """Two sums over all pairs, part by part on all cores."""
+    parts = list(slices(n, _PART))
+    found = np.zeros((len(parts), 2))
+
+    def do(number: int) -> None:
+        found[number] = part(parts[number])
+
+    on_all_cores(do, range(len(parts)))
+    first, second = found.sum(axis=0)
+    return float(first), float(second)
+
+
+def _worst(differences: Floats, part: Callable[[slice], tuple[float, float]]) -> Worst:
+    n = len(differences)
+    total, margin = sums_of_parts(n, part)
+    return Worst(differences, total / n, (total - margin) / n)

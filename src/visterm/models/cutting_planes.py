@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.models._bitr_kernels import small_dual
-from visterm.models.bitr_outputs import Floats, Line, Outputs
+from visterm.models.bitr_outputs import Floats, Line, Outputs, between
 from visterm.progress import Progress
 
 _TOWARDS = 0.1  # how far beyond the best W, towards the dual's, the next plane is cut
@@ -106,26 +106,25 @@ def cut_planes(
     n, p = inputs.shape
     planes = Planes(C, (p, width))
     W, scores = np.zeros((p, width)), np.zeros((n, width), np.float32)
-    found = outputs.worst(scores)
-    objective, bound = C * found.slack, 0.0
-    cut, done = found, 0
+    target_scores, ahead = np.empty_like(scores), np.empty_like(scores)
+    cut, done = outputs.worst(scores), 0
+    objective, bound = C * cut.slack, 0.0
     for done in range(1, rounds + 1):
         progress("cutting planes", done - 1, rounds)
         planes.add(_normal(inputs, cut.differences), cut.loss)
         value = planes.solve(_DUAL_SHARE * max(objective - bound, tolerance * objective))
         bound = max(bound, value)
         target = planes.combined()
-        target_scores = inputs @ target.astype(np.float32)
-        t = _best_step(W, target, C, outputs.line(scores, target_scores))
+        np.matmul(inputs, target.astype(np.float32), out=target_scores)
+        t, slack = _best_step(W, target, C, outputs.line(scores, target_scores))
         if t > 0:
             W = W + t * (target - W)
-            scores = scores + np.float32(t) * (target_scores - scores)
-            found = outputs.worst(scores)
-            objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * found.slack)
+            between(scores, target_scores, t, scores)
+            objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * slack)
         # Only now: where C is small, W = 0 is within any tolerance, and ranks nothing.
         if objective - bound <= tolerance * objective:
             break
-        cut = outputs.worst(scores + np.float32(_TOWARDS) * (target_scores - scores))
+        cut = outputs.worst(between(scores, target_scores, _TOWARDS, ahead))
     progress("cutting planes", rounds, rounds)
     return Solution(W, objective, bound, done)
 
@@ -134,20 +133,31 @@ def _normal(inputs: Floats, differences: Floats) -> NDArray[np.float64]:
     return np.asarray(inputs.T @ differences, dtype=np.float64) / len(inputs)
 
 
-def _best_step(W: NDArray[np.float64], target: NDArray[np.float64], C: float, line: Line) -> float:
-    """How far from W to target the objective falls: bisection on its rising derivative."""
+def _best_step(
+    W: NDArray[np.float64], target: NDArray[np.float64], C: float, line: Line
+) -> tuple[float, float]:
+    """How far from W to target the objective falls, by bisection on its rising derivative.
+
+    With it comes the mean hinge loss there.
+    """
     step = target - W
     along, square = float(np.vdot(W, step)), float(np.vdot(step, step))
 
-    def slope(t: float) -> float:
-        return along + t * square + C * line.slope(t)
+    def look(t: float) -> tuple[float, float]:
+        loss, slope = line.value_and_slope(t)
+        return loss, along + t * square + C * slope
 
-    if slope(0.0) >= 0:
-        return 0.0
+    loss, slope = look(0.0)
+    if slope >= 0:
+        return 0.0, loss
     low, high = 0.0, 1.0
-    while slope(high) < 0 and high < 64:
-        low, high = high, 2 * high
+    while (found := look(high))[1] < 0 and high < 64:
+        low, high, loss = high, 2 * high, found[0]
     for _ in range(line.halvings):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    return low
+        found = look(middle)
+        if found[1] < 0:
+            low, loss = middle, found[0]
+        else:
+            high = middle
+    return low, loss
