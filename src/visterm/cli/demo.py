@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visterm.cli.benchmarks import Seed
+from visterm.cli.collections import Json
+
 if TYPE_CHECKING:
     from visterm.experiments.demo import Demo
 
@@ -14,12 +17,12 @@ if TYPE_CHECKING:
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to put pictures and page.")] = Path("demo"),
     pictures: Annotated[int, typer.Option(min=60, help="How many pictures to draw.")] = 600,
-    seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    seed: Seed = 0,
     serve: Annotated[
         bool | None,
         typer.Option("--serve/--no-serve", help="End in the page over them; usual in a terminal."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Learn from drawn pictures and find others by words.
 

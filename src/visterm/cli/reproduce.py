@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visterm.cli.benchmarks import Data, Seed
+from visterm.cli.collections import Json
 from visterm.experiments.tables import TABLES
 
 if TYPE_CHECKING:
@@ -17,11 +19,8 @@ LAYOUTS = ("text", "markdown", "latex")
 
 def reproduce(
     tables: Annotated[list[str], typer.Argument(help=f"Some of {', '.join(TABLES)}.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
+    data: Data = None,
+    seed: Seed = 0,
     partitions: Annotated[
         int | None,
         typer.Option(help="bitr-2 to bitr-7: test on so many of ten parts; 0: as the data split."),
@@ -34,7 +33,7 @@ def reproduce(
     page: Annotated[Path, typer.Option(help="Where side-by-side puts its page.")] = Path(
         "side-by-side.html"
     ),
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Print tables of the papers beside our figures.
 
@@ -49,18 +48,17 @@ def reproduce(
     if layout not in LAYOUTS:
         raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
     figures = _figure_files(tables, figure)
-    with progress_bar() as progress:
-        reports = {
-            name: make(name, data, seed=seed, partitions=partitions, progress=progress)
-            for name in tables
-        }
-    for name, report in reports.items():
+    found: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(tables):
+        with progress_bar() as progress:
+            report = make(name, data, seed=seed, partitions=partitions, progress=progress)
+        # Each as soon as it is there: the next may take an hour, or be stopped.
         _write(report, figures.get(name), page)
+        if not json:
+            typer.echo(("\n\n" if found else "") + _shown(report, layout))
+        found[name] = report.to_json()
     if json:
-        found = {name: report.found for name, report in reports.items()}
         print_json(found[tables[0]] if len(found) == 1 else found)
-    else:
-        typer.echo("\n\n".join(_shown(report, layout) for report in reports.values()))
 
 
 def _figure_files(tables: list[str], figure: Path | None) -> dict[str, Path]:

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
+from visterm.cli.benchmarks import Data, Dataset, Seed, Workers
+from visterm.cli.collections import Json
+
 
 def tune(
-    dataset: Annotated[
-        str, typer.Argument(help="corel5k, or a table of path<TAB>words lines ending in .tsv.")
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
-    ] = None,
+    dataset: Dataset,
+    data: Data = None,
     features: Annotated[
         list[str] | None,
         typer.Option(help="Features to try, such as blocks, cnn(size=288) or cnn+blocks; repeat."),
@@ -34,9 +32,9 @@ def tune(
     ] = Path("tune.jsonl"),
     iterations: Annotated[int, typer.Option(help="Most triplets of a fit.")] = 3_000_000,
     repeats: Annotated[int, typer.Option(help="Fits of a trial, with seeds of their own.")] = 1,
-    seed: Annotated[int, typer.Option(help="Decides every random choice.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    seed: Seed = 0,
+    workers: Workers = None,
+    json: Json = False,
 ) -> None:
     """Find what ranks validation pictures best.
 
@@ -44,11 +42,7 @@ def tune(
     again with the same options to go on where it stopped.
     """
     from visterm.cli.output import print_json, progress_bar
-    from visterm.errors import BadInput
-
-    if dataset != "corel5k" and not dataset.endswith(".tsv"):
-        raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
-    from visterm.experiments.protocol import captioned_folder, corel5k
+    from visterm.experiments.protocol import protocol_of
     from visterm.experiments.tuning import tune as search
     from visterm.experiments.tuning_space import Space
 
@@ -62,10 +56,7 @@ def tune(
         repeats=repeats,
     )
     space.check()
-    if dataset == "corel5k":
-        protocol = corel5k(data, seed=seed)
-    else:
-        protocol = captioned_folder(Path(dataset), seed=seed)
+    protocol = protocol_of(dataset, data, seed=seed)
     with progress_bar() as progress:
         found = search(
             protocol, space, seconds=seconds, log=log, workers=workers, progress=progress

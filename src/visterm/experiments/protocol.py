@@ -69,6 +69,15 @@ class Protocol:
         return relevance_from_captions(captions, self.vocabulary.idf, max_words=self.max_words)
 
 
+def protocol_of(dataset: str, folder: Path | None = None, *, seed: int = 0) -> Protocol:
+    """A benchmark by its name, or the table of one's own pictures."""
+    if dataset == "corel5k":
+        return corel5k(folder, seed=seed)
+    if dataset.endswith(".tsv"):
+        return captioned_folder(Path(dataset), seed=seed)
+    raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
+
+
 def corel5k(folder: Path | None = None, *, seed: int = 0) -> Protocol:
     """Corel as the papers use it: words of at least two test captions, queries of any length."""
     data = read_corel5k(folder)

@@ -22,6 +22,11 @@ class Report:
     found: dict[str, Any]
     page: bytes | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """What was found, and which cells of the table are marked: row and column of each."""
+        marked = [list(cell) for cell in self.table.bold]
+        return {**self.found, "significant": marked} if marked else self.found
+
 
 def corel_statistics(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
     """Sizes of the Corel benchmark: what the protocol must give before anything is measured."""
