@@ -90,6 +90,18 @@ def test_labels_are_ranked_also_by_how_often_they_are_given():
     assert 0 < figures["to picture"]["mAP"] <= 1
 
 
+def test_pictures_are_ranked_for_labels_by_the_model_that_validation_liked_better():
+    told, part = pairs(), partition()
+    true = csr_array((told.texts > 0.5).astype(np.float32))
+    vectors = np.eye(5, dtype=np.float32)
+    good, bad = told.fit(Cca(), part, silent), told.fit(Cca(), part, silent)
+    bad.picture_map_, bad.validation_ = -bad.picture_map_, good.validation_ - 0.1
+    alone = Both(told, part, good, good).labels(vectors, true)["to picture"]
+    assert Both(told, part, good, bad).labels(vectors, true)["to picture"] == alone
+    bad.validation_ = good.validation_ + 0.1
+    assert Both(told, part, good, bad).labels(vectors, true)["to picture"]["mAP"] < alone["mAP"]
+
+
 def test_the_papers_methods_run_in_its_order_and_bring_labels_to_their_space():
     told, part, chosen = pairs(), partition(), Chosen()
     found = list(paper_methods(told.pictures, told.texts, part, chosen, silent, with_wsabie=False))

@@ -87,7 +87,8 @@ class Both:
 
         Vectors of labels say what a label is like, not how often it is given, so labels are ranked
         for a picture by ``log P(label) + β·F``, β chosen on the validation pictures; "plain" is F
-        alone. Pictures are ranked for a label by F: its frequency is the same for all of them.
+        alone. Pictures are ranked for a label by F: its frequency is the same for all of them. Of
+        the two models the one that did better on the validation pictures ranks them.
         """
         p = self.partition
         held = csr_array(true[p.test])
@@ -102,9 +103,10 @@ class Both:
             for weight in weights
         ]
         weight = weights[int(np.argmax(reached))]
+        better = max(self.to_pictures, self.to_texts, key=lambda model: model.validation_)
         figures = label_figures(
             ranked(prior + weight * plain, held),
-            ranked(self._scores(self.to_pictures, p.test, vectors).T, csr_array(held.T)),
+            ranked(self._scores(better, p.test, vectors).T, csr_array(held.T)),
         )
         alone = ranked(plain, held)
         figures["to text"] |= {
