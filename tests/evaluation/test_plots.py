@@ -41,6 +41,30 @@ def test_two_columns_are_one_panel_with_the_rows_as_categories() -> None:
     assert panel.bars == {"published": {"32": 26.0, "64": 27.0}, "ours": {"32": 27.0}}
 
 
+def test_models_in_rows_make_a_panel_of_each_column_and_figures_stay_readable(
+    tmp_path: Path,
+) -> None:
+    table = Table(
+        "IAPR",
+        [*(f"R@{k}" for k in range(1, 6)), "median rank"],
+        {
+            "CCA, published": [0.1, None, 0.3, 0.4, 0.5, 300.0],
+            "CCA, ours": [0.2, 0.3, 0.4, 0.5, 0.6, 3.0],
+            "kNN": [0.2, 0.3, 0.4, 0.5, 0.6, 4.0],
+        },
+        plain=["median rank"],
+    )
+    panels = panels_of(table)
+    assert [panel.title for panel in panels] == list(table.columns)
+    assert panels[0].bars == {"published": {"CCA": 10.0}, "ours": {"CCA": 20.0, "kNN": 20.0}}
+    assert panels[1].bars == {"ours": {"CCA": 30.0, "kNN": 30.0}}
+    assert panels[-1].heading == "median rank, logarithmic"
+    draw_table(table, tmp_path / "t.png")
+    width, height = Image.open(tmp_path / "t.png").size
+    assert width < 2000
+    assert height < 1000
+
+
 def test_plain_figures_far_apart_get_a_logarithmic_axis_and_say_so() -> None:
     def seconds(*spent: float) -> Table:
         return Table("times", ["A ours", "B ours"], {"seconds": spent}, plain=["seconds"])

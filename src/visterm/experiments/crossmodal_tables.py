@@ -172,9 +172,27 @@ def _report(
         for name, figures in methods(partition, chosen):
             found.setdefault(name, []).append(figures)
     ours = {name: mean_figures(figures) for name, figures in found.items()}
-    order = [*theirs, *(name for name in ours if name not in theirs)]
+    heading = f"BITR table {title} ({published.BITR}); IAPR TC-12, {_where(names)}"
+    return Report(
+        compared(heading, theirs, ours, columns),
+        {
+            "partitions": names,
+            "published": {name: list(map(list, one)) for name, one in theirs.items()},
+            "ours": ours,
+            "chosen": chosen.by_method,
+        },
+    )
+
+
+def compared(
+    heading: str,
+    theirs: Mapping[str, published.Both],
+    ours: Mapping[str, Found],
+    columns: tuple[str, ...],
+) -> Table:
+    """The paper's figures of each method over ours, both ways; then methods it does not have."""
     rows: dict[str, list[float | int | str | None]] = {}
-    for name in order:
+    for name in [*theirs, *(name for name in ours if name not in theirs)]:
         if name in theirs:
             rows[f"{name}, published"] = _published(theirs[name], columns)
         if name in ours:
@@ -183,16 +201,7 @@ def _report(
             ]
     shown = [f"{column} {arrow}" for arrow in WAYS.values() for column in columns]
     ranks = [column for column in shown if column.startswith("median rank")]
-    heading = f"BITR table {title} ({published.BITR}); IAPR TC-12, {_where(names)}"
-    return Report(
-        Table(heading, shown, rows, plain=ranks),
-        {
-            "partitions": names,
-            "published": {name: list(map(list, one)) for name, one in theirs.items()},
-            "ours": ours,
-            "chosen": chosen.by_method,
-        },
-    )
+    return Table(heading, shown, rows, plain=ranks)
 
 
 def _published(one: published.Both, columns: tuple[str, ...]) -> list[float | int | str | None]:
