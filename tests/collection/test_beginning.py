@@ -11,6 +11,7 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.answering import NothingLearnt
+from visterm.collection.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.index import Index
 from visterm.starter import load_starter
@@ -154,6 +155,22 @@ def test_chances_stay_known_after_few_captions(begun: Collection):
     begun.caption_from(begun.root.parent / "ten.tsv")
     begun.train()
     assert begun.search("tiger", 3).results[0].chance is not None
+
+
+def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collection):
+    begun.caption_from(begun.root.parent / "captions.tsv")
+    version = current(begun.catalogue)
+    assert version is not None
+    alone = version.calibration()
+    begun.train()
+    version = current(begun.catalogue)
+    assert version is not None
+    told, words = version.calibration(), version.vocabulary()
+    number = words.number("tiger")
+    starter = load_starter().vocabulary.number("tiger")
+    assert told.chances([number], [1.0], [0.5]) == pytest.approx(
+        alone.chances([starter], [1.0], [0.5]), rel=1e-6
+    )
 
 
 def test_a_damaged_starter_is_brought_again(begun: Collection):

@@ -8,10 +8,11 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.lesson import HELD_OUT, _largest_query, held_out
-from visterm.collection.versions import MODEL, current
+from visterm.collection.versions import JUDGED, MODEL, current
+from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput, VistermError
 from visterm.index import Index
-from visterm.models import load_model
+from visterm.models import MODELS, load_model
 
 
 def test_without_pictures_or_captions_it_says_what_is_missing(
@@ -160,8 +161,47 @@ def test_the_network_learns_from_blocks_and_from_plain_vectors(
         assert len(opened.search("sky", 10).results) == 10
 
 
-@pytest.mark.parametrize("model", ["cca", "bitr", "knn", "wsabie"])
-def test_models_of_pairs_can_answer_words_too(learnt: Collection, model: str) -> None:
-    trained = learnt.train(model=model, force=True)
-    assert trained.avgp is None or trained.avgp > 0
-    assert len(learnt.search("tree", 5).results) == 5
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """So many captioned pictures that some are held out to judge by."""
+    folder = tmp_path_factory.mktemp("many")
+    draw_scenes(folder, 150, size=(48, 32))
+    with Collection.open(folder) as opened:
+        opened.add(features="thumbnails")
+        opened.caption_from(folder / "captions.tsv")
+    return folder
+
+
+# Enough of each to see it work; what is best is for the models' own tests.
+SMALL: dict[str, dict[str, object]] = {
+    "bbnn": {"block_units": 10, "picture_units": 10, "epochs": 2},
+    "plsa": {"aspects": (5, 10)},
+    "cmrm": {"alpha": (0.1, 0.5)},
+    "pamir": {"iterations": 20_000},
+    "kernel_pamir": {"iterations": 20_000},
+    "wsabie": {"passes": 5},
+}
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_learns_from_captions_chooses_and_answers(many: Path, model: str) -> None:
+    with Collection.open(many) as opened:
+        trained = opened.train(model=model, force=True, **SMALL.get(model, {}))
+        assert trained.held_out >= 10
+        assert trained.avgp is not None
+        assert trained.untrained_avgp is not None
+        if MODELS[model].takes != "counts":  # thumbnails are none
+            assert trained.avgp > trained.untrained_avgp
+        assert len(opened.search("sky", 5).results) == 5
+        version = current(opened.catalogue)
+        assert version is not None
+        learner, judged = (load_model(version.folder / file) for file in (MODEL, JUDGED))
+        assert {name: learner.get_params()[name] for name in judged.decides} == judged.decided()
+
+
+def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
+    with Collection.open(many) as opened:
+        advice = opened.train(model="cmtt", force=True).advice
+        assert advice is not None
+        assert "visterm add --features 'blocks(weighting=counts)'" in advice
+        assert opened.train(model="svm", force=True).advice is None

@@ -134,6 +134,21 @@ def test_what_is_stored_is_read_back() -> None:
     assert again.least([1], [1.0], 2.0) == found.least([1], [1.0], 2.0)
 
 
+def test_a_query_with_a_word_nobody_taught_goes_by_what_is_known_elsewhere() -> None:
+    here, _, rows = learnt()
+    there = learnt(seed=5)[0]
+    taught = np.arange(rows.shape[1]) != 3
+    found = here.with_others(taught, there)
+    found = Calibration.from_json(json.loads(json.dumps(found.to_json())))
+    for words, told in (([2], here), ([3], there), ([2, 3], there), ([2, 4], here)):
+        weights = np.full(len(words), 0.7)
+        assert found.chances(words, weights, [0.5]) == told.chances(words, weights, [0.5])
+        assert found.least(words, weights, 2.0) == told.least(words, weights, 2.0)
+    of_words = found.of_words(rows[5])
+    assert of_words[3] == there.of_words(rows[5])[3]
+    assert (of_words[taught] == here.of_words(rows[5])[taught]).all()
+
+
 def test_a_dozen_pictures_are_enough_to_say_something_sane() -> None:
     rows, captions = world(3, pictures=12)
     relevance = relevance_from_captions(captions, inverse_frequency(captions), max_words=2)

@@ -8,12 +8,13 @@ import typer
 
 from visterm.cli.benchmarks import Data, Dataset, Seed, Workers
 from visterm.cli.collections import Json
+from visterm.cli.train import NAMES
 
 
 def evaluate(
     dataset: Dataset,
     data: Data = None,
-    model: Annotated[str, typer.Option(help="Which model to train.")] = "pamir",
+    model: Annotated[str, typer.Option(help=f"Which model: {', '.join(NAMES)}.")] = "pamir",
     features: Annotated[
         str | None,
         typer.Option(

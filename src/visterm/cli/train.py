@@ -9,9 +9,23 @@ import typer
 
 from visterm.cli.collections import Folder, Json, Store
 
+NAMES = (
+    "pamir",
+    "kernel-pamir",
+    "bbnn",
+    "cmrm",
+    "cmtt",
+    "plsa",
+    "svm",
+    "cca",
+    "bitr",
+    "knn",
+    "wsabie",
+)
+
 
 def train(
-    model: Annotated[str, typer.Option(help="Which model learns.")] = "pamir",
+    model: Annotated[str, typer.Option(help=f"Which model learns: {', '.join(NAMES)}.")] = "pamir",
     force: Annotated[
         bool, typer.Option("--force", help="Take the new model even if it is worse.")
     ] = False,
@@ -47,6 +61,8 @@ def train(
             typer.echo(f"  the model before: {_percent(done.previous_avgp)}")
     if done.kept == "previous":
         typer.echo("it is worse, so the model before stays; --force takes the new one")
+    if done.advice is not None:
+        typer.echo(done.advice)
 
 
 def _percent(fraction: float | None) -> str:

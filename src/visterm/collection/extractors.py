@@ -54,6 +54,14 @@ def block_numbers(catalogue: Catalogue) -> int | None:
     return None if name is None else parse_features(name).block_numbers
 
 
+def has_counts(catalogue: Catalogue) -> bool:
+    """Whether pictures are described by counts of visterms, not by weighted vectors."""
+    from visterm.features import parse_features
+
+    name = catalogue.get("features")
+    return name is not None and parse_features(name).get_params().get("weighting") == "counts"
+
+
 def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
     """The extractor as it was fitted for this collection; None if it has not been yet."""
     from visterm.features import parse_features

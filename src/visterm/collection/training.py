@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from visterm.collection import versions
 from visterm.collection.beginning import starter_of
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import entries
-from visterm.collection.extractors import block_numbers, current_key
+from visterm.collection.extractors import block_numbers, current_key, has_counts
 from visterm.collection.guard import to_json
 from visterm.collection.lesson import Lesson, gather, vectors_of
 from visterm.collection.mapping import build, findable
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 STEPS = (0.01, 0.1, 1.0)
 """The C among which PAMIR chooses by the held-out pictures."""
-_UNJUDGED_C = 0.1
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
@@ -68,6 +68,8 @@ class Trained:
     previous_avgp: float | None
     untrained_avgp: float | None
     version: int
+    advice: str | None = None
+    """What would suit the model better, or what it does not know."""
 
 
 def train(
@@ -82,25 +84,24 @@ def train(
 
     The caller holds the lock. ``parameters`` are the model's own.
     """
-    from visterm.models import MODELS
+    from visterm.models import model_of
 
-    if model not in MODELS:
-        raise BadInput(f"no model called {model!r}; there are {', '.join(sorted(MODELS))}")
+    kind = model_of(model)
     extractor = current_key(catalogue)
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
-    starter = starter_of(extractor) if model == "pamir" else None
+    starter = starter_of(extractor) if kind.name == "pamir" else None
     lesson = gather(catalogue, extractor, starter)
-    if MODELS[model].takes == "blocks":
+    if kind.takes == "blocks":
         parameters = {"numbers": block_numbers(catalogue), **parameters}
-    judged, learner = _judged(MODELS[model], lesson, parameters, progress)
+    judged, learner = _judged(kind, lesson, parameters, progress)
     avgp = None if judged is None else _avgp(judged.transform(_held(lesson)), lesson)
     previous = versions.current(catalogue)
     before = _previous_avgp(previous, lesson, extractor)
     untrained = _untrained_avgp(lesson) if lesson.can_be_judged else None
     facts = (len(lesson), int(lesson.held.sum()), lesson.words, avgp, before, untrained)
     if previous is not None and not force and _worse(avgp, before):
-        return Trained("previous", *facts, previous.id)
+        return Trained("previous", *facts, previous.id, _advice(catalogue, kind, extractor))
     learner.fit(lesson.vectors, lesson.captions, progress=progress, **_started(lesson))
     _stay_near(learner, lesson, lesson.captions)
     version = _write(catalogue, learner, judged, lesson, extractor, avgp)
@@ -117,7 +118,24 @@ def train(
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", None)
     versions.sweep(catalogue)
-    return Trained("new", *facts, version.id)
+    return Trained("new", *facts, version.id, _advice(catalogue, kind, extractor))
+
+
+def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | None:
+    features = catalogue.get("features") or extractor
+    if kind.takes == "counts" and not has_counts(catalogue):
+        return (
+            f"{kind.name} counts visterms, and the pictures are described by {features}; it does "
+            "better after: visterm add --features 'blocks(weighting=counts)'"
+        )
+    if kind.takes == "blocks" and block_numbers(catalogue) is None:
+        return (
+            f"{kind.name} looks at a picture block by block, and {features} describes it as a "
+            "whole; it does better after: visterm add --features block-counts"
+        )
+    if kind.name != "pamir" and starter_of(extractor) is not None:
+        return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
+    return None
 
 
 def _judged(
@@ -128,18 +146,8 @@ def _judged(
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise BadInput(f"{kind.name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
-    offered = {
-        "C": STEPS,
-        "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
-        "max_words": lesson.max_words,
-        "epoch_pairs": int(np.clip(_PER_ROUND * lesson.captions.nnz, *_PAIRS)),
-    }
-    chosen = {name: value for name, value in offered.items() if name in known} | parameters
+    chosen = _offered(kind, known, lesson) | parameters
     if not lesson.can_be_judged:
-        if isinstance(chosen.get("C"), tuple):
-            chosen["C"] = _UNJUDGED_C
-        if "epochs" in known:
-            chosen = {"epochs": _UNJUDGED_ROUNDS, **chosen}
         return None, kind(**chosen)
     learnt = np.flatnonzero(~lesson.held)
     judged = kind(**chosen).fit(
@@ -150,9 +158,24 @@ def _judged(
         **_started(lesson),
     )
     _stay_near(judged, lesson, lesson.captions[learnt])
-    # What a model chose on validation pictures it keeps under the parameter's name and "_".
-    found = {name: getattr(judged, f"{name}_") for name in known if hasattr(judged, f"{name}_")}
-    return judged, kind(**(chosen | found))
+    return judged, kind(**(chosen | judged.decided()))
+
+
+def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
+    """What a model is set up with: settings for held-out pictures to decide, where there are
+    enough of them, and as much work as there are captions to learn from."""
+    from visterm.models.choices import CHOICES
+
+    sizes = {
+        "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
+        "max_words": lesson.max_words,
+        "epoch_pairs": int(np.clip(_PER_ROUND * lesson.captions.nnz, *_PAIRS)),
+    }
+    choices = CHOICES.get(kind.name, {}) | ({"C": STEPS} if kind.name == "pamir" else {})
+    if not lesson.can_be_judged:
+        settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}
+        choices = settled | ({"epochs": _UNJUDGED_ROUNDS} if "epochs" in known else {})
+    return choices | {name: size for name, size in sizes.items() if name in known}
 
 
 def _started(lesson: Lesson) -> dict[str, Any]:
@@ -231,13 +254,24 @@ def _calibrated(
     from visterm.index.calibration import calibrate, values_at_large
 
     means, spreads = values_at_large(rows)
+    starter = None if lesson.initial is None else starter_of(extractor)
+    found = elsewhere = None
+    if starter is not None:
+        # Of words that nobody taught here, only the starter knows what is usual: in a collection
+        # that never shows an insect, the picture most like one is no insect.
+        taught = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary)) > 0
+        elsewhere = starter.calibration(lesson.vocabulary)
+        means = np.where(taught, means, elsewhere.means)
+        spreads = np.where(taught, spreads, elsewhere.spreads)
+        found = elsewhere = elsewhere.with_values(means, spreads)
     if judged is not None:
         found = calibrate(judged.transform(_held(lesson)), lesson.queries(), lesson.frequency)
-    elif (starter := starter_of(extractor)) is not None and lesson.initial is not None:
-        found = starter.calibration(lesson.vocabulary)
-    else:
+        found = found.with_values(means, spreads)
+        if elsewhere is not None:
+            found = found.with_others(taught, elsewhere)
+    if found is None:
         return {"means": means.tolist(), "spreads": spreads.tolist()}
-    return found.with_values(means, spreads).to_json()
+    return found.to_json()
 
 
 def _held(lesson: Lesson) -> Any:

@@ -75,18 +75,12 @@ def settled(model: Model) -> Model:
     """A fresh model whose parameters are what a fit with validation pictures chose.
 
     >>> from visterm.models import Cmtt
-    >>> chooser = Cmtt(rank=(5, 10))
-    >>> chooser.rank_ = 10  # as fit leaves it
+    >>> chooser = Cmtt(rank=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+    >>> chooser.rank_ = 10  # as a fit with validation pictures leaves it
     >>> settled(chooser).rank
     10
     """
-    # What validation decides for a parameter stands under its name with an underscore.
-    chosen = {
-        name: getattr(model, f"{name}_")
-        for name in model.get_params()
-        if name != "kernel" and hasattr(model, f"{name}_")
-    }
-    fresh: Model = clone(model).set_params(**chosen)
+    fresh: Model = clone(model).set_params(**model.decided())
     return fresh
 
 

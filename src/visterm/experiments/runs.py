@@ -129,10 +129,9 @@ def run(
 
 
 def chosen_by(model: Model) -> dict[str, Any]:
-    """What validation pictures decided, by the names of the parameters."""
+    """What validation pictures decided, by the names of the parameters, and their AvgP."""
+    chosen = model.decided() | {"validation": model.validation_}
     return {
-        name.rstrip("_"): round(value, 4) if isinstance(value, float) else value
-        for name in model.facts
-        if name != "n_features_in_"
-        for value in [getattr(model, name)]
+        name: round(value, 4) if isinstance(value, float) else value
+        for name, value in chosen.items()
     }

@@ -75,6 +75,11 @@ class Calibration:
         The chance below which no match is good.
     part : float
         The part of the best one's chance that a good match must reach.
+    taught : array of bool of shape (T,), optional
+        Which words validation pictures said something about.
+    elsewhere : Calibration, optional
+        What to go by for a query with other words than these: they may be rarer than any that was
+        looked at, and told apart far worse.
 
     Examples
     --------
@@ -96,6 +101,8 @@ class Calibration:
     slope: Floats
     level: float
     part: float
+    taught: NDArray[np.bool_] | None = None
+    elsewhere: Calibration | None = None
 
     def chances(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
@@ -104,10 +111,11 @@ class Calibration:
 
     def least(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
-        scale = self.scale(words, weights)
+        told = self._told(words)
+        scale = told.scale(words, weights)
         highest = _logistic(np.array([scale.place + scale.slope * best]))
-        usual = np.exp(self._about(np.asarray(words, np.int64), np.asarray(weights, float))[1])
-        least = float(line(highest, usual, self.part, self.level)[0])
+        usual = np.exp(told._about(np.asarray(words, np.int64), np.asarray(weights, float))[1])
+        least = float(line(highest, usual, told.part, told.level)[0])
         return (float(np.log(least / (1 - least))) - scale.place) / scale.slope
 
     def of_words(self, values: ArrayLike) -> Floats:
@@ -129,6 +137,8 @@ class Calibration:
 
     def scale(self, words: ArrayLike, weights: ArrayLike) -> Scale:
         """How scores of one query become odds."""
+        if (told := self._told(words)) is not self:
+            return told.scale(words, weights)
         chosen = np.asarray(words, np.int64)
         q = np.asarray(weights, np.float64)
         about = self._about(chosen, q)
@@ -141,9 +151,17 @@ class Calibration:
         """The same for another model's values, as for the model that learnt from all captions."""
         return replace(self, means=means, spreads=spreads)
 
+    def with_others(self, taught: NDArray[np.bool_], elsewhere: Calibration) -> Calibration:
+        """The same, but for queries with words that were not ``taught``."""
+        return replace(self, taught=taught, elsewhere=elsewhere)
+
     def to_json(self) -> dict[str, Any]:
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return arrays | {"level": self.level, "part": self.part}
+        stored = arrays | {"level": self.level, "part": self.part}
+        if self.taught is not None and self.elsewhere is not None:
+            stored["taught"] = np.flatnonzero(self.taught).tolist()
+            stored["elsewhere"] = self.elsewhere.to_json()
+        return stored
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Calibration:
@@ -151,7 +169,18 @@ class Calibration:
             np.asarray(stored[name], float) for name in _ARRAYS
         )
         level, part = float(stored["level"]), float(stored["part"])
-        return cls(means, spreads, rarity, separation, place, slope, level, part)
+        told = cls(means, spreads, rarity, separation, place, slope, level, part)
+        if "elsewhere" not in stored:
+            return told
+        taught = np.zeros(len(means), dtype=bool)
+        taught[np.asarray(stored["taught"], np.int64)] = True
+        return told.with_others(taught, cls.from_json(stored["elsewhere"]))
+
+    def _told(self, words: ArrayLike) -> Calibration:
+        """Which of the two knows about all of these words."""
+        if self.elsewhere is None or self.taught is None:
+            return self
+        return self if self.taught[np.asarray(words, np.int64)].all() else self.elsewhere
 
     def _about(self, words: NDArray[np.int64], q: Floats) -> Floats:
         return _about(words, q, self.rarity, self.separation)

@@ -37,6 +37,22 @@ MODELS: dict[str, type[Model]] = {
 }
 
 
+_OTHER_NAMES = {"svm": "concept_svm", "weighted_knn": "knn"}
+
+
+def model_of(name: str) -> type[Model]:
+    """A kind of model by its name; dashes do for underscores.
+
+    >>> model_of("kernel-pamir").__name__, model_of("SVM").__name__
+    ('KernelPamir', 'ConceptSvm')
+    """
+    plain = name.lower().replace("-", "_")
+    plain = _OTHER_NAMES.get(plain, plain)
+    if plain not in MODELS:
+        raise BadInput(f"no model called {name!r}; there are {', '.join(MODELS)}")
+    return MODELS[plain]
+
+
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read any saved model, whichever it is."""
     about, _ = read_stored(path)
@@ -60,4 +76,5 @@ __all__ = [
     "WeightedKnn",
     "Wsabie",
     "load_model",
+    "model_of",
 ]

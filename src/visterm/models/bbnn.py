@@ -88,6 +88,7 @@ class BBNN(Model):
     takes = "blocks"
     arrays = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_", "idf_")
     facts = ("n_features_in_", "epochs_", "validation_")
+    decides = ("epochs",)
 
     W1_: NDArray[np.float32]
     B1_: NDArray[np.float32]

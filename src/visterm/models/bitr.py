@@ -97,6 +97,7 @@ class Bitr(PairModel):
         "C_",
         "validation_",
     )
+    decides = ("C",)
 
     weights_: NDArray[np.float32]
     sums_: tuple[bool, bool]

@@ -80,6 +80,7 @@ class Cca(PairModel):
         "scaling_",
         "validation_",
     )
+    decides = ("ridge", "text_ridge", "dimensions", "scaling")
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]

@@ -98,6 +98,7 @@ class Cmrm(Annotator):
         "idf_",
     )
     facts = ("n_features_in_", "alpha_", "beta_", "evidence_", "power_", "validation_")
+    decides = ("alpha", "beta", "evidence", "power")
 
     captions_data_: NDArray[np.float64]
     captions_columns_: NDArray[np.int32]

@@ -75,6 +75,7 @@ class Cmtt(Annotator):
     name = "cmtt"
     arrays = ("translation_", "background_", "idf_")
     facts = ("n_features_in_", "rank_", "power_", "validation_")
+    decides = ("rank", "power")
 
     translation_: NDArray[np.float32]
     background_: NDArray[np.float64]

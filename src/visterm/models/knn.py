@@ -72,6 +72,7 @@ class WeightedKnn(PairModel):
         "rarity_",
         "validation_",
     )
+    decides = ("neighbours", "sharpness", "rarity")
 
     pictures_: NDArray[np.float32]
     texts_data_: NDArray[np.float32]

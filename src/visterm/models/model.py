@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,8 +30,23 @@ class Model(Stored):
     """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
+    decides: ClassVar[tuple[str, ...]] = ()
+    """Parameters that validation pictures can decide; each is then kept under its name and "_"."""
 
     n_features_in_: int
+    validation_: float
+    """Best AvgP on validation pictures, NaN without them."""
+
+    def decided(self) -> dict[str, Any]:
+        """What validation pictures decided, or what was given, by the names of the parameters.
+
+        >>> from visterm.models import Cmtt
+        >>> model = Cmtt(rank=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+        >>> model.decided()
+        {'rank': 1, 'power': 1.0}
+        """
+        self._check_fitted()
+        return {name: getattr(self, f"{name}_") for name in self.decides}
 
     def fit(
         self,

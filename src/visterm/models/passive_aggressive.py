@@ -73,6 +73,7 @@ class PassiveAggressive(Model):
         "iterations_",
         "validation_",
     )
+    decides: ClassVar[tuple[str, ...]] = ("C", "negatives", "warp", "averaged", "iterations")
 
     C: float | Sequence[float]
     negatives: int | Sequence[int]

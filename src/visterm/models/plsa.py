@@ -101,6 +101,7 @@ class Plsa(Annotator):
         "power_",
         "validation_",
     )
+    decides = ("aspects", "text_steps", "visterm_steps", "folding_steps", "power")
 
     words_: NDArray[np.float64]
     visterms_: NDArray[np.float64]

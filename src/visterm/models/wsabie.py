@@ -82,6 +82,7 @@ class Wsabie(PairModel):
         "violations_",
         "validation_",
     )
+    decides = ("longest", "rate")
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]
