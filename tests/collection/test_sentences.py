@@ -115,6 +115,9 @@ def test_what_cannot_be_answered_is_explained(
         collection.search("snow", space="lsa")
     with pytest.raises(BadInput, match="for words"):
         scenes.search("snow", space="lsa", good=True)
+    for query, word in (("tree -snow", "-snow"), ("tree snow:2", "snow:2")):
+        with pytest.raises(BadInput, match=f"{word} is for searches by words"):
+            scenes.search(query, space="lsa")
     from visterm.text.spaces import sentences
 
     sentences._encoder.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,21 @@ from visterm.progress import Progress, silent
 
 
 def print_json(found: Any) -> None:
-    """One object, one line per level, on stdout."""
-    print(json.dumps(found, indent=2, ensure_ascii=False))
+    """One object, one line per level, on stdout; a figure that there is none of is null."""
+    print(json.dumps(_finite(found), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(found: Any) -> Any:
+    """The same without NaN and infinity, which JSON does not have.
+
+    >>> _finite({"single": [0.4, float("nan")]})
+    {'single': [0.4, None]}
+    """
+    if isinstance(found, dict):
+        return {name: _finite(value) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [_finite(value) for value in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 @contextmanager

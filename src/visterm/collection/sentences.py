@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,10 @@ def search_sentence(
         wanted *= 2
 
 
+# What only queries of words have: -people, snow:2, snow:-0.5.
+_FOR_WORDS = re.compile(r"-\w.*|\w+:-?[\d.]+")
+
+
 def split_conditions(text: str) -> tuple[str, Query]:
     """A sentence, and the conditions that were written with it.
 
@@ -90,6 +95,10 @@ def split_conditions(text: str) -> tuple[str, Query]:
     words: list[str] = []
     conditions: list[str] = []
     for word in text.split():
+        if _FOR_WORDS.fullmatch(word):
+            raise BadInput(
+                f"{word} is for searches by words; say it in the sentence, or leave --space out"
+            )
         (conditions if word.startswith(("in:", "captioned:")) else words).append(word)
     return " ".join(words), parse_query(" ".join(conditions))
 

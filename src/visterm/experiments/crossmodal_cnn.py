@@ -23,7 +23,6 @@ from visterm.experiments.crossmodal_pairs import Both, Figures, Pairs, score_fig
 from visterm.models import Cca
 from visterm.models.bitr import LOSSES
 from visterm.progress import Progress
-from visterm.text.meaning import has_vectors
 from visterm.text.spaces import Glove, Lsa
 
 
@@ -32,14 +31,13 @@ def cnn_caption_methods(
 ) -> Iterator[tuple[str, Both]]:
     """The paper's table 7 (PCA of the CNN, word vectors), then CCA and BITR with LSA."""
     told = [captions[i] for i in partition.development]
-    if has_vectors():
-        words = np.asarray(Glove().fit(told).captions(captions))
-        pairs = Pairs(pca(seen, partition), centred(words, partition))
-        model = pairs.fit(cca(scaling=0.0), partition, progress)
-        yield "CCA", chosen.note("CCA", Both(pairs, partition, model, model))
-        yield "WSABIE", chosen.note("WSABIE", pairs.both(wsabie("texts"), partition, progress))
-        for loss, name in reversed(LOSSES.items()):
-            yield name, chosen.note(name, pairs.both(bitr(loss), partition, progress))
+    words = np.asarray(Glove().fit(told).captions(captions))
+    pairs = Pairs(pca(seen, partition), centred(words, partition))
+    model = pairs.fit(cca(scaling=0.0), partition, progress)
+    yield "CCA", chosen.note("CCA", Both(pairs, partition, model, model))
+    yield "WSABIE", chosen.note("WSABIE", pairs.both(wsabie("texts"), partition, progress))
+    for loss, name in reversed(LOSSES.items()):
+        yield name, chosen.note(name, pairs.both(bitr(loss), partition, progress))
     space = Lsa(500, random_state=0).fit(told)
     pairs = Pairs(seen, np.asarray(space.captions(captions)))
     name = "CCA, CNN + LSA"

@@ -106,7 +106,10 @@ class PairModel(Model):
                 more = text_vectors(validation[1], held.shape[0], width=texts.shape[1])
                 pictures, texts, chosen = stack(pictures, held), stack(texts, more), None
         if chosen is None:
-            chosen = self._learn(self._prepare(pictures, texts), choice, report)
+            last = 0 if validation is None else len(choices)
+            chosen = self._learn(
+                self._prepare(pictures, texts), choice, one_of(report, last, last + 1)
+            )
         learnt = chosen | {f"{name}_": value for name, value in choice.items()}
         self._keep(learnt, pictures.shape[1], texts.shape[1])
         self.validation_ = best
@@ -136,8 +139,9 @@ class PairModel(Model):
             told = text_vectors(told, held.shape[0], width=texts.shape[1])
         best, best_choice, best_learnt = -1.0, choices[0], {}
         prepared = self._prepare(pictures, texts)
-        for choice in choices:
-            learnt = self._learn(prepared, choice, progress)
+        fits = len(choices) + self.retrain
+        for number, choice in enumerate(choices):
+            learnt = self._learn(prepared, choice, one_of(progress, number, fits))
             trial = clone(self)
             trial._keep(learnt, pictures.shape[1], texts.shape[1])
             if relevance is not None:
@@ -157,6 +161,19 @@ class PairModel(Model):
         """Texts, given in the space that was learnt from, in the common space."""
         self._check_fitted()
         return self._text_rows(text_vectors(Y, width=self.n_texts_in_, empty=True))
+
+
+def one_of(progress: Progress, number: int, fits: int) -> Progress:
+    """The part of a progress bar that one of several fits fills.
+
+    >>> one_of(print, 1, 4)("training", 5, 10)
+    training 375 1000
+    """
+
+    def report(what: str, done: int, total: int) -> None:
+        progress(what, round(1000 * (number + done / max(total, 1)) / fits), 1000)
+
+    return report
 
 
 def text_vectors(
