@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.extractors import has_counts
 from visterm.collection.lesson import HELD_OUT, _largest_query, held_out
 from visterm.collection.versions import JUDGED, MODEL, current
 from visterm.datasets.scenes import draw_scenes
@@ -203,5 +204,12 @@ def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
     with Collection.open(many) as opened:
         advice = opened.train(model="cmtt", force=True).advice
         assert advice is not None
-        assert "visterm add --features 'blocks(weighting=counts)'" in advice
+        assert "visterm add --features visterm-counts" in advice
         assert opened.train(model="svm", force=True).advice is None
+
+
+def test_models_that_count_need_no_advice_over_counts(collection: Collection) -> None:
+    assert not has_counts(collection.catalogue)
+    with collection.catalogue.transaction():
+        collection.catalogue.set("features", "visterm-counts")
+    assert has_counts(collection.catalogue)

@@ -259,6 +259,13 @@ def test_parameters_are_stored_as_given_and_cloned() -> None:
     assert EXTRACTORS["blocks"] is Blocks
 
 
+def test_counts_by_their_name_are_those_of_the_weighting() -> None:
+    named = EXTRACTORS["visterm-counts"](random_state=3)
+    plain = Blocks(weighting="counts", random_state=3)
+    assert {key: getattr(named, key) for key in plain.get_params()} == plain.get_params()
+    assert named.name != plain.name, "a collection keeps vectors by the name"
+
+
 def test_a_clone_has_learnt_nothing(fitted: Blocks, pictures: list[np.ndarray]) -> None:
     with pytest.raises(NotFitted, match="call fit first"):
         clone(fitted).transform(pictures)

@@ -59,7 +59,7 @@ def has_counts(catalogue: Catalogue) -> bool:
     from visterm.features import parse_features
 
     name = catalogue.get("features")
-    return name is not None and parse_features(name).get_params().get("weighting") == "counts"
+    return name is not None and getattr(parse_features(name), "weighting", None) == "counts"
 
 
 def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:

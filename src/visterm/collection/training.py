@@ -126,7 +126,7 @@ def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | No
     if kind.takes == "counts" and not has_counts(catalogue):
         return (
             f"{kind.name} counts visterms, and the pictures are described by {features}; it does "
-            "better after: visterm add --features 'blocks(weighting=counts)'"
+            "better after: visterm add --features visterm-counts"
         )
     if kind.takes == "blocks" and block_numbers(catalogue) is None:
         return (

@@ -2,7 +2,7 @@
 
 from visterm.features.blobs import Blobs
 from visterm.features.block_counts import BlockCounts
-from visterm.features.block_visterms import Blocks
+from visterm.features.block_visterms import Blocks, VistermCounts
 from visterm.features.cnn import CNN
 from visterm.features.cnn_pyramid import CNNPyramid
 from visterm.features.combined import Combined
@@ -12,7 +12,7 @@ from visterm.features.sift import DenseSift, Sift
 
 EXTRACTORS: dict[str, type[Extractor]] = {
     extractor.name: extractor
-    for extractor in (Blocks, BlockCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
+    for extractor in (Blocks, BlockCounts, VistermCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
 }
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "Extraction",
     "Extractor",
     "Sift",
+    "VistermCounts",
     "parse_features",
 ]

@@ -126,6 +126,19 @@ class Blocks(Bag):
         super()._check_parameters()
 
 
+class VistermCounts(Blocks):
+    """How often each visterm of `Blocks` occurs in a picture: what CMRM, CMTT and PLSA learn from.
+
+    >>> VistermCounts().weighting
+    'counts'
+    """
+
+    name = "visterm-counts"
+
+    def __init__(self, workers: int = 1, random_state: int = 0) -> None:
+        super().__init__(weighting="counts", workers=workers, random_state=random_state)
+
+
 @lru_cache(maxsize=64)
 def _places(h: int, w: int, half: int) -> Places:
     """Middles of the blocks of a picture, row by row."""
