@@ -210,6 +210,6 @@ def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
 
 def test_models_that_count_need_no_advice_over_counts(collection: Collection) -> None:
     assert not has_counts(collection.catalogue)
-    with collection.catalogue.transaction():
+    with collection.catalogue.writing("testing"), collection.catalogue.transaction():
         collection.catalogue.set("features", "visterm-counts")
     assert has_counts(collection.catalogue)
