@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from visterm import __version__
+from visterm.cli.train import NAMES
+from visterm.models import MODELS, model_of
 
 
 def visterm(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -37,6 +39,7 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
     [
         (["reproduce", "nonsense"], "no table called 'nonsense'; there are corel-statistics"),
         (["evaluate", "nonsense"], "no dataset called 'nonsense'"),
+        (["train", "--model", "pamir(iterations"], "is no name with parameters"),
         (["evaluate", "corel5k", "--data", "nowhere"], "no corel5k data at nowhere"),
         (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),
         (["reproduce", "tpami-9", "--figure", "x.gif"], "a figure's name ends in .png, .svg, .pdf"),
@@ -114,3 +117,7 @@ def test_output_cut_short_by_its_reader_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m visterm --help | head -1"
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
     assert "Traceback" not in ran.stderr
+
+
+def test_the_models_that_help_lists_are_those_there_are() -> None:
+    assert {model_of(name) for name in NAMES} == set(MODELS.values())

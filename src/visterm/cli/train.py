@@ -25,7 +25,12 @@ NAMES = (
 
 
 def train(
-    model: Annotated[str, typer.Option(help=f"Which model learns: {', '.join(NAMES)}.")] = "pamir",
+    model: Annotated[
+        str,
+        typer.Option(
+            help=f"Which model learns: {', '.join(NAMES)}; with parameters: bitr(loss=manhattan)."
+        ),
+    ] = "pamir",
     force: Annotated[
         bool, typer.Option("--force", help="Take the new model even if it is worse.")
     ] = False,
@@ -43,10 +48,12 @@ def train(
 
     from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
+    from visterm.experiments.notation import parse_named
 
+    name, parameters = parse_named(model)
     began = time.perf_counter()
     with opened(collection, store) as found, progress_bar() as progress:
-        done = found.train(model=model, force=force, progress=progress)
+        done = found.train(model=name, force=force, progress=progress, **parameters)
     seconds = time.perf_counter() - began
     if json:
         print_json({**asdict(done), "seconds": round(seconds, 3)})

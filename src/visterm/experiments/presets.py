@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from visterm.errors import BadInput
+from visterm.experiments.notation import parse_named
 from visterm.features import CNN, Combined, Extractor, parse_features
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Model, model_of
@@ -16,11 +18,21 @@ def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> E
 
 
 def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Model:
-    """The model of a name, with the choices that validation pictures decide."""
-    kind = model_of(name)
+    """The model of a name, with the choices that validation pictures decide.
+
+    >>> make_model("bitr(loss=manhattan)").loss
+    'manhattan'
+    """
+    named = parse_named(name)
+    kind = model_of(named.name)
     model = kind(**CHOICES.get(kind.name, {}))
+    known = model.get_params()
+    for parameter in named.parameters:
+        if parameter not in known:
+            raise BadInput(f"{kind.name} has no parameter {parameter!r}; it has {', '.join(known)}")
     wanted = {"max_words": max_words, "retrain": True, "random_state": seed, "judged_by": "words"}
-    return model.set_params(**{k: v for k, v in wanted.items() if k in model.get_params()})
+    fitting = {key: value for key, value in wanted.items() if key in known}
+    return model.set_params(**fitting | named.parameters)
 
 
 def best(

@@ -134,4 +134,5 @@ def chosen_by(model: Model) -> dict[str, Any]:
     return {
         name: round(value, 4) if isinstance(value, float) else value
         for name, value in chosen.items()
+        if not isinstance(value, np.ndarray)  # such as a C for each word
     }

@@ -97,7 +97,7 @@ class ConceptSvm(Model):
     name = "concept_svm"
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     facts = ("n_features_in_", "C_", "validation_")
-    decides = ("C",)
+    decides = ("C", "word_C")
 
     weights_: NDArray[np.float32]
     intercept_: NDArray[np.float64]
