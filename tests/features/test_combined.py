@@ -255,7 +255,10 @@ def test_files_of_embedders_may_hold_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("blurbs", "no features called 'blurbs'; there are blocks, block-counts, visterm-counts, cnn"),
+        (
+            "blurbs",
+            "no features called 'blurbs'; there are blocks, block-counts, visterm-counts",
+        ),
         ("", "no features called ''"),
         ("blocks+", "no features called ''"),
         ("cnn+cnn", "the same features twice"),

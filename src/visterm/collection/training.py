@@ -47,9 +47,6 @@ STEPS = (0.01, 0.1, 1.0)
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
-_PAIRS = (2_000, 50_000)
-_PER_ROUND = 4
-"""Pairs of a query and a picture, in one of BBNN's rounds, for each word that a picture holds."""
 _UNJUDGED_ROUNDS = 10
 _AT_LARGE = 2000
 """Pictures whose values say what is usual for a word."""
@@ -164,12 +161,12 @@ def _judged(
 def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.choices import CHOICES
+    from visterm.models.choices import CHOICES, pairs_of_a_round
 
     sizes = {
         "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
         "max_words": lesson.max_words,
-        "epoch_pairs": int(np.clip(_PER_ROUND * lesson.captions.nnz, *_PAIRS)),
+        "epoch_pairs": pairs_of_a_round(lesson.captions.nnz),
     }
     choices = CHOICES.get(kind.name, {}) | ({"C": STEPS} if kind.name == "pamir" else {})
     if not lesson.can_be_judged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -83,7 +84,10 @@ def cnn_label_methods(
     both = chosen.note(name, Both(Pairs(small, texts), partition, model, model))
     yield name, both.labels(words, true)
     name = "SVM (CNN, 128)"
-    yield name, score_figures(svm_scores(small, true, partition, 2, progress), tested)
+    yield (
+        name,
+        score_figures(svm_scores(small, true, partition, os.cpu_count() or 1, progress), tested),
+    )
     name = "WSABIE (CNN, 128)"
     both = Pairs(small, texts).both(wsabie("words"), partition, progress)
     yield name, chosen.note(name, both).labels(words, true)

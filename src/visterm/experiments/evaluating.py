@@ -14,6 +14,7 @@ from visterm.experiments.describing import (
 from visterm.experiments.presets import best, make_model
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Outcome, Seconds, describe, run
+from visterm.models.choices import pairs_of_a_round
 from visterm.progress import Progress, silent
 
 
@@ -39,7 +40,10 @@ def evaluate(
     learner = make_model(model, max_words=protocol.max_words, seed=protocol.seed)
     features = features or BLOCKS_FOR[learner.takes]
     if learner.takes == "blocks":
-        learner.set_params(numbers=block_numbers(features))
+        learner.set_params(
+            numbers=block_numbers(features),
+            epoch_pairs=pairs_of_a_round(protocol.captions.nnz),
+        )
     seconds = Seconds()
     with seconds.on("features"):
         vectors = describe_by(

@@ -31,3 +31,12 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 """What validation pictures decide for each model: small grids around what ranked Corel's best, and
 for models of pairs IAPR TC-12's. BBNN has nothing but its rounds to decide."""
+
+
+def pairs_of_a_round(words: int) -> int:
+    """How many pairs BBNN's round has, where captions hold so many words in all.
+
+    >>> pairs_of_a_round(300), pairs_of_a_round(5_000), pairs_of_a_round(10**6)
+    (2000, 20000, 50000)
+    """
+    return min(max(4 * words, 2_000), 50_000)
