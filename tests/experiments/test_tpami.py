@@ -135,7 +135,12 @@ def test_what_the_page_counts_as_found_is_what_it_ticks(
     assert page.count('<li class="hit">') == found
 
 
-@pytest.mark.parametrize("name", [name for name in CHOICES if name in MODELS])
+def test_every_model_has_something_for_validation_pictures_to_decide() -> None:
+    assert set(CHOICES) | {"bbnn"} == set(MODELS), "BBNN decides how many rounds it takes"
+    assert all(kind.decides for kind in MODELS.values())
+
+
+@pytest.mark.parametrize("name", sorted(CHOICES))
 def test_choices_are_parameters_of_the_models_they_are_for(name: str) -> None:
     model = make_model(name, max_words=3, seed=5)
     for parameter, offered in CHOICES[name].items():
