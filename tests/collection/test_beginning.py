@@ -173,6 +173,24 @@ def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collect
     )
 
 
+def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Path):
+    draw_scenes(tmp_path, 130, size=(48, 32))
+    with Collection.open(tmp_path) as collection:
+        collection.add(workers=1)
+        collection.caption_from(tmp_path / "captions.tsv")
+        assert collection.train(iterations=20_000).held_out >= 10
+        version = current(collection.catalogue)
+        assert version is not None
+        told, words = version.calibration(), version.vocabulary()
+    own = load_starter().calibration()
+    for word, by_the_starter in (("insect", True), ("sky", False)):
+        at, there = words.number(word), load_starter().vocabulary.number(word)
+        same = told.chances([at], [1.0], [0.5]) == pytest.approx(
+            own.chances([there], [1.0], [0.5]), rel=1e-6
+        )
+        assert same == by_the_starter, word
+
+
 def test_a_damaged_starter_is_brought_again(begun: Collection):
     before = begun.search("beach", FIRST)
     for path in (begun.store / "models").rglob("model.safetensors"):

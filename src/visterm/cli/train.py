@@ -48,9 +48,12 @@ def train(
 
     from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
+    from visterm.errors import BadInput
     from visterm.experiments.notation import parse_named
 
     name, parameters = parse_named(model)
+    for word in parameters.keys() & {"model", "force", "progress"}:  # of train, not of any model
+        raise BadInput(f"{name} has no parameter {word!r}")
     began = time.perf_counter()
     with opened(collection, store) as found, progress_bar() as progress:
         done = found.train(model=name, force=force, progress=progress, **parameters)

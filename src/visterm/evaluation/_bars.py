@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,9 +73,7 @@ def draw_legend(figure: Figure, panels: list[Panel]) -> None:
 def draw_upright(ax: Axes, panel: Panel) -> None:
     categories = panel.categories
     width = 0.8 / len(panel.bars)
-    for place, (series, values) in enumerate(panel.bars.items()):
-        shift = (place - (len(panel.bars) - 1) / 2) * width
-        at = [categories.index(name) + shift for name in values]
+    for series, values, at in _placed(panel, categories, width):
         ax.bar(at, list(values.values()), width * 0.94, color=_COLOURS[series], label=series)
         for x, (name, number) in zip(at, values.items(), strict=True):
             stands_out = series == OURS and name in panel.bold
@@ -102,9 +100,7 @@ def draw_upright(ax: Axes, panel: Panel) -> None:
 def draw_sideways(ax: Axes, panel: Panel, categories: Sequence[str], *, named: bool) -> None:
     """The bars of these categories from top to bottom; their names too, if ``named``."""
     width = 0.8 / len(panel.bars)
-    for place, (series, values) in enumerate(panel.bars.items()):
-        shift = (place - (len(panel.bars) - 1) / 2) * width
-        at = [categories.index(name) + shift for name in values]
+    for series, values, at in _placed(panel, categories, width):
         ax.barh(at, list(values.values()), width * 0.94, color=_COLOURS[series], label=series)
         for y, number in zip(at, values.values(), strict=True):
             ax.annotate(
@@ -125,6 +121,15 @@ def draw_sideways(ax: Axes, panel: Panel, categories: Sequence[str], *, named: b
     ax.set_xticks([], minor=True)
     ax.margins(x=0.16)
     _only_the_base(ax, "left")
+
+
+def _placed(
+    panel: Panel, categories: Sequence[str], width: float
+) -> Iterator[tuple[str, Mapping[str, float], list[float]]]:
+    """Each series, its figures, and where their bars stand: side by side in their category."""
+    for place, (series, values) in enumerate(panel.bars.items()):
+        shift = (place - (len(panel.bars) - 1) / 2) * width
+        yield series, values, [categories.index(name) + shift for name in values]
 
 
 def _only_the_base(ax: Axes, base: str) -> None:

@@ -11,6 +11,7 @@ from visterm.experiments.describing import (
     check_features,
     describe_by,
 )
+from visterm.experiments.notation import parse_named
 from visterm.experiments.presets import best, make_model
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Outcome, Seconds, describe, run
@@ -40,10 +41,11 @@ def evaluate(
     learner = make_model(model, max_words=protocol.max_words, seed=protocol.seed)
     features = features or BLOCKS_FOR[learner.takes]
     if learner.takes == "blocks":
-        learner.set_params(
-            numbers=block_numbers(features),
-            epoch_pairs=pairs_of_a_round(protocol.captions.nnz),
-        )
+        fitting = {
+            "numbers": block_numbers(features),
+            "epoch_pairs": pairs_of_a_round(protocol.captions.nnz),
+        }
+        learner.set_params(**fitting | parse_named(model).parameters)
     seconds = Seconds()
     with seconds.on("features"):
         vectors = describe_by(
