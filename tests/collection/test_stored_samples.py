@@ -1,0 +1,41 @@
+"""Collections of earlier editions still open, answer as they did, and can be written to."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from visterm.collection import Collection
+
+SAMPLE = Path(__file__, "..", "samples", "first-edition.tar.xz").resolve()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with tarfile.open(SAMPLE) as tar:
+        tar.extractall(tmp_path, filter="data")
+    return tmp_path / "first-edition"
+
+
+def test_a_collection_of_the_first_edition_answers_as_it_did(folder):
+    expected = json.loads((folder / "answers.json").read_text())
+    with Collection.open(folder) as collection:
+        for query, before in expected.items():
+            text, space = (query[5:], "lsa") if query.startswith("lsa: ") else (query, "words")
+            now = collection.search(text, k=10, space=space).results
+            assert [one.picture for one in now] == [picture for picture, *_ in before]
+            for one, (_, score, probability) in zip(now, before, strict=True):
+                assert one.score == pytest.approx(score, rel=1e-5)
+                assert one.chance == pytest.approx(probability)
+
+
+def test_a_collection_of_the_first_edition_is_sound_and_learns_on(folder):
+    with Collection.open(folder) as collection:
+        assert not collection.check().problems
+        assert [one.query for one in collection.judgements()] == ["sky", "sea"]
+        collection.undo()
+        assert collection.train(C=0.1, iterations=2000).version == 2
+        assert collection.search("sky", k=5).results
