@@ -13,7 +13,7 @@ from visterm.errors import BadInput, MissingExtra, VistermError
 if TYPE_CHECKING:
     from visterm.collection import Collection
     from visterm.collection.describing import Description
-    from visterm.pictures.sidecar_writing import SidecarChange
+    from visterm.pictures.metadata import SidecarChange
 
 
 EVEN = 0.5
@@ -120,7 +120,7 @@ def _written(asked: Asked, about: Description) -> _Told:
     """The sidecar written, or planned on a dry run; a broken one costs only itself."""
     if not asked.write_xmp or about.reason is not None:
         return _Told(about)
-    from visterm.pictures.sidecar_writing import sidecar_change
+    from visterm.pictures.metadata import sidecar_change
 
     least = EVEN if asked.least is None else asked.least
     likely = [one.word for one in about.words if one.chance is not None and one.chance >= least]

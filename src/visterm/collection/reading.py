@@ -59,7 +59,7 @@ def _open_all(root: Path, tasks: list[Task]) -> list[Opened]:
 
 def _open(root: Path, task: Task) -> Opened:
     from visterm.pictures import captions_of
-    from visterm.pictures.opening import Refused, opened
+    from visterm.pictures.decoding import Refused, opened
 
     found = Opened(task)
     if task.what == RETURNED:

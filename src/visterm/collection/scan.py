@@ -97,7 +97,7 @@ def join(folder: str, name: str) -> str:
 
 
 def _list(path: str, folder: str, mtime_ns: int) -> tuple[Listing, list[str]]:
-    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+    from visterm.pictures.decoding import SUPPORTED_EXTENSIONS
 
     listing, inner = Listing(folder, mtime_ns), []
     beside: dict[str, os.stat_result] = {}

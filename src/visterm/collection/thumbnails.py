@@ -123,7 +123,7 @@ class Thumbnails:
         raise UnreadablePicture(card.places[0].path if card.places else "the picture", reason)
 
     def _measure(self, card: Card) -> tuple[int, int] | None:
-        from visterm.pictures.size import picture_size
+        from visterm.pictures.decoding import picture_size
 
         for place in card.places:
             path = os.path.join(self.root, place.path)

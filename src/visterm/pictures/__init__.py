@@ -3,9 +3,8 @@
 Importing this room loads neither Pillow nor NumPy; they come with the first picture.
 """
 
-from visterm.pictures.captions import Caption, captions_of
-from visterm.pictures.decode import SUPPORTED_EXTENSIONS, read_picture
-from visterm.pictures.tables import read_caption_table
+from visterm.pictures.decoding import SUPPORTED_EXTENSIONS, read_picture
+from visterm.pictures.metadata import Caption, captions_of, read_caption_table
 
 __all__ = [
     "SUPPORTED_EXTENSIONS",

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from visterm.pictures import formats
-from visterm.pictures.containers import BrokenContainer
-from visterm.pictures.embedded import blocks_of
-from visterm.pictures.exif import read_exif, read_exif_tags
-from visterm.pictures.iptc import read_iptc
-from visterm.pictures.opening import Refused, opened
-from visterm.pictures.sidecars import read_txt_sidecar, read_xmp_sidecar, sidecars_of
-from visterm.pictures.xmp import BrokenXMP, read_xmp
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.containers import BrokenContainer
+from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.metadata.exif import read_exif, read_exif_tags
+from visterm.pictures.metadata.iptc import read_iptc
+from visterm.pictures.metadata.metadata_blocks import blocks_of
+from visterm.pictures.metadata.sidecars import read_txt_sidecar, read_xmp_sidecar, sidecars_of
+from visterm.pictures.metadata.xmp import BrokenXMP, read_xmp
 
 __all__ = ["Caption", "captions_of"]
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image, features
 
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.decode import SUPPORTED_EXTENSIONS, read_picture
+from visterm.pictures.decoding import SUPPORTED_EXTENSIONS, read_picture
 
 needs_avif = pytest.mark.skipif(not features.check("avif"), reason="this Pillow has no AVIF")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.parsers import expat
 
-from visterm.pictures.values import values
+from visterm.pictures.metadata.texts import values
 
 MAX_DEPTH = 100
 PADDING = b"\0 \t\r\n"
@@ -31,7 +31,7 @@ def read_xmp(packet: bytes) -> dict[str, list[str]]:
     """The values of ``dc:title``, ``dc:description`` and ``dc:subject`` of a packet.
 
     Of texts in several languages the default comes first; all distinct ones are kept. Subjects that
-    visterm wrote itself (`visterm.pictures.xmp_writing`) are left out.
+    visterm wrote itself (`visterm.pictures.metadata.xmp_writer`) are left out.
 
     >>> read_xmp(b'''<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
     ... <r:Description xmlns:dc="http://purl.org/dc/elements/1.1/" dc:title="Sea"/></r:RDF>''')

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from visterm.pictures import formats
-from visterm.pictures.formats import Format
-from visterm.pictures.opening import Refused
-from visterm.pictures.quiet import silence_libtiff
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.formats import Format
+from visterm.pictures.decoding.regular_files import Refused
+from visterm.pictures.decoding.warning_filter import silence_libtiff
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile

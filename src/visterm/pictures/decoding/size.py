@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures import formats
-from visterm.pictures.containers import BrokenContainer
-from visterm.pictures.exif import orientation_of
-from visterm.pictures.guards import cost_of
-from visterm.pictures.limits import (
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.containers import BrokenContainer
+from visterm.pictures.decoding.guards import cost_of
+from visterm.pictures.decoding.limits import (
     DEFAULT_MAX_PIXELS,
     check_fixed_cost,
     check_size,
     webp_size,
 )
-from visterm.pictures.opening import Refused, opened
-from visterm.pictures.plugins import make_ready, open_with_pillow
-from visterm.pictures.quiet import quiet
+from visterm.pictures.decoding.orientation import orientation_of
+from visterm.pictures.decoding.plugins import make_ready, open_with_pillow
+from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.decoding.warning_filter import quiet
 
 _LYING = (5, 6, 7, 8)
 """EXIF's orientations that stand a picture on its side."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from visterm.errors import VistermError
 from visterm.files import write_whole
-from visterm.pictures.captions import captions_of
-from visterm.pictures.opening import Refused
-from visterm.pictures.sidecars import MAX_XMP, bytes_of, sidecars_of
-from visterm.pictures.xmp import BrokenXMP
-from visterm.pictures.xmp_writing import with_keywords
+from visterm.pictures.decoding.regular_files import Refused
+from visterm.pictures.metadata.caption_sources import captions_of
+from visterm.pictures.metadata.sidecars import MAX_XMP, bytes_of, sidecars_of
+from visterm.pictures.metadata.xmp import BrokenXMP
+from visterm.pictures.metadata.xmp_writer import with_keywords
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from visterm.pictures.values import tidy
-from visterm.pictures.xmp import MAX_DEPTH, RDF, BrokenXMP, refuse_doctype
+from visterm.pictures.metadata.texts import tidy
+from visterm.pictures.metadata.xmp import MAX_DEPTH, RDF, BrokenXMP, refuse_doctype
 
 _SEPARATOR = "\n"  # no name holds one
 
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _parted(full: str) -> tuple[str, str]:
-    """Expat's "uri name prefix" as the name that `visterm.pictures.xmp` knows, and "prefix:"."""
+    """Expat's "uri name prefix" as the name that `xmp` knows, and "prefix:"."""
     uri, _, rest = full.partition(_SEPARATOR)
     if not rest:
         return uri, ""

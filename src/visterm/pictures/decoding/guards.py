@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from visterm.pictures import formats
-from visterm.pictures.containers import (
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.containers import (
     BrokenContainer,
     Entry,
     file_size,

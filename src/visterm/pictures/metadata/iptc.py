@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from visterm.pictures.values import decoded, old_windows, values
+from visterm.pictures.metadata.texts import decoded, old_windows, values
 
 MAX_DATASETS = 10_000
 _IPTC_RESOURCE = 0x0404

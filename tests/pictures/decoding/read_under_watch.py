@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures.decode import read_picture
+from visterm.pictures.decoding.decoder import read_picture
 
 
 def outcome(path: Path, max_side: int | None) -> str:

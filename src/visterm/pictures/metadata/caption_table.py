@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from visterm.errors import BadInput
-from visterm.pictures.opening import Refused, opened
-from visterm.pictures.values import tidy
+from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.metadata.texts import tidy
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "picture", "image", "photo")
 TEXT_COLUMNS = ("text", "caption", "captions", "words", "keywords", "tags", "title", "description")

@@ -9,7 +9,7 @@ from PIL import Image
 
 from visterm.errors import UnreadablePicture
 from visterm.pictures import read_picture
-from visterm.pictures.size import picture_size
+from visterm.pictures.decoding.size import picture_size
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from visterm.pictures.opening import Refused, opened
-from visterm.pictures.values import decoded, values
-from visterm.pictures.xmp import read_xmp
+from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.metadata.texts import decoded, values
+from visterm.pictures.metadata.xmp import read_xmp
 
 MAX_XMP = 8_000_000
 MAX_TXT = 1_000_000

@@ -19,7 +19,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures.decode import read_picture
+from visterm.pictures.decoding.decoder import read_picture
 
 SCENE = Image.fromarray(np.random.default_rng(1).integers(0, 256, (40, 60, 3)).astype(np.uint8))
 KINDS = ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF"]
@@ -251,7 +251,7 @@ def test_nothing_is_printed_and_no_warning_leaks_also_by_c_libraries() -> None:
 import io, sys
 import numpy as np
 from PIL import Image
-from visterm.pictures.decode import read_picture
+from visterm.pictures.decoding.decoder import read_picture
 from visterm.errors import UnreadablePicture
 picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 60, 3)).astype("u1"))
 refused = 0

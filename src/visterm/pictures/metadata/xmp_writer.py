@@ -12,9 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from visterm.pictures.values import values
-from visterm.pictures.xmp import DC, OURS, PADDING, RDF, VISTERM, BrokenXMP, is_wide, read_xmp
-from visterm.pictures.xmp_outline import Description, Outline, Property, outline
+from visterm.pictures.metadata.texts import values
+from visterm.pictures.metadata.xmp import (
+    DC,
+    OURS,
+    PADDING,
+    RDF,
+    VISTERM,
+    BrokenXMP,
+    is_wide,
+    read_xmp,
+)
+from visterm.pictures.metadata.xmp_outline import Description, Outline, Property, outline
 
 _SUBJECT = DC + "subject"
 _REFUSED = VISTERM + "refused"

@@ -6,8 +6,8 @@ import zlib
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from visterm.pictures import formats
-from visterm.pictures.containers import (
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.containers import (
     BrokenContainer,
     Entry,
     Part,
@@ -16,11 +16,11 @@ from visterm.pictures.containers import (
     riff_chunks,
     tiff_entries,
 )
-from visterm.pictures.guards import cost_of
-from visterm.pictures.iptc import iptc_of_photoshop, iptc_of_tiff
-from visterm.pictures.limits import DEFAULT_MAX_PIXELS, check_fixed_cost
-from visterm.pictures.plugins import make_ready, open_with_pillow
-from visterm.pictures.quiet import quiet
+from visterm.pictures.decoding.guards import cost_of
+from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS, check_fixed_cost
+from visterm.pictures.decoding.plugins import make_ready, open_with_pillow
+from visterm.pictures.decoding.warning_filter import quiet
+from visterm.pictures.metadata.iptc import iptc_of_photoshop, iptc_of_tiff
 
 MAX_BLOCK = 8_000_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from visterm.pictures.containers import BrokenContainer
-from visterm.pictures.formats import Format
-from visterm.pictures.guards import Cost
-from visterm.pictures.opening import Refused
+from visterm.pictures.decoding.containers import BrokenContainer
+from visterm.pictures.decoding.formats import Format
+from visterm.pictures.decoding.guards import Cost
+from visterm.pictures.decoding.regular_files import Refused
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -7,28 +7,26 @@ import os
 from typing import TYPE_CHECKING, BinaryIO
 
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures import formats
-from visterm.pictures.containers import BrokenContainer
-from visterm.pictures.exif import orientation_of
-from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Format
-from visterm.pictures.guards import Cost, cost_of
-from visterm.pictures.limits import (
+from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.containers import BrokenContainer
+from visterm.pictures.decoding.formats import Format
+from visterm.pictures.decoding.guards import Cost, cost_of
+from visterm.pictures.decoding.limits import (
     DEFAULT_MAX_PIXELS,
     check_fixed_cost,
     check_memory,
     check_size,
     webp_size,
 )
-from visterm.pictures.opening import Refused, opened
-from visterm.pictures.plugins import make_ready, open_with_pillow
-from visterm.pictures.quiet import quiet
+from visterm.pictures.decoding.orientation import orientation_of
+from visterm.pictures.decoding.plugins import make_ready, open_with_pillow
+from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.decoding.warning_filter import quiet
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
-    from visterm.pictures.pixels import Pixels
-
-__all__ = ["SUPPORTED_EXTENSIONS", "read_picture"]
+    from visterm.pictures.decoding.pixels import Pixels
 
 
 def read_picture(
@@ -116,7 +114,7 @@ def _decode_as(
 ) -> Pixels:
     from PIL import Image, UnidentifiedImageError
 
-    from visterm.pictures.pixels import rgb_array, shrunk_array
+    from visterm.pictures.decoding.pixels import rgb_array, shrunk_array
 
     try:
         with quiet(), open_with_pillow(file, format_) as picture:
