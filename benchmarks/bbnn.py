@@ -1,6 +1,6 @@
 """How fast does BBNN learn and score, against torch on the same machine, and against its products?
 
-    python -m benchmarks.bbnn --json [--data ../shared/data/corel5k]
+    python -m benchmarks.bbnn --json [--data DATA/corel5k]
 
 The problem has Corel's shape: 4,000 pictures of 77 blocks of 109 numbers, 179 words, and the
 network that validation chose (500 and 1,000 units). With ``--data`` it is Corel itself. Drawn
@@ -34,8 +34,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.bbnn_peers import TorchEager
 from benchmarks.common import say, show
 from benchmarks.pamir_problem import draw_pictures
-from visterm.experiments.describing import BLOCKS_FOR, describe_by
-from visterm.experiments.protocol import corel5k
+from visterm.experiments.runner.picture_features import BLOCKS_FOR, describe_by
+from visterm.experiments.runner.protocol import corel5k
 from visterm.models import BBNN
 from visterm.models._bbnn_blocks import as_blocks
 from visterm.models._bbnn_network import Descent, Network, learn_from, place_of, slopes

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
-from visterm.experiments.crossmodal_timing import drawn_pairs
+from visterm.experiments.papers.bitr.timings import drawn_pairs
 from visterm.index.dense import DenseIndex
 from visterm.models import Bitr
 

@@ -1,6 +1,6 @@
 """What do a person's clicks teach? Corel, a model that knows half of the captions, 200 queries.
 
-    python -m benchmarks.clicks --data ../shared/data/corel5k --json
+    python -m benchmarks.clicks --data DATA/corel5k --json
 
 Half of the development captions teach a collection (CNN vectors); the pictures of the other half
 and the test pictures are without captions: the pool. 200 queries that at least 8 pictures of the
@@ -35,7 +35,7 @@ from visterm.collection.clicks import columns
 from visterm.collection.extractors import prepare
 from visterm.collection.rows import Rows
 from visterm.errors import VistermError
-from visterm.experiments.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.features import CNN
 from visterm.text import Relevance, relevance_from_captions
 

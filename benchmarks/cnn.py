@@ -1,7 +1,7 @@
 """How fast do pictures become CNN vectors, from files, against torch in eager mode?
 
-    python -m benchmarks.cnn --data ../shared/data/corel5k --json
-    python -m benchmarks.cnn --data ../shared/data/corel5k --json --long   # memory over 20,000
+    python -m benchmarks.cnn --data DATA/corel5k --json
+    python -m benchmarks.cnn --data DATA/corel5k --json --long   # memory over 20,000
 
 Both sides decode and frame the same files with the same code; torch runs the same network, batch
 norms and all, in the quickest of three usual arrangements. Sides take turns, and the ratio is the
@@ -26,7 +26,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from benchmarks.common import say, show
-from visterm.datasets.where import data_folder
+from visterm.datasets.locations import data_folder
 from visterm.errors import VistermError
 from visterm.features.cnn import CNN
 from visterm.features.cnn.graph import EPSILON, MEAN, SCALE, STAGES

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import say
-from visterm.experiments.protocol import Protocol
+from visterm.experiments.runner.protocol import Protocol
 from visterm.features import CNN
 
 Floats = NDArray[np.float32]

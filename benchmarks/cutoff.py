@@ -1,6 +1,6 @@
 """Where do good matches end? Chances against the best single score, on Corel's test queries.
 
-    python -m benchmarks.cutoff --data ../shared/data/corel5k --json
+    python -m benchmarks.cutoff --data DATA/corel5k --json
 
 PAMIR learns from the training pictures (CNN vectors). On the validation pictures' queries both
 sides are chosen for the best mean F1 of "above the line": `calibrate` learns chances and a line,
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
 from visterm.errors import VistermError
-from visterm.experiments.protocol import corel5k
+from visterm.experiments.runner.protocol import corel5k
 from visterm.index.calibration import Calibration, calibrate, mean_f1, values_at_large
 from visterm.models import Pamir
 from visterm.text import Relevance

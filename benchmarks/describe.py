@@ -1,6 +1,6 @@
 """How long does ``visterm describe`` take for 100 pictures it has never seen, as a new process?
 
-    python -m benchmarks.describe --json [--data ../shared/data/iaprtc12]
+    python -m benchmarks.describe --json [--data DATA/iaprtc12]
 
 A collection of IAPR TC-12 pictures with their captions is described by the CNN and learnt from,
 unmeasured. Then 100 pictures outside of it are described, with words, phrases and captions, each

@@ -1,6 +1,6 @@
 """How much does the starter help somebody who has captioned only a few pictures?
 
-    python -m benchmarks.few_captions --json [--data ../shared/data/corel5k] [--plot FILE.png]
+    python -m benchmarks.few_captions --json [--data DATA/corel5k] [--plot FILE.png]
 
 PAMIR learns from 20 to 1,000 of Corel's captioned pictures, drawn by five seeds: from zero, and
 from the starter's weights, both as `visterm train` does it: where a tenth of the pictures is ten or
@@ -30,7 +30,7 @@ from benchmarks.corel_vectors import corel_vectors, kept_vectors
 from visterm.collection.stop_words import STOP_WORDS
 from visterm.datasets.iaprtc12 import read_iaprtc12
 from visterm.evaluation import Evaluation, compare, evaluate
-from visterm.experiments.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter, stay_near
 from visterm.text import Relevance, Vocabulary, relevance_from_captions

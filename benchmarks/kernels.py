@@ -1,6 +1,6 @@
 """How fast is the match kernel between all of Corel's pictures, against a double loop in NumPy?
 
-    python -m benchmarks.kernels --data ../shared/data/corel5k --json
+    python -m benchmarks.kernels --data DATA/corel5k --json
 
 4,500 pictures of 77 blocks, each a histogram of 59 texture and 50 colour bins, square-rooted; the
 minor kernel is RBF, the paper's best. Ours computes the whole table. The loops are timed on all

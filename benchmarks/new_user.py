@@ -1,6 +1,6 @@
 """How does a new user fare: every command's time, and how good the answers are?
 
-    python -m benchmarks.new_user --json [--data ../shared/data/corel5k]
+    python -m benchmarks.new_user --json [--data DATA/corel5k]
 
 On Corel's pictures with the captions of four fifths imported from a table: ``visterm add``,
 ``caption --from``, ``train`` and ``search``, each a process of its own, with the store in a

@@ -1,6 +1,6 @@
 """How right are the phrases taken from captions, against fifty captions read by a person?
 
-    python -m benchmarks.phrases --json [--data ../shared/data/iaprtc12]
+    python -m benchmarks.phrases --json [--data DATA/iaprtc12]
 
 ``phrases_gold.tsv`` names fifty IAPR TC-12 pictures, drawn with seed 2006, and the phrases that one
 person read in their captions before the rules were written; the captions stay where they are. Words

@@ -1,6 +1,6 @@
 """What does the starter know of Corel, which it never saw?
 
-    python -m benchmarks.starter_alone --json [--data ../shared/data/corel5k]
+    python -m benchmarks.starter_alone --json [--data DATA/corel5k]
 
 AvgP over Corel's test queries made only of words that the starter knows (in their plural, another
 spelling or a synonym, as in a search), beside PAMIR trained on Corel's own 4,500 captions with the
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
 from visterm.evaluation import Evaluation, compare, evaluate
-from visterm.experiments.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
 from visterm.text import Relevance

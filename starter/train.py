@@ -1,6 +1,6 @@
 """Make the starter model that visterm ships.
 
-    python -m starter.train [--data ../shared/data/iaprtc12] [--kept FILE.npy] [--out FOLDER]
+    python -m starter.train [--data DATA/iaprtc12] [--kept FILE.npy] [--out FOLDER]
 
 PAMIR learns words from IAPR TC-12's labels and sentences, over the CNN's vectors; words that
 cannot be seen are dropped by their AvgP on validation pictures; the network's own classes join

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from visterm.datasets import SCENE_WORDS, Scene, draw_scene, draw_scenes, read_tsv
-from visterm.datasets._canvas import Canvas
-from visterm.datasets._plans import CLASHES, HOURS, MOST_WORDS, NEEDS, Plan, choose_plan
+from visterm.datasets.scenes.canvas import Canvas
+from visterm.datasets.scenes.plans import CLASHES, HOURS, MOST_WORDS, NEEDS, ScenePlan, choose_plan
 from visterm.errors import BadInput
 
 
@@ -21,7 +21,7 @@ def scenes() -> list[Scene]:
 
 
 @pytest.fixture(scope="module")
-def plans() -> list[Plan]:
+def plans() -> list[ScenePlan]:
     return [choose_plan(np.random.default_rng([1, index])) for index in range(3000)]
 
 
@@ -87,7 +87,7 @@ def test_captions_make_sense_together(scenes: list[Scene]) -> None:
         assert "lighthouse" not in words or words & {"sea", "beach"}
 
 
-def test_plans_keep_to_what_words_need_and_cannot_bear(plans: list[Plan]) -> None:
+def test_plans_keep_to_what_words_need_and_cannot_bear(plans: list[ScenePlan]) -> None:
     for plan in plans:
         around = plan.words | {plan.light}
         assert 2 <= len(plan.words) <= MOST_WORDS
@@ -103,7 +103,7 @@ def test_captions_name_nothing_that_was_not_planned(scenes: list[Scene]) -> None
         assert any(set(scene.words) <= plan.words for plan in tries)
 
 
-def test_every_word_is_seen_in_several_lights(plans: list[Plan]) -> None:
+def test_every_word_is_seen_in_several_lights(plans: list[ScenePlan]) -> None:
     lights: dict[str, set[str]] = {word: set() for word in SCENE_WORDS}
     for plan in plans:
         for word in plan.words:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visterm.datasets.folder import read_tsv
+from visterm.datasets.captioned_pictures import read_tsv
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.features import CNN

@@ -12,7 +12,7 @@ Dataset = Annotated[
 ]
 Data = Annotated[
     Path | None,
-    typer.Option(help="The benchmark's folder; else $VISTERM_DATA, else ../shared/data."),
+    typer.Option(help="The data set's folder; else $VISTERM_DATA names the one above it."),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]

@@ -11,7 +11,7 @@ from visterm.cli.benchmarks import Seed
 from visterm.cli.collections import Json
 
 if TYPE_CHECKING:
-    from visterm.experiments.demo import Demo
+    from visterm.experiments.demonstration import Demo
 
 
 def demo(
@@ -33,8 +33,8 @@ def demo(
     import sys
 
     from visterm.cli.output import print_json, progress_bar
-    from visterm.experiments.demo import run_demo
-    from visterm.experiments.runs import percent
+    from visterm.experiments.demonstration import run_demo
+    from visterm.experiments.runner.runs import percent
 
     with progress_bar() as progress:
         done = run_demo(folder, pictures=pictures, seed=seed, progress=progress)

@@ -32,8 +32,8 @@ def evaluate(
     Hyper-parameters are chosen on validation pictures; test pictures are ranked once.
     """
     from visterm.cli.output import print_json, progress_bar
-    from visterm.experiments.evaluating import evaluate, evaluate_preset
-    from visterm.experiments.protocol import protocol_of
+    from visterm.experiments.runner.model_evaluation import evaluate, evaluate_preset
+    from visterm.experiments.runner.protocol import protocol_of
 
     protocol = protocol_of(dataset, data, seed=seed)
     with progress_bar() as progress:
@@ -47,7 +47,7 @@ def evaluate(
             | found.outcome.to_json()
         )
     else:
-        from visterm.experiments.reports import outcome_text
+        from visterm.experiments.runner.reports import outcome_text
 
         title = f"{dataset}, {found.model} on {found.features}"
         typer.echo(outcome_text(title, found.outcome))

@@ -9,10 +9,10 @@ import typer
 
 from visterm.cli.benchmarks import Data, Seed
 from visterm.cli.collections import Json
-from visterm.experiments.tables import TABLES
+from visterm.experiments.papers.registry import TABLES
 
 if TYPE_CHECKING:
-    from visterm.experiments.reports import Report
+    from visterm.experiments.runner.reports import Report
 
 LAYOUTS = ("text", "markdown", "latex")
 
@@ -43,7 +43,7 @@ def reproduce(
     """
     from visterm.cli.output import print_json, progress_bar
     from visterm.errors import BadInput
-    from visterm.experiments.tables import reproduce as make
+    from visterm.experiments.papers.registry import reproduce as make
 
     if layout not in LAYOUTS:
         raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
@@ -65,7 +65,7 @@ def _figure_files(tables: list[str], figure: Path | None) -> dict[str, Path]:
     """Where each figure goes; names of tables and files are checked before hours of work."""
     from visterm.errors import BadInput
     from visterm.evaluation.plots import check_figure_name
-    from visterm.experiments.tables import check_table
+    from visterm.experiments.papers.registry import check_table
 
     for table in tables:
         check_table(table)

@@ -42,12 +42,12 @@ def tune(
     again with the same options to go on where it stopped.
     """
     from visterm.cli.output import print_json, progress_bar
-    from visterm.experiments.protocol import protocol_of
-    from visterm.experiments.tuning import tune as search
-    from visterm.experiments.tuning_space import Space
+    from visterm.experiments.runner.protocol import protocol_of
+    from visterm.experiments.tuning.search_space import SearchSpace
+    from visterm.experiments.tuning.study import tune as search
 
-    usual = Space()
-    space = Space(
+    usual = SearchSpace()
+    space = SearchSpace(
         features=tuple(features or usual.features),
         kernels=tuple(kernel or usual.kernels),
         objectives=tuple(objective or usual.objectives),

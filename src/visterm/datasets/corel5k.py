@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets.folder import CaptionedPictures, read_tsv
-from visterm.datasets.where import data_folder, expect_files
+from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
+from visterm.datasets.locations import data_folder, expect_files
 from visterm.errors import BadInput
 
 Blobs = list[NDArray[np.int64]]
@@ -44,7 +44,7 @@ def read_corel5k(folder: Path | str | None = None) -> Corel5k:
     Parameters
     ----------
     folder
-        The folder, or None to look where :func:`~visterm.datasets.data_folder` does.
+        The folder, or None to look where :func:`~visterm.datasets.locations` does.
     """
     found = data_folder("corel5k", folder)
     expect_files(found, "corel5k", ("train.tsv", "test.tsv"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from visterm.datasets.folder import CaptionedPictures, read_tsv
-from visterm.datasets.where import data_folder, expect_files
+from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
+from visterm.datasets.locations import data_folder, expect_files
 from visterm.errors import BadInput
 
 
@@ -27,7 +27,7 @@ def read_iaprtc12(folder: Path | str | None = None) -> IaprTc12:
     Parameters
     ----------
     folder
-        The folder, or None to look where :func:`~visterm.datasets.data_folder` does.
+        The folder, or None to look where :func:`~visterm.datasets.locations` does.
     """
     found = data_folder("iaprtc12", folder)
     names = ("train_labels", "train_captions", "test_labels", "test_captions")

@@ -1,0 +1,1 @@
+"""Models measured on data sets, and the tables of the papers beside ours."""

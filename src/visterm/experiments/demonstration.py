@@ -1,0 +1,119 @@
+"""The main job in one go, on pictures drawn for it: learn from captions, rank without them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.datasets.captioned_pictures import CaptionedPictures
+from visterm.datasets.scenes import draw_scenes
+from visterm.evaluation import Evaluation
+from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, write_contact_sheet
+from visterm.evaluation.ranking import top
+from visterm.experiments.runner.protocol import Protocol, split_off_test
+from visterm.experiments.runner.runs import Seconds, describe, run
+from visterm.features import Blocks
+from visterm.models import Pamir
+from visterm.progress import Progress, silent
+
+# Small codebooks: 400 pictures cannot fill large ones.
+SCENE_CHANNELS = tuple(
+    (side, part, size)
+    for side in (16, 32)
+    for part, size in (("joint", 800), ("edges", 300), ("colours", 300))
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo did: the page it wrote, its rankings and its measures."""
+
+    page: Path
+    protocol: Protocol
+    rankings: list[RankedQuery]
+    evaluation: Evaluation
+    seconds: Seconds
+
+
+def run_demo(
+    folder: Path, *, pictures: int = 600, seed: int = 0, progress: Progress = silent
+) -> Demo:
+    """Draw captioned pictures, hide a third of the captions, learn, rank and write a page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds = Seconds()
+    with seconds.on("drawing"):
+        protocol = scenes(folder / "pictures", pictures, seed=seed, progress=progress)
+    extractor = scene_blocks(seed)
+    with seconds.on("features"):
+        vectors = describe(protocol, extractor, progress=progress)
+    model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
+    outcome = run(protocol, vectors, model, seconds, progress=progress)
+    rows = model.transform(vectors.test)
+    rankings = [ranked(protocol, rows, words) for words in telling_queries(protocol)]
+    page = folder / "rankings.html"
+    write_contact_sheet(
+        page,
+        rankings,
+        title="visterm: pictures found from words",
+        measures=outcome.evaluation.mean(),
+        note=(
+            f"{len(protocol.development)} captioned pictures taught {len(protocol.vocabulary)} "
+            f"words; these {len(protocol.test)} had their captions hidden."
+        ),
+    )
+    return Demo(page, protocol, rankings, outcome.evaluation, seconds)
+
+
+def scenes(folder: Path, pictures: int, *, seed: int = 0, progress: Progress = silent) -> Protocol:
+    """Draw captioned pictures; the captions of a third of them are for testing only."""
+    drawn = draw_scenes(folder, pictures, seed=seed, progress=progress)
+    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
+    return split_off_test(known, seed=seed, share=1 / 3, language=None)
+
+
+def scene_blocks(seed: int = 0) -> Blocks:
+    """Block visterms for some hundred drawn pictures, on all cores."""
+    return Blocks(channels=SCENE_CHANNELS, workers=os.cpu_count() or 1, random_state=seed)
+
+
+def telling_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+    """Queries of two or three words with several answers, about different things if possible."""
+    relevance = protocol.test_relevance
+    words, relevant = relevance.words_per_query, relevance.relevant_per_query
+    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant <= len(protocol.test) / 8))
+    # Telling words with many answers first: the queries a person would try.
+    weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
+    said = [
+        tuple(protocol.vocabulary.words[t] for t in relevance.queries[[query]].indices)
+        for query in sorted(likely, key=lambda q: -weight[q])
+    ]
+    apart: list[tuple[str, ...]] = []
+    for query in said:
+        if not any(set(query) & set(other) for other in apart):
+            apart.append(query)
+    others = [query for query in said if query not in apart]
+    return (apart + others)[:count]
+
+
+def ranked(
+    protocol: Protocol,
+    rows: NDArray[np.float32],
+    words: tuple[str, ...],
+    shown: int = 5,
+    by: str = "",
+) -> RankedQuery:
+    """The best test pictures for these words, with what their hidden captions say."""
+    query = protocol.vocabulary.query_vectors([" ".join(words)])
+    scores = np.asarray(query @ rows.T)[0]
+    answers = [set(words) <= set(caption.split()) for caption in protocol.test.captions]
+    pictures = [
+        RankedPicture(
+            protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]
+        )
+        for i in top(scores, shown)
+    ]
+    return RankedQuery(" ".join(words), pictures, sum(answers), by)

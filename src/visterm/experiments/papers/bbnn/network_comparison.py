@@ -1,0 +1,80 @@
+"""Tables 2 and 3 of the BBNN report: the network beside the models that look at visterms.
+
+D. Grangier and S. Bengio, A neural network to retrieve images from text queries, ICANN 2006
+(IDIAP-RR 06-33). The report takes the others' figures from the ECML paper (blobs and SIFT); ours
+look at the visterms of blocks, so that every model sees texture and colour of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from visterm.errors import BadInput
+from visterm.evaluation import measures_table
+from visterm.experiments.papers.bbnn import published
+from visterm.experiments.papers.tpami.model_comparison import compare_models
+from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
+from visterm.experiments.runner.picture_features import BLOCKS_FOR
+from visterm.experiments.runner.presets import make_extractor, make_model
+from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.runs import Seconds, describe
+from visterm.features import BlockCounts, Blocks
+from visterm.progress import Progress, silent
+
+OTHERS = {"CMRM": "cmrm", "PLSA": "plsa", "PAMIR": "pamir"}
+"""The report's names of the models over visterms, in its order, and ours."""
+
+
+def compare_with_bbnn(
+    protocol: Protocol,
+    visterms: Blocks,
+    blocks: BlockCounts,
+    *,
+    models: Mapping[str, str] = OTHERS,
+    progress: Progress = silent,
+) -> dict[str, IndexedModel]:
+    """The other models on visterms and BBNN on the blocks themselves, on one split; everything is
+    chosen on validation pictures."""
+    made = compare_models(protocol, visterms, models=models, progress=progress)
+    seconds = Seconds()
+    with seconds.on("features"):
+        vectors = describe(protocol, blocks, progress=progress)
+    model = make_model("bbnn", max_words=protocol.max_words, seed=protocol.seed)
+    model.set_params(numbers=blocks.block_numbers)
+    made["BBNN"] = choose_and_index(protocol, vectors, model, seconds, progress=progress)
+    return made
+
+
+def bbnn_2(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+    """P@10 and AvgP over all Corel test queries."""
+    return _table("2", corel5k(data, seed=seed), published.BBNN_2, progress)
+
+
+def bbnn_3(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+    """The same over queries of one word, learnt and chosen with such queries only."""
+    alone = replace(corel5k(data, seed=seed), max_words=1)
+    return _table("3, single-word queries", alone, published.BBNN_3, progress)
+
+
+def _table(
+    number: str,
+    protocol: Protocol,
+    theirs: Mapping[str, Mapping[str, float]],
+    progress: Progress,
+) -> Report:
+    visterms = make_extractor(BLOCKS_FOR["vectors"], seed=protocol.seed)
+    blocks = make_extractor(BLOCKS_FOR["blocks"], seed=protocol.seed)
+    if not isinstance(visterms, Blocks) or not isinstance(blocks, BlockCounts):
+        raise BadInput("the BBNN tables are made with block features")
+    made = compare_with_bbnn(protocol, visterms, blocks, progress=progress)
+    ours = {name: one.outcome.evaluation for name, one in made.items()}
+    shown = {m: {k: round(100 * v, 1) for k, v in f.items()} for m, f in theirs.items()}
+    found: dict[str, Any] = {
+        "published": shown,
+        "ours": {name: one.outcome.to_json() for name, one in made.items()},
+    }
+    return Report(measures_table(f"BBNN table {number} ({published.BBNN})", ours, theirs), found)

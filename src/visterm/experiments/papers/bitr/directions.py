@@ -1,0 +1,165 @@
+"""One method on one partition: pairs of vectors in, the figures of both directions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.evaluation.caption_ranks import caption_ranks
+from visterm.evaluation.labels import Ranked, labels_both_ways, ranked
+from visterm.evaluation.likeness import Likeness
+from visterm.experiments.papers.bitr.partitions import Partition
+from visterm.models.pairs import PairModel
+from visterm.progress import Progress
+
+Rows = NDArray[np.float32]
+Make = Callable[[str], PairModel]
+"""Makes the unfitted model that ranks "texts" for a picture, or "pictures" for a text."""
+Figures = dict[str, float]
+_WEIGHTS = (0.1, 0.2, 0.4, 0.8, 1.5, 3.0)  # of scores beside how often labels are given
+_FOUND = 5  # captions compared with the true one, as in the paper
+
+
+@dataclass(frozen=True, eq=False)
+class PairVectors:
+    """Vectors of all pictures and of all their texts, row by row."""
+
+    pictures: Rows
+    texts: Rows
+
+    def fit(self, model: PairModel, partition: Partition, progress: Progress) -> PairModel:
+        """Choose on the validation pictures, and learn from them too."""
+        p = partition
+        model.set_params(retrain=True)
+        held = (self.pictures[p.choose], self.texts[p.choose])
+        model.fit(self.pictures[p.teach], self.texts[p.teach], validation=held, progress=progress)
+        return model
+
+    def both(self, make: Make, partition: Partition, progress: Progress) -> Both:
+        """Fitted models of both directions; one model where the direction changes nothing."""
+        to_texts = self.fit(make("texts"), partition, progress)
+        if "ranks" not in to_texts.get_params():
+            return Both(self, partition, to_texts, to_texts)
+        return Both(self, partition, to_texts, self.fit(make("pictures"), partition, progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """Models of both directions on a partition, and what they are worth."""
+
+    pairs: PairVectors
+    partition: Partition
+    to_texts: PairModel
+    to_pictures: PairModel
+
+    def captions(self, captions: Sequence[str]) -> dict[str, Figures]:
+        """BLEU, ROUGE over all other pictures' captions, ranks among the tested ones."""
+        test, others = self.partition.test, self.partition.development
+        told = [captions[i] for i in test]
+        likeness = Likeness([captions[i] for i in others], told)
+        figures = {}
+        for way, model in (("to text", self.to_texts), ("to picture", self.to_pictures)):
+            pictures, texts = (
+                model.picture_rows(self.pairs.pictures),
+                model.text_rows(self.pairs.texts),
+            )
+            asked, answers = (pictures, texts) if way == "to text" else (texts, pictures)
+            found = nearest(asked[test], answers[others], _FOUND)
+            alike = likeness.of_best(found, "to text" if way == "to text" else "to pictures")
+            together = likeness.corpus_bleu(
+                found.ravel(),
+                np.repeat(np.arange(len(found)), _FOUND),
+                true_is_candidate=way == "to picture",
+            )
+            figures[way] = (
+                dict(alike)
+                | {"BLEU-1 corpus": together}
+                | _ranks(asked[test] @ answers[test].T, told)
+            )
+        return figures
+
+    def labels(self, vectors: Rows, true: csr_array) -> dict[str, Figures]:
+        """P@5 and mAP of labels, given as vectors of the text space, for the tested pictures.
+
+        Vectors of labels say what a label is like, not how often it is given, so labels are ranked
+        for a picture by ``log P(label) + β·F``, β chosen on the validation pictures; "plain" is F
+        alone. Pictures are ranked for a label by F: its frequency is the same for all of them. Of
+        the two models the one that did better on the validation pictures ranks them.
+        """
+        p = self.partition
+        held = csr_array(true[p.test])
+        plain = self._scores(self.to_texts, p.test, vectors)
+        chosen = self._scores(self.to_texts, p.choose, vectors)
+        given = np.asarray(true[p.development].sum(axis=0)).reshape(-1)
+        prior = np.log((given + 0.5) / (len(p.development) + 1))
+        spread = max(float(chosen.std()), 1e-12)
+        weights = [one / spread for one in _WEIGHTS]
+        reached = [
+            ranked(prior + weight * chosen, true[p.choose]).mean_average_precision
+            for weight in weights
+        ]
+        weight = weights[int(np.argmax(reached))]
+        better = max(self.to_pictures, self.to_texts, key=lambda model: model.validation_)
+        figures = label_figures(
+            ranked(prior + weight * plain, held),
+            ranked(self._scores(better, p.test, vectors).T, csr_array(held.T)),
+        )
+        alone = ranked(plain, held)
+        figures["to text"] |= {
+            "P@5 plain": alone.precision,
+            "mAP plain": alone.mean_average_precision,
+        }
+        return figures
+
+    def _scores(self, model: PairModel, pictures: NDArray[np.int64], vectors: Rows) -> Rows:
+        return model.picture_rows(self.pairs.pictures[pictures]) @ model.text_rows(vectors).T
+
+
+def label_figures(to_labels: Ranked, to_pictures: Ranked) -> dict[str, Figures]:
+    """What `labels_both_ways` found, by the names of the columns."""
+    return {
+        way: {"P@5": one.precision, "mAP": one.mean_average_precision}
+        for way, one in (("to text", to_labels), ("to picture", to_pictures))
+    }
+
+
+def score_figures(scores: NDArray[np.floating], true: csr_array) -> dict[str, Figures]:
+    """P@5 and mAP both ways of one table of scores, pictures × labels."""
+    both = labels_both_ways(scores, true)
+    return label_figures(both.to_labels, both.to_pictures)
+
+
+def nearest(asked: Rows, answers: Rows, count: int) -> NDArray[np.int64]:
+    """Numbers of the best answers of each query, the best first; lower numbers among equals.
+
+    >>> nearest(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), 1).tolist()
+    [[0], [1]]
+    """
+    parts = []
+    for at in range(0, len(asked), 512):
+        scores = asked[at : at + 512] @ answers.T
+        parts.append(np.argsort(-scores, axis=1, kind="stable")[:, :count])
+    return np.concatenate(parts)
+
+
+def _ranks(scores: Rows, captions: Sequence[str]) -> Figures:
+    """Ranks of the true one, and of any that is worded like it (marked =)."""
+    summary = caption_ranks(scores, captions).summary((1, 10, 50))
+    own, equal = summary["only its own"], summary["equal captions count"]
+    return dict(own) | {f"{name} =": value for name, value in equal.items()}
+
+
+def mean_figures(found: Sequence[Mapping[str, Figures]]) -> dict[str, Figures]:
+    """The mean over partitions of every figure.
+
+    >>> mean_figures([{"to text": {"R@50": 0.1}}, {"to text": {"R@50": 0.3}}])
+    {'to text': {'R@50': 0.2}}
+    """
+    return {
+        way: {name: float(np.mean([one[way][name] for one in found])) for name in figures}
+        for way, figures in found[0].items()
+    }

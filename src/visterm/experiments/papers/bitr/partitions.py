@@ -1,0 +1,159 @@
+"""IAPR TC-12 as the BITR paper uses it: partitions, and pictures and texts as vectors.
+
+The paper cuts all pictures into ten parts and tests on each in turn; ``partitions=1`` tests on the
+first of ten parts drawn by the seed, and 0 on the test pictures that come with the benchmark. A
+tenth of the other pictures chooses hyper-parameters, and teaches afterwards too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, load_npz, save_npz
+
+from visterm.datasets.iaprtc12 import read_iaprtc12
+from visterm.datasets.locations import data_folder
+from visterm.errors import BadInput
+from visterm.features import CNN, DenseSift, Extractor
+from visterm.models.inputs import Vectors
+from visterm.progress import Progress
+from visterm.text.lda import Lda
+
+PARTS = 10
+TOPICS = 100
+_TEACH_VISTERMS, _TEACH_TOPICS = 4000, 5000  # pictures that visterms and their topics come from
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class IaprExperiment:
+    """All pictures of IAPR TC-12, each with its caption and labels; those to test on come last."""
+
+    paths: list[Path]
+    captions: list[str]
+    labels: list[str]
+    tested: int
+    seed: int
+
+    @classmethod
+    def read(cls, folder: Path | None, seed: int) -> IaprExperiment:
+        data = read_iaprtc12(data_folder("iaprtc12", folder).resolve())
+        return cls(
+            data.train_captions.paths + data.test_captions.paths,
+            data.train_captions.captions + data.test_captions.captions,
+            data.train_labels.captions + data.test_labels.captions,
+            len(data.test_captions),
+            seed,
+        )
+
+    def partitions(self, count: int) -> Iterator[Partition]:
+        """The first so many of ten parts as test pictures, or the benchmark's own for 0."""
+        n = len(self.paths)
+        if not 0 <= count <= PARTS:
+            raise BadInput(f"there are 1 to {PARTS} partitions, or 0 for the given split")
+        if count == 0:
+            yield self._partition(np.arange(n - self.tested, n), "given split")
+        parts = np.array_split(np.random.default_rng(self.seed).permutation(n), PARTS)
+        for number in range(count):
+            yield self._partition(np.sort(parts[number]), f"part {number + 1} of {PARTS}")
+
+    def _partition(self, test: Numbers, name: str) -> Partition:
+        rest = np.setdiff1d(np.arange(len(self.paths)), test)
+        order = np.random.default_rng(self.seed).permutation(rest)
+        held = len(rest) // PARTS
+        return Partition(name, np.sort(order[held:]), np.sort(order[:held]), test)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Numbers of the pictures that teach, choose, and are tested on."""
+
+    name: str
+    teach: Numbers
+    choose: Numbers
+    test: Numbers
+
+    @cached_property
+    def development(self) -> Numbers:
+        """All that teach in the end: also those that chose."""
+        return np.sort(np.concatenate([self.teach, self.choose]))
+
+
+def cnn_vectors(paths: list[Path], workers: int, progress: Progress) -> NDArray[np.float32]:
+    """CNN vectors of pictures."""
+    return np.asarray(_described(paths, CNN(workers=workers), paths, progress), np.float32)
+
+
+def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDArray[np.float32]:
+    """Mixtures of 100 visual topics: SIFT on a grid at three scales, 1,000 visterms, LDA.
+
+    The paper learns visterms and topics from pictures of another benchmark; here some of the
+    pictures given for training teach them, without their captions, for all partitions alike.
+    """
+    order = np.random.default_rng(iapr.seed).permutation(len(iapr.paths) - iapr.tested)
+    extractor = DenseSift(
+        visterms=1000,
+        weighting="counts",
+        root=False,
+        max_side=176,
+        workers=workers,
+        random_state=iapr.seed,
+    )
+    teach = [iapr.paths[i] for i in np.sort(order[:_TEACH_VISTERMS])]
+    lda = Lda(TOPICS, passes=2, random_state=iapr.seed)
+
+    def mixtures() -> Vectors:
+        counts = csr_array(_described(iapr.paths, extractor, teach, progress))
+        lda.fit(counts[np.sort(order[:_TEACH_TOPICS])], progress=progress)
+        return lda.transform(counts)
+
+    recipe = f"{lda.get_params()} {_recipe(iapr.paths, extractor, teach)}"
+    return np.asarray(_kept("topics", recipe, mixtures), np.float32)
+
+
+def _described(
+    paths: list[Path], extractor: Extractor, teach: list[Path], progress: Progress
+) -> Vectors:
+    """Vectors of all pictures, by an extractor that learns from some."""
+
+    def rows() -> Vectors:
+        found = extractor.fit(teach).extract(paths, progress=progress)
+        if found.skipped:
+            first = found.skipped[0]
+            raise BadInput(f"a benchmark needs all its pictures; {first.picture}: {first.reason}")
+        return found.rows
+
+    return _kept(extractor.name, _recipe(paths, extractor, teach), rows)
+
+
+def _recipe(paths: list[Path], extractor: Extractor, teach: list[Path]) -> str:
+    settings = {k: v for k, v in extractor.get_params().items() if k != "workers"}
+    return f"{extractor.name} {extractor.version} {settings} {paths} {teach}"
+
+
+def _kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:
+    """What ``make`` makes, kept in the cache: a second table needs not wait minutes for it."""
+    from platformdirs import user_cache_path
+
+    name = f"{what}-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}"
+    folder = user_cache_path("visterm", appauthor=False) / "experiments"
+    for suffix in (".npy", ".npz"):
+        with suppress(OSError, ValueError):
+            file = folder / f"{name}{suffix}"
+            return np.load(file) if suffix == ".npy" else csr_array(load_npz(file))
+    rows = make()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if issparse(rows):
+            save_npz(folder / f"{name}.npz", rows)
+        else:
+            np.save(folder / f"{name}.npy", rows)
+    return rows

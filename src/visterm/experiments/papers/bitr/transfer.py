@@ -1,0 +1,135 @@
+"""Experiment 2 of the BITR paper, between the benchmarks at hand: learn on one, search the other.
+
+The paper learns on a million web pictures and tests on IAPR TC-12 and Pascal. Here IAPR TC-12 and
+Corel teach each other, over the words that both have: those of Corel's test vocabulary that at
+least ten IAPR captions hold. Queries are all sets of up to four of these words that a test caption
+holds; the same models, learnt on the other pictures of the tested benchmark itself, say what the
+change of benchmark costs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from visterm.datasets.corel5k import read_corel5k
+from visterm.datasets.iaprtc12 import read_iaprtc12
+from visterm.datasets.locations import data_folder
+from visterm.evaluation import Table, mean_average_precision
+from visterm.experiments.papers.bitr import published
+from visterm.experiments.papers.bitr.partitions import cnn_vectors
+from visterm.experiments.runner.reports import Report
+from visterm.models import Bitr, Cca, Model, WeightedKnn, Wsabie
+from visterm.progress import Progress, silent
+from visterm.text import Relevance, Vocabulary, relevance_from_captions
+
+_LEAST_CAPTIONS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One benchmark: pictures that teach, with their words, and pictures to be found."""
+
+    vectors: NDArray[np.float32]
+    words: csr_array
+    teaching: int
+
+    @property
+    def relevance(self) -> Relevance:
+        """Word sets of the tested captions, and the pictures that hold them."""
+        idf = np.ones(self.words.shape[1])
+        return relevance_from_captions(self.words[self.teaching :], idf, max_words=4)
+
+    def quality(self, model: Model) -> float:
+        asked = self.relevance
+        rows = model.transform(self.vectors[self.teaching :])
+        return mean_average_precision(asked.queries @ rows.T, asked.pictures)
+
+
+def bitr_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+    """AvgP on Corel's test pictures by what IAPR taught, and on IAPR's by what Corel taught."""
+    corel, iapr, words = _sides(data, progress)
+    rows: dict[str, list[float | int | str | None]] = {}
+    for name, fitted in _methods(seed):
+        from_iapr, from_corel = (_taught(fitted, side, seed, progress) for side in (iapr, corel))
+        rows[name] = [
+            corel.quality(from_iapr),
+            corel.quality(from_corel),
+            iapr.quality(from_corel),
+            iapr.quality(from_iapr),
+        ]
+    chance = [_chance(side, seed) for side in (corel, iapr)]
+    rows["chance"] = [chance[0], chance[0], chance[1], chance[1]]
+    columns = ["IAPR → Corel", "Corel → Corel", "Corel → IAPR", "IAPR → IAPR"]
+    queries = f"{len(corel.relevance):,} and {len(iapr.relevance):,} queries"
+    title = f"BITR experiment 2 ({published.BITR}), AvgP; {words} shared words, {queries}"
+    return Report(Table(title, columns, rows), {"words": words, "AvgP": rows})
+
+
+def _sides(data: Path | None, progress: Progress) -> tuple[Side, Side, int]:
+    folder = data_folder("iaprtc12", data).resolve()
+    both = read_iaprtc12(folder)
+    corel = read_corel5k(folder.parent / "corel5k")
+    captions = both.train_captions.captions + both.test_captions.captions
+    known = Vocabulary.from_captions(corel.test.captions, min_captions=2, language=None)
+    folded = Vocabulary.of_words(known.words)
+    holding = np.bincount(folded.counts(captions).indices, minlength=len(folded))
+    shared = Vocabulary.of_words(
+        [
+            word
+            for word, count in zip(folded.words, holding, strict=True)
+            if count >= _LEAST_CAPTIONS
+        ]
+    )
+    sides = []
+    for paths, texts, teaching in (
+        (
+            corel.development.paths + corel.test.paths,
+            corel.development.captions + corel.test.captions,
+            len(corel.development),
+        ),
+        (
+            both.train_captions.paths + both.test_captions.paths,
+            captions,
+            len(both.train_captions),
+        ),
+    ):
+        words = csr_array(shared.counts(texts) > 0).astype(np.float32)
+        sides.append(Side(cnn_vectors(paths, os.cpu_count() or 1, progress), words, teaching))
+    return sides[0], sides[1], len(shared)
+
+
+def _methods(seed: int) -> Iterator[tuple[str, Model]]:
+    ridges = (0.1, 0.3, 1.0)
+    by_words = {"judged_by": "words", "max_words": 2}
+    yield "CCA", Cca(ridge=ridges, text_ridge=ridges, **by_words)  # type: ignore[arg-type]
+    yield "weighted kNN", WeightedKnn(neighbours=(25, 100), sharpness=(10.0, 20.0, 30.0))
+    yield "WSABIE", Wsabie(passes=5, rate=(0.003, 0.03), random_state=seed, **by_words)  # type: ignore[arg-type]
+    yield (
+        "BITR-C",
+        Bitr(ranks="pictures", C=(100.0, 1e3, 1e4), rounds=60, **by_words),  # type: ignore[arg-type]
+    )
+
+
+def _taught(model: Model, side: Side, seed: int, progress: Progress) -> Model:
+    """A copy of a model that learnt from a side's teaching pictures that hold a shared word."""
+    from sklearn.base import clone
+
+    told = np.flatnonzero(np.diff(side.words[: side.teaching].indptr))
+    order = np.random.default_rng(seed).permutation(told)
+    held, teach = np.sort(order[: len(order) // 10]), np.sort(order[len(order) // 10 :])
+    chosen_by = (side.vectors[held], side.words[held])
+    copy: Model = clone(model)
+    return copy.fit(side.vectors[teach], side.words[teach], validation=chosen_by, progress=progress)
+
+
+def _chance(side: Side, seed: int) -> float:
+    asked = side.relevance
+    drawn = np.random.default_rng(seed).random(asked.pictures.shape, dtype=np.float32)
+    return mean_average_precision(drawn, asked.pictures)

@@ -1,0 +1,1 @@
+"""Grangier and Bengio, A discriminative kernel-based approach to rank images, IEEE TPAMI 2008."""

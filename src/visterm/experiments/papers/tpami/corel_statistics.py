@@ -1,0 +1,51 @@
+"""Table 1 of the TPAMI paper: the sizes of Corel and of its queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visterm.evaluation import Table
+from visterm.experiments.papers.tpami import published
+from visterm.experiments.runner.protocol import corel5k
+from visterm.experiments.runner.reports import Report
+from visterm.progress import Progress, silent
+from visterm.text import Relevance
+
+
+def corel_statistics(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+    """Sizes of the Corel benchmark: what the protocol must give before anything is measured."""
+    protocol = corel5k(data, seed=seed)
+    train, valid = protocol.split
+    ours = {"vocabulary": len(protocol.vocabulary)} | {
+        _name(name, key): value
+        for name, relevance in (
+            ("test", protocol.test_relevance),
+            ("train", protocol.relevance_of(train)),
+            ("validation", protocol.relevance_of(valid)),
+        )
+        for key, value in _query_statistics(relevance).items()
+    }
+    rows = {
+        name.replace("_", " "): [published.COREL_STATISTICS.get(name), str(value)]
+        for name, value in ours.items()
+    }
+    table = Table("Corel statistics", ["published", "ours"], rows)
+    return Report(table, ours)
+
+
+def _name(part: str, key: str) -> str:
+    """Test figures go by their plain names, as the papers give them."""
+    return key if part == "test" and key != "queries" else f"{part}_{key}"
+
+
+def _query_statistics(relevance: Relevance) -> dict[str, float]:
+    words, relevant = relevance.words_per_query, relevance.relevant_per_query
+    return {
+        "queries": len(relevance),
+        "single": int((words == 1).sum()),
+        "multi": int((words > 1).sum()),
+        "easy": int((relevant >= 3).sum()),
+        "difficult": int((relevant < 3).sum()),
+        "mean_relevant": round(float(relevant.mean()), 2),
+        "mean_words": round(float(words.mean()), 2),
+    }

@@ -1,0 +1,78 @@
+"""One model on one benchmark: features, validation and a single look at the test pictures."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from visterm.errors import BadInput
+from visterm.experiments.runner.notation import parse_named
+from visterm.experiments.runner.picture_features import (
+    BLOCKS_FOR,
+    block_numbers,
+    check_features,
+    describe_by,
+)
+from visterm.experiments.runner.presets import best, make_model
+from visterm.experiments.runner.protocol import Protocol
+from visterm.experiments.runner.runs import Outcome, Seconds, describe, run
+from visterm.models.choices import pairs_of_a_round
+from visterm.progress import Progress, silent
+
+
+class ModelEvaluation(NamedTuple):
+    """What came out, and of which model on which features."""
+
+    model: str
+    features: str
+    outcome: Outcome
+
+
+def evaluate(
+    protocol: Protocol,
+    model: str = "pamir",
+    features: str | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> ModelEvaluation:
+    """A model by its name; without ``features`` on blocks, in the form that it takes."""
+    if features is not None:
+        check_features(features)
+    learner = make_model(model, max_words=protocol.max_words, seed=protocol.seed)
+    features = features or BLOCKS_FOR[learner.takes]
+    if learner.takes == "blocks":
+        fitting = {
+            "numbers": block_numbers(features),
+            "epoch_pairs": pairs_of_a_round(protocol.captions.nnz),
+        }
+        learner.set_params(**fitting | parse_named(model).parameters)
+    seconds = Seconds()
+    with seconds.on("features"):
+        vectors = describe_by(
+            protocol,
+            features,
+            counts=learner.takes == "counts",
+            workers=workers,
+            seed=protocol.seed,
+            progress=progress,
+        )
+    outcome = run(protocol, vectors, learner, seconds, progress=progress)
+    return ModelEvaluation(model, features, outcome)
+
+
+def evaluate_preset(
+    protocol: Protocol,
+    preset: str,
+    *,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> ModelEvaluation:
+    """Features and model together, by the preset's name."""
+    if preset != "best":
+        raise BadInput(f"no preset called {preset!r}; there is best")
+    extractor, learner = best(workers=workers, max_words=protocol.max_words, seed=protocol.seed)
+    seconds = Seconds()
+    with seconds.on("features"):
+        vectors = describe(protocol, extractor, progress=progress)
+    outcome = run(protocol, vectors, learner, seconds, progress=progress)
+    return ModelEvaluation(learner.name, "cnn, four views", outcome)

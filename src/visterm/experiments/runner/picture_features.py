@@ -1,0 +1,234 @@
+"""Pictures of a benchmark described by names: ``blob-tokens+dense-sift``, ``2*cnn+blocks``.
+
+Beside extractors there is ``blob-tokens``: the regions that the makers of Corel found in each
+picture, as they published them. No extractor can make them of pixels, so they are rows that come
+with the benchmark. ``blob-tokens(latent=100)`` are the same through the space that tokens and
+words share (`latent_rows`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from scipy.sparse import csr_array, hstack, issparse
+
+from visterm.errors import BadInput
+from visterm.experiments.runner.latent_space import latent_rows
+from visterm.experiments.runner.notation import parse_named, split_joined
+from visterm.experiments.runner.protocol import Protocol
+from visterm.experiments.runner.row_cache import keep_rows, kept_rows
+from visterm.experiments.runner.runs import Described, describe, describe_development
+from visterm.features import Extractor, parse_features
+from visterm.features.bags import Bag
+from visterm.features.blobs import count_blob_tokens
+from visterm.features.channels import is_whole
+from visterm.features.extractor import Rows
+from visterm.features.joining import join_rows
+from visterm.features.weighting import visterm_weights, weigh_visterms
+from visterm.progress import Progress, silent
+
+BLOB_TOKENS = "blob-tokens"
+BLOCKS_FOR = {"vectors": "blocks", "counts": "blocks", "blocks": "block-counts"}
+"""Block features for what a model takes: visterms, or the blocks themselves."""
+
+Parts = tuple[Rows, ...]
+"""Rows of the training, validation and, where they are wanted, test pictures."""
+
+
+class PictureFeatures:
+    """Vectors and visterm counts of a protocol's pictures, by the features' names.
+
+    Each part of ``a+b`` is described once, however often it is asked for.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    test : bool
+        Whether test pictures are described too; what chooses must not see them.
+    workers : int, optional
+        Processes; all cores by default.
+    seed : int
+    kept : Path, optional
+        A folder where vectors are kept for the next time. Not those of an ``onnx:`` file, which
+        may change under its name.
+    about : str
+        What tells these pictures from others there.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        *,
+        test: bool = True,
+        workers: int | None = None,
+        seed: int = 0,
+        kept: Path | None = None,
+        about: str = "",
+    ) -> None:
+        self.protocol = protocol
+        self.test = test
+        self.kept = kept
+        self.about = about
+        self.workers = workers or os.cpu_count() or 1
+        self.seed = seed
+        self._vectors: dict[str, Parts] = {}
+        self._counts: dict[str, Parts] = {}
+
+    def vectors(self, features: str, *, progress: Progress = silent) -> Parts:
+        """Vectors of unit length; several parts side by side, each of unit length before."""
+        weights, names = _weighted_parts(features)
+        for name in names:
+            path = self._path(name)
+            if path is not None and name not in self._vectors and (rows := kept_rows(path)):
+                self._vectors[name] = rows
+        new = [name for name in names if name not in self._vectors]
+        self._describe(new, progress)
+        for name in new:
+            if (path := self._path(name)) is not None:
+                keep_rows(path, self._vectors[name])
+        found = [self._vectors[name] for name in names]
+        if len(found) == 1:
+            return found[0]
+        return tuple(join_rows(rows, weights) for rows in zip(*found, strict=True))
+
+    def counts(self, features: str, *, progress: Progress = silent) -> Parts:
+        """Visterm counts, side by side, for the models that take them."""
+        _, names = _weighted_parts(features)
+        for name in names:
+            if not _is_tokens(name) and not isinstance(make_part(name), Bag):
+                raise BadInput(f"{name} has no visterms to count; this model needs some")
+        self._describe([name for name in names if name not in self._counts], progress)
+        found = [self._counts[name] for name in names]
+        return tuple(csr_array(hstack(rows, format="csr")) for rows in zip(*found, strict=True))
+
+    def _describe(self, names: Sequence[str], progress: Progress) -> None:
+        for name in names:
+            if _is_tokens(name):
+                self._counts[name], self._vectors[name] = self._blob_tokens(name)
+                continue
+            extractor = make_part(name, workers=self.workers, seed=self.seed)
+            if isinstance(extractor, Bag):
+                extractor.set_params(weighting="counts")
+                self._counts[name] = self._extracted(extractor, progress)
+                self._vectors[name] = tuple(
+                    extractor.weigh(_sparse(rows)) for rows in self._counts[name]
+                )
+            else:
+                self._vectors[name] = self._extracted(extractor, progress)
+
+    def _path(self, name: str) -> Path | None:
+        if self.kept is None or _is_tokens(name) or name.startswith("onnx:"):
+            return None
+        told = (name, make_part(name).version, self.test, self.seed, self.about)
+        return self.kept / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:32]}.npz"
+
+    def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
+        if not self.test:
+            return describe_development(self.protocol, extractor, progress=progress)
+        found = describe(self.protocol, extractor, progress=progress)
+        return found.training, found.validation, found.test
+
+    def _blob_tokens(self, name: str) -> tuple[Parts, Parts]:
+        """Counts and vectors of Corel's own tokens."""
+        corel = self.protocol.corel
+        if corel is None:
+            raise BadInput(f"{BLOB_TOKENS} come with corel5k only; for other pictures take blobs")
+        train, valid = self.protocol.split
+        known = count_blob_tokens(corel.development_blobs)
+        counts = [known[train], known[valid]]
+        if self.test:
+            counts.append(count_blob_tokens(corel.test_blobs))
+        idf = visterm_weights(counts[0])
+        vectors = [weigh_visterms(part, idf, root=False) for part in counts]
+        latent = parse_named(name).parameters.get("latent")
+        if latent is None:
+            return tuple(counts), tuple(vectors)
+        told = self.protocol.captions[train]
+        return tuple(counts), latent_rows(vectors, told, self.protocol.vocabulary.idf, latent)
+
+
+def describe_by(
+    protocol: Protocol,
+    features: str,
+    *,
+    counts: bool = False,
+    workers: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Described:
+    """All pictures of a protocol, by the names of features."""
+    found = PictureFeatures(protocol, workers=workers, seed=seed)
+    parts = (found.counts if counts else found.vectors)(features, progress=progress)
+    return Described(*parts)
+
+
+def check_features(features: str) -> None:
+    """Refuse names, or parameters of them, that do not exist, before anything is computed.
+
+    >>> check_features("2*cnn(size=288)+blocks")
+    >>> check_features("cnn(colour=3)")
+    Traceback (most recent call last):
+    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, output, size
+    """
+    for name in _weighted_parts(features)[1]:
+        if not _is_tokens(name):
+            make_part(name)
+
+
+def block_numbers(features: str) -> int | None:
+    """How many numbers describe one block; None for features that make one vector a picture.
+
+    >>> block_numbers("block-counts"), block_numbers("block-counts+cnn")
+    (109, None)
+    """
+    _, names = _weighted_parts(features)
+    alone = len(names) == 1 and not _is_tokens(names[0])
+    return make_part(names[0]).block_numbers if alone else None
+
+
+def make_part(text: str, *, workers: int = 1, seed: int = 0) -> Extractor:
+    """One extractor, with the parameters in brackets behind its name."""
+    if "(" not in text:
+        return parse_features(text, workers=workers, random_state=seed)
+    name, parameters = parse_named(text)
+    extractor = parse_features(name, workers=workers, random_state=seed)
+    known = sorted(set(extractor.get_params()) - {"workers", "random_state", "weighting"})
+    for parameter in parameters:
+        if parameter not in known:
+            raise BadInput(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
+    return extractor.set_params(**parameters)
+
+
+def _is_tokens(text: str) -> bool:
+    """Whether these are Corel's own tokens, as they are or through ``latent`` numbers."""
+    if not text.startswith(BLOB_TOKENS):
+        return False
+    name, parameters = parse_named(text)
+    if set(parameters) - {"latent"}:
+        raise BadInput(f"{BLOB_TOKENS} have one parameter, latent; {text!r} names another")
+    if not all(is_whole(value, 1) for value in parameters.values()):
+        raise BadInput(f"latent is a whole number from 1 on; {text!r} says otherwise")
+    return name == BLOB_TOKENS
+
+
+def _weighted_parts(features: str) -> tuple[list[float], list[str]]:
+    """Weights and names of ``2*cnn+blocks``."""
+    weights, names = [], []
+    for part in split_joined(features):
+        head, star, tail = part.partition("*")
+        try:
+            weight = float(head) if star else 1.0
+        except ValueError:
+            raise BadInput(f"{part!r}: before * stands a number, as in 2*cnn") from None
+        weights.append(weight)
+        names.append(tail.strip() if star else part)
+    if len(set(names)) < len(names):
+        raise BadInput(f"{features!r} names the same features twice")
+    return weights, names
+
+
+def _sparse(rows: Rows) -> csr_array:
+    return rows if issparse(rows) else csr_array(rows)

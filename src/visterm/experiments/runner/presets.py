@@ -1,0 +1,57 @@
+"""Extractors and models by name, set up as experiments want them."""
+
+from __future__ import annotations
+
+import os
+
+from visterm.errors import BadInput
+from visterm.experiments.runner.notation import parse_named
+from visterm.features import CNN, Combined, Extractor, parse_features
+from visterm.kernels import RBF
+from visterm.models import KernelPamir, Model, model_of
+from visterm.models.choices import CHOICES
+
+
+def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:
+    """The extractor of a name, or of several joined by +, on all cores unless told otherwise."""
+    return parse_features(name, workers=workers or os.cpu_count() or 1, random_state=seed)
+
+
+def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Model:
+    """The model of a name, with the choices that validation pictures decide.
+
+    >>> make_model("bitr(loss=manhattan)").loss
+    'manhattan'
+    """
+    named = parse_named(name)
+    kind = model_of(named.name)
+    model = kind(**CHOICES.get(kind.name, {}))
+    known = model.get_params()
+    for parameter in named.parameters:
+        if parameter not in known:
+            raise BadInput(f"{kind.name} has no parameter {parameter!r}; it has {', '.join(known)}")
+    wanted = {"max_words": max_words, "retrain": True, "random_state": seed, "judged_by": "words"}
+    fitting = {key: value for key, value in wanted.items() if key in known}
+    return model.set_params(**fitting | named.parameters)
+
+
+def best(
+    *, workers: int | None = None, max_words: int | None = None, seed: int = 0
+) -> tuple[Extractor, Model]:
+    """What ranked Corel's validation pictures best: one network's four views of a picture,
+    compared by an RBF kernel."""
+    views = [
+        CNN(size=288),
+        CNN(size=256, crop="squash"),
+        CNN(size=224),
+        CNN(size=224, crop="centre"),
+    ]
+    model = KernelPamir(
+        kernel=RBF(2.0),
+        C=(0.1, 0.3),
+        iterations=6_000_000,
+        max_words=max_words,
+        retrain=True,
+        random_state=seed,
+    )
+    return Combined(views, workers=workers or os.cpu_count() or 1), model

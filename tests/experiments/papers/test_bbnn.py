@@ -1,0 +1,69 @@
+"""The BBNN report's tables: the network on blocks beside models on visterms, on drawn scenes."""
+
+from __future__ import annotations
+
+import pytest
+
+from visterm.experiments.demonstration import scenes
+from visterm.experiments.papers.bbnn import network_comparison as bbnn_tables
+from visterm.experiments.papers.bbnn import published
+from visterm.experiments.runner.presets import CHOICES
+from visterm.experiments.runner.protocol import Protocol
+from visterm.features import BlockCounts, Blocks
+from visterm.models import BBNN
+
+SMALL = {"block_units": 40, "picture_units": 40, "batch": 50, "epoch_pairs": 1500, "epochs": 6}
+
+
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
+    return scenes(tmp_path_factory.mktemp("scenes"), 90)
+
+
+@pytest.fixture
+def on_scenes(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the tables look at few drawn scenes with small models."""
+    monkeypatch.setitem(CHOICES, "bbnn", SMALL)
+    monkeypatch.setitem(CHOICES, "pamir", {"iterations": 50_000})
+    monkeypatch.setattr(bbnn_tables, "corel5k", lambda data, seed: protocol)
+    compare = bbnn_tables.compare_with_bbnn
+
+    def small(protocol, visterms, blocks, progress):
+        visterms = Blocks(channels=((32, "edges", 60), (32, "colours", 60)), colours=20)
+        counts = BlockCounts(colours=20)
+        return compare(protocol, visterms, counts, models={"PAMIR": "pamir"}, progress=progress)
+
+    monkeypatch.setattr(bbnn_tables, "compare_with_bbnn", small)
+
+
+def test_tables_show_ours_beside_the_published_figures(on_scenes: None) -> None:
+    report = bbnn_tables.bbnn_2(None)
+    assert report.found["published"]["BBNN"] == {"AvgP": 26.2, "P@10": 10.2}
+    assert list(report.found["ours"]) == ["PAMIR", "BBNN"]
+    ours = report.found["ours"]["BBNN"]
+    assert 1 <= ours["chosen"]["epochs"] <= SMALL["epochs"]
+    assert ours["AvgP"] > 20
+    text = report.table.to_text()
+    assert "26.2" in text
+    assert f"{ours['AvgP']:.1f}" in text
+
+
+def test_the_single_word_table_learns_and_ranks_single_words_only(
+    on_scenes: None, protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learnt = []
+    fit = BBNN.fit
+
+    def watched(self, *given, **named):
+        learnt.append(self.max_words)
+        return fit(self, *given, **named)
+
+    monkeypatch.setattr(BBNN, "fit", watched)
+    report = bbnn_tables.bbnn_3(None)
+    assert set(learnt) == {1}
+    held = protocol.test_relevance.words_per_query == 1
+    assert report.found["ours"]["BBNN"]["queries"] == int(held.sum())
+
+
+def test_models_stand_in_the_report_s_order() -> None:
+    assert [*bbnn_tables.OTHERS, "BBNN"] == list(published.BBNN_2) == list(published.BBNN_3)

@@ -1,0 +1,160 @@
+"""The BITR experiments: partitions, figures both ways, and the paper's methods on small pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.experiments.papers.bitr import published
+from visterm.experiments.papers.bitr.directions import Both, PairVectors, nearest
+from visterm.experiments.papers.bitr.methods import Chosen, bitr, paper_methods, pca
+from visterm.experiments.papers.bitr.partitions import IaprExperiment, Partition
+from visterm.experiments.papers.bitr.retrieval_tables import _report, phrase_documents
+from visterm.experiments.papers.registry import reproduce
+from visterm.models import Cca
+from visterm.progress import silent
+
+
+def iapr(n=100):
+    names = [f"picture {i}" for i in range(n)]
+    return IaprExperiment([Path(name) for name in names], names, names, tested=10, seed=3)
+
+
+def pairs(n=120, noise=0.5, seed=0):
+    """Mixtures of five subjects, seen and told."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.dirichlet(np.full(5, 0.3), n)
+    seen = np.abs(hidden @ rng.random((5, 8)) + noise * 0.1 * rng.random((n, 8)))
+    return PairVectors(seen.astype(np.float32), hidden.astype(np.float32))
+
+
+def partition(n=120):
+    order = np.random.default_rng(1).permutation(n)
+    return Partition("a part", *(np.sort(part) for part in np.split(order, [80, 100])))
+
+
+def test_ten_parts_test_on_every_picture_once():
+    data = iapr()
+    parts = list(data.partitions(10))
+    assert sorted(np.concatenate([part.test for part in parts])) == list(range(100))
+    for part in parts:
+        together = np.concatenate([part.teach, part.choose, part.test])
+        assert sorted(together) == list(range(100))
+        assert len(part.choose) == 9
+        assert set(part.development) == set(range(100)) - set(part.test)
+
+
+def test_no_part_at_all_is_the_split_that_comes_with_the_data():
+    (part,) = iapr().partitions(0)
+    assert part.test.tolist() == list(range(90, 100))
+    with pytest.raises(BadInput, match="1 to 10"):
+        list(iapr().partitions(11))
+
+
+def test_seeds_decide_the_parts():
+    first, second = (next(iapr().partitions(1)).test for _ in range(2))
+    assert first.tolist() == second.tolist()
+    assert len(first) == 10
+
+
+def test_nearest_breaks_ties_by_number():
+    assert nearest(np.ones((1, 2), np.float32), np.ones((4, 2), np.float32), 3).tolist() == [
+        [0, 1, 2]
+    ]
+
+
+def test_captions_are_measured_both_ways_and_with_equal_ones():
+    told, part = pairs(noise=20), partition()
+    captions = [f"a text about {row.argmax()}" for row in told.texts]
+    model = told.fit(Cca(), part, silent)
+    figures = Both(told, part, model, model).captions(captions)
+    for way in ("to text", "to picture"):
+        assert 0.75 < figures[way]["BLEU-1"] <= 1
+        assert figures[way]["R@50 ="] == figures[way]["R@50"] == 1.0
+        assert figures[way]["R@1 ="] > figures[way]["R@1"]
+
+
+def test_labels_are_ranked_also_by_how_often_they_are_given():
+    told, part = pairs(), partition()
+    rng = np.random.default_rng(2)
+    often = rng.random(len(told.texts)) < 0.9
+    true = csr_array(np.column_stack([told.texts > 0.5, often]).astype(np.float32))
+    vectors = np.vstack([np.eye(5), np.full(5, 0.2)]).astype(np.float32)
+    model = told.fit(Cca(), part, silent)
+    figures = Both(told, part, model, model).labels(vectors, true)
+    assert figures["to text"]["mAP"] > figures["to text"]["mAP plain"]
+    assert 0 < figures["to picture"]["mAP"] <= 1
+
+
+def test_pictures_are_ranked_for_labels_by_the_model_that_validation_liked_better():
+    told, part = pairs(), partition()
+    true = csr_array((told.texts > 0.5).astype(np.float32))
+    vectors = np.eye(5, dtype=np.float32)
+    good, bad = told.fit(Cca(), part, silent), told.fit(Cca(), part, silent)
+    bad.picture_map_, bad.validation_ = -bad.picture_map_, good.validation_ - 0.1
+    alone = Both(told, part, good, good).labels(vectors, true)["to picture"]
+    assert Both(told, part, good, bad).labels(vectors, true)["to picture"] == alone
+    bad.validation_ = good.validation_ + 0.1
+    assert Both(told, part, good, bad).labels(vectors, true)["to picture"]["mAP"] < alone["mAP"]
+
+
+def test_the_papers_methods_run_in_its_order_and_bring_labels_to_their_space():
+    told, part, chosen = pairs(), partition(), Chosen()
+    found = list(paper_methods(told.pictures, told.texts, part, chosen, silent, with_wsabie=False))
+    expected = [name for name in published.BITR_2 if not name.startswith("WSABIE")]
+    assert [name for name, *_ in found] == expected
+    words = np.eye(5, dtype=np.float32)
+    for name, both, to_space in found:
+        assert (to_space is not None) == name.endswith("(CTR)")
+        rows = words if to_space is None else to_space.text_rows(words)
+        assert both.to_texts.n_texts_in_ == rows.shape[1]
+    assert chosen.by_method["BITR-C (CTR), to text"]["gap"] <= 1e-2
+
+
+def test_bitr_learns_each_direction_by_itself():
+    told, part = pairs(), partition()
+    both = told.both(bitr("correlation"), part, silent)
+    assert both.to_texts.ranks == "texts"
+    assert both.to_pictures.ranks == "pictures"
+
+
+def test_principal_components_are_those_of_what_teaches():
+    told, part = pairs(), partition()
+    rows = pca(told.pictures, part, dimensions=3)
+    centred = told.pictures - told.pictures[part.development].mean(axis=0)
+    _, _, directions = np.linalg.svd(centred[part.development], full_matrices=False)
+    expected = centred @ directions[:3].T
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(rows @ rows.T, expected @ expected.T, atol=1e-3)
+
+
+def test_reports_put_means_over_parts_beside_the_published_figures():
+    theirs = {"CCA": ((0.1, 0.2), (0.3, 0.4))}
+
+    def methods(part, chosen):
+        value = float(part.test[0])
+        yield "CCA", {way: {"P@5": value, "mAP": value} for way in ("to text", "to picture")}
+        yield "ours alone", {way: {"P@5": 1.0, "mAP": 1.0} for way in ("to text", "to picture")}
+
+    report = _report("6", theirs, ("P@5", "mAP"), iapr(), 2, methods)
+    first, second = (part.test[0] for part in iapr().partitions(2))
+    assert report.table.rows["CCA, published"] == [0.1, 0.2, 0.3, 0.4]
+    assert report.table.rows["CCA, ours"] == [(first + second) / 2] * 4
+    assert list(report.table.rows)[-1] == "ours alone"
+    assert report.found["partitions"] == ["part 1 of 10", "part 2 of 10"]
+
+
+def test_phrases_become_single_words_and_rare_ones_are_left_out():
+    pytest.importorskip("HanTa")
+    told = phrase_documents(["a man is walking on a road"] * 10 + ["a cat in a house"], silent)
+    assert told[0].split() == ["man-walk", "walk-on-road"]
+    assert told[-1] == ""
+
+
+def test_partitions_are_refused_where_there_is_one_test_set():
+    with pytest.raises(BadInput, match="leave partitions out"):
+        reproduce("corel-statistics", partitions=3)

@@ -1,0 +1,78 @@
+"""Tables about features: who is compared on what, and that nothing is chosen on test pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from visterm.datasets.captioned_pictures import CaptionedPictures
+from visterm.datasets.scenes import draw_scenes
+from visterm.experiments.papers.ecml.feature_comparison import (
+    FeatureRow,
+    PamirSetting,
+    compare_features,
+)
+from visterm.experiments.papers.registry import TABLES, maker_of
+from visterm.experiments.papers.tpami.block_features import by_kernel, by_side
+from visterm.experiments.runner.picture_features import PictureFeatures
+from visterm.experiments.runner.protocol import Protocol, split_off_test
+from visterm.kernels import ExpectedLikelihood, Match
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
+    scenes = draw_scenes(tmp_path_factory.mktemp("scenes"), 60, seed=3)
+    known = CaptionedPictures([p for p, _ in scenes], [" ".join(w) for _, w in scenes], "scenes")
+    return split_off_test(known, language=None)
+
+
+def test_every_model_is_measured_and_the_better_way_of_pamir_is_taken(drawn: Protocol) -> None:
+    good, poor = "blocks(channels=((32, joint, 40),))", "blocks(channels=((64, edges, 2),))"
+    described = PictureFeatures(drawn, workers=1)
+    made = compare_features(
+        described,
+        {"blocks": FeatureRow(good, (PamirSetting(poor), PamirSetting(good)))},
+        max_words=1,
+    )
+    outcomes, tried = made["blocks"]
+    assert list(outcomes) == ["CMRM", "CMTT", "PLSA", "PAMIR"]
+    assert outcomes["PAMIR"].chosen["way"] == max(tried, key=tried.__getitem__)
+    assert set(tried) == {good, poor}
+    assert all(len(one.evaluation) == len(drawn.test_relevance) for one in outcomes.values())
+
+
+def test_blocks_are_compared_by_side_and_codebook_on_validation_pictures(drawn: Protocol) -> None:
+    found = by_side(blind(drawn), [32, 64], [5, 20])
+    assert {side: [t.setting for t in tried] for side, tried in found.items()} == {
+        side: ["5 visterms", "20 visterms"] for side in (32, 64)
+    }
+    assert all(0 < t.avgp <= 1 for tried in found.values() for t in tried)
+
+
+def test_kernels_are_compared_on_validation_pictures(drawn: Protocol) -> None:
+    kernels = {"match": [Match("linear")], "likelihood": [ExpectedLikelihood(power=0.1)]}
+    found = by_kernel(blind(drawn), kernels)
+    assert found["match"][0].setting == "linear"
+    assert found["likelihood"][0].setting == "1 Gaussians, power 0.1"
+    assert all(0 < tried[0].avgp <= 1 for tried in found.values())
+
+
+@pytest.mark.parametrize("table", ["ecml-4", "ecml-6", "tpami-3", "tpami-4"])
+def test_the_tables_have_makers(table: str) -> None:
+    assert table in TABLES
+    assert callable(maker_of(table))
+
+
+def blind(protocol: Protocol) -> Protocol:
+    """The same protocol, whose test pictures are not there to be looked at."""
+    gone = CaptionedPictures([Path("gone.jpg")] * len(protocol.test), protocol.test.captions)
+    return Protocol(
+        protocol.name,
+        protocol.development,
+        gone,
+        protocol.vocabulary,
+        protocol.max_words,
+        protocol.held_out,
+        protocol.seed,
+    )
