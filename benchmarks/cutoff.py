@@ -1,14 +1,14 @@
-"""Where do good matches end? Chances against the best single score, on Corel's test queries.
+"""Where do good matches end? Probabilities against the best single score, on Corel's test queries.
 
     python -m benchmarks.cutoff --data DATA/corel5k --json
 
 PAMIR learns from the training pictures (CNN vectors). On the validation pictures' queries both
-sides are chosen for the best mean F1 of "above the line": `calibrate` learns chances and a line,
-and the peer is the one score, for all queries, that is best there. Then both draw their line under
-the 2,241 test queries, once. ``fixed_number`` is another peer: always the same number of pictures,
-also chosen on validation. That one knows that every Corel query has an answer, and shows as many
-for queries that have none: ``nothing_to_find`` says how many pictures each shows when the answers
-have been taken out of the test pictures.
+sides are chosen for the best mean F1 of "above the line": `calibrate` estimates probabilities and
+a line, and the peer is the one score, for all queries, that is best there. Then both draw their
+line under the 2,241 test queries, once. ``fixed_number`` is another peer: always the same number
+of pictures, also chosen on validation. That one knows that every Corel query has an answer, and
+shows as many for queries that have none: ``nothing_to_find`` says how many pictures each shows when
+the answers have been taken out of the test pictures.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
+from visterm.calibration import Calibration, calibrate, mean_f1, word_statistics
 from visterm.errors import VistermError
 from visterm.experiments.runner.protocol import corel5k
-from visterm.index.calibration import Calibration, calibrate, mean_f1, values_at_large
 from visterm.models import Pamir
 from visterm.text import Relevance
 
@@ -58,9 +58,9 @@ def main() -> int:
     rows = model.transform(development[held])
     frequency = np.asarray((captions[teaching] > 0).mean(axis=0)).ravel()
     found = calibrate(rows, relevance, frequency)
-    at_large = found.with_values(*values_at_large(model.transform(development)))
+    at_large = found.with_statistics(*word_statistics(model.transform(development)))
     lines = {
-        "chance": lambda told, scores: _above(at_large, told, scores),
+        "probability": lambda asked, scores: _above(at_large, asked, scores),
         "fixed_score": _fixed_score(relevance, rows),
         "fixed_number": _fixed_number(relevance, rows),
     }
@@ -79,42 +79,42 @@ def measure(
     shown = {name: line(relevance, scores) for name, line in lines.items()}
     f1 = {name: mean_f1(what, answers) for name, what in shown.items()}
     emptied = np.where(answers, -np.inf, scores).astype(np.float32)
-    chances = _chances(found, relevance, scores)
+    probabilities = _probabilities(found, relevance, scores)
     return {
         "queries": len(relevance),
-        "part_of_the_best_chance": round(found.part, 3),
-        "least_chance": round(found.level, 3),
+        "fraction_of_best_probability": round(found.fraction, 3),
+        "min_probability": round(found.level, 3),
         "mean_f1": {name: round(100 * value, 2) for name, value in f1.items()},
-        "times_fixed_score": round(f1["chance"] / f1["fixed_score"], 3),
-        "times_fixed_number": round(f1["chance"] / f1["fixed_number"], 3),
+        "times_fixed_score": round(f1["probability"] / f1["fixed_score"], 3),
+        "times_fixed_number": round(f1["probability"] / f1["fixed_number"], 3),
         "shown_a_query": {name: round(float(w.sum(axis=1).mean()), 2) for name, w in shown.items()},
         "nothing_to_find": {
             name: round(float(line(relevance, emptied).sum(axis=1).mean()), 2)
             for name, line in lines.items()
         },
-        "told_and_true": _reliability(chances, answers),
+        "predicted_and_true": _reliability(probabilities, answers),
         "bar": BAR,
-        "at_least_1.3_times_a_fixed_score": f1["chance"] >= BAR * f1["fixed_score"],
+        "at_least_1.3_times_a_fixed_score": f1["probability"] >= BAR * f1["fixed_score"],
     }
 
 
 def _above(found: Calibration, relevance: Relevance, scores: NDArray[np.float32]) -> Bools:
     queries = relevance.queries
     least = [
-        found.least(queries.indices[a:b], queries.data[a:b], float(row.max()))
+        found.cutoff(queries.indices[a:b], queries.data[a:b], float(row.max()))
         for (a, b), row in zip(pairwise(queries.indptr), scores, strict=True)
     ]
     return np.asarray(scores >= np.array(least)[:, None])
 
 
-def _chances(
+def _probabilities(
     found: Calibration, relevance: Relevance, scores: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     queries = relevance.queries
     edges = pairwise(queries.indptr)
     return np.stack(
         [
-            found.chances(queries.indices[a:b], queries.data[a:b], row)
+            found.probabilities(queries.indices[a:b], queries.data[a:b], row)
             for (a, b), row in zip(edges, scores, strict=True)
         ]
     )
@@ -141,17 +141,16 @@ def _ranks(scores: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
 
 
-def _reliability(chances: NDArray[np.float64], answers: Bools) -> list[dict[str, float]]:
-    """Mean chance and the part that answers, between round chances."""
+def _reliability(probabilities: NDArray[np.float64], answers: Bools) -> list[dict[str, float]]:
+    """Mean probability and the fraction that answers, between round probabilities."""
     edges = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0)
     found = []
     for low, high in pairwise(edges):
-        inside = (chances >= low) & (chances < high)
+        inside = (probabilities >= low) & (probabilities < high)
         if inside.any():
-            told, true = float(chances[inside].mean()), float(answers[inside].mean())
-            found.append(
-                {"told": round(told, 4), "true": round(true, 4), "pairs": int(inside.sum())}
-            )
+            predicted, true = float(probabilities[inside].mean()), float(answers[inside].mean())
+            pair = {"predicted": round(predicted, 4), "true": round(true, 4)}
+            found.append(pair | {"pairs": int(inside.sum())})
     return found
 
 

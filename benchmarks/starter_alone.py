@@ -104,11 +104,11 @@ def _good_matches(
         first, last = queries.indptr[number : number + 2]
         words, weights = numbers[queries.indices[first:last]], queries.data[first:last]
         scores = rows[:, words] @ weights
-        good = scores >= calibration.least(words, weights, float(scores.max()))
+        good = scores >= calibration.cutoff(words, weights, float(scores.max()))
         hits = int((good & answers).sum())
         found.append(2 * hits / (int(good.sum()) + int(answers.sum())))
         shown, right = shown + int(good.sum()), right + hits
-        sure += float(calibration.chances(words, weights, scores[good]).sum())
+        sure += float(calibration.probabilities(words, weights, scores[good]).sum())
     return {
         "pictures_a_query": round(shown / len(there), 2),
         "mean_f1": round(float(np.mean(found)), 3),

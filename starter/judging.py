@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from starter.corpus import Corpus
 from starter.joining import Joined
 from starter.learning import can_be_seen, word_quality
+from visterm.calibration import calibrate
 from visterm.evaluation import mean_average_precision
-from visterm.index.calibration import calibrate
 from visterm.text import relevance_from_captions
 
 QUERIES = 1500

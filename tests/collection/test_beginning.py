@@ -168,8 +168,8 @@ def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collect
     told, words = version.calibration(), version.vocabulary()
     number = words.number("tiger")
     starter = load_starter().vocabulary.number("tiger")
-    assert told.chances([number], [1.0], [0.5]) == pytest.approx(
-        alone.chances([starter], [1.0], [0.5]), rel=1e-6
+    assert told.probabilities([number], [1.0], [0.5]) == pytest.approx(
+        alone.probabilities([starter], [1.0], [0.5]), rel=1e-6
     )
 
 
@@ -185,8 +185,8 @@ def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Pat
     own = load_starter().calibration()
     for word, by_the_starter in (("insect", True), ("sky", False)):
         at, there = words.number(word), load_starter().vocabulary.number(word)
-        same = told.chances([at], [1.0], [0.5]) == pytest.approx(
-            own.chances([there], [1.0], [0.5]), rel=1e-6
+        same = told.probabilities([at], [1.0], [0.5]) == pytest.approx(
+            own.probabilities([there], [1.0], [0.5]), rel=1e-6
         )
         assert same == by_the_starter, word
 

@@ -48,7 +48,7 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
         assert chances == sorted(chances, reverse=True)
         vector = query_vector(parse_query(query), version.vocabulary())
         best = answer.results[0].score
-        least = calibration.least(vector.numbers, vector.weights, best)
+        least = calibration.cutoff(vector.numbers, vector.weights, best)
         assert answer.cutoff == sum(one.score >= least for one in answer.results)
         assert 0 < answer.cutoff < len(chances)
 

@@ -135,7 +135,7 @@ def test_the_networks_order_of_classes_is_that_of_their_names(starter: Starter):
 
 def test_chances_are_probabilities_that_grow_with_the_score(starter: Starter):
     calibration = starter.calibration()
-    chances = calibration.chances([starter.find("beach")], [1.0], np.linspace(-2, 2, 9))
+    chances = calibration.probabilities([starter.find("beach")], [1.0], np.linspace(-2, 2, 9))
     assert ((chances >= 0) & (chances <= 1)).all()
     assert (np.diff(chances) > 0).all()
 
@@ -182,7 +182,7 @@ def test_chances_know_a_persons_words_too(starter: Starter):
     own = starter.calibration()
     assert len(calibration.means) == len(calibration.separation) == len(joint)
     assert calibration.means[joint.number("tiger")] == own.means[starter.find("tiger")]
-    assert np.isfinite(calibration.chances([joint.number("grandma")], [1.0], [0.3])).all()
+    assert np.isfinite(calibration.probabilities([joint.number("grandma")], [1.0], [0.3])).all()
 
 
 def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(

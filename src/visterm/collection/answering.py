@@ -20,7 +20,7 @@ from visterm.index import Index
 from visterm.index.manifest import NAME
 
 if TYPE_CHECKING:
-    from visterm.index.calibration import Calibration
+    from visterm.calibration import Calibration
     from visterm.text import Vocabulary
 
 NOTHING_LEARNT = (

@@ -98,7 +98,7 @@ def values_of(catalogue: Catalogue, now: Answering, pictures: list[int]) -> NDAr
 
 def likeliest(now: Answering, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
-    chances = None if now.calibration is None else now.calibration.of_words(values)
+    chances = None if now.calibration is None else now.calibration.word_probabilities(values)
     order = np.argsort(-(values if chances is None else chances), axis=1, kind="stable")[:, :k]
     return [
         [

@@ -20,7 +20,7 @@ from visterm.text.meaning import meanings
 from visterm.text.query import Query, QueryVector, closest_words, parse_query, query_vector
 
 if TYPE_CHECKING:
-    from visterm.index.calibration import Calibration
+    from visterm.calibration import Calibration
 
 
 class UnknownWords(BadInput):
@@ -126,7 +126,7 @@ class Asking:
         if not highest.size:
             return 0
         words, weights = self.vector.numbers, self.vector.weights
-        least = calibration.least(words, weights, float(highest[0]))
+        least = calibration.cutoff(words, weights, float(highest[0]))
         while True:
             _, scores = self.best(k)
             if len(scores) < k or scores[-1] < least:
@@ -157,7 +157,7 @@ class Asking:
         chances: list[float | None] = [None] * len(chosen)
         if self.calibration is not None:
             numbers, weights = self.vector.numbers, self.vector.weights
-            chances = self.calibration.chances(numbers, weights, scores[chosen]).tolist()
+            chances = self.calibration.probabilities(numbers, weights, scores[chosen]).tolist()
         return [
             Result(int(ids[number]), float(scores[number]), places[int(ids[number])], chance)
             for number, chance in zip(chosen, chances, strict=True)

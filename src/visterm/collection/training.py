@@ -248,9 +248,9 @@ def _calibrated(
     rows: NDArray[np.float32], judged: Model | None, lesson: Lesson, extractor: str
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
-    from visterm.index.calibration import calibrate, values_at_large
+    from visterm.calibration import calibrate, word_statistics
 
-    means, spreads = values_at_large(rows)
+    means, deviations = word_statistics(rows)
     starter = None if lesson.initial is None else starter_of(extractor)
     found = elsewhere = None
     if starter is not None:
@@ -259,15 +259,15 @@ def _calibrated(
         taught = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary)) > 0
         elsewhere = starter.calibration(lesson.vocabulary)
         means = np.where(taught, means, elsewhere.means)
-        spreads = np.where(taught, spreads, elsewhere.spreads)
-        found = elsewhere = elsewhere.with_values(means, spreads)
+        deviations = np.where(taught, deviations, elsewhere.deviations)
+        found = elsewhere = elsewhere.with_statistics(means, deviations)
     if judged is not None:
         found = calibrate(judged.transform(_held(lesson)), lesson.queries(), lesson.frequency)
-        found = found.with_values(means, spreads)
+        found = found.with_statistics(means, deviations)
         if elsewhere is not None:
-            found = found.with_others(taught, elsewhere)
+            found = found.with_fallback(taught, elsewhere)
     if found is None:
-        return {"means": means.tolist(), "spreads": spreads.tolist()}
+        return {"means": means.tolist(), "spreads": deviations.tolist()}
     return found.to_json()
 
 

@@ -19,7 +19,7 @@ from visterm.errors import VistermError
 from visterm.files import PART
 
 if TYPE_CHECKING:
-    from visterm.index.calibration import Calibration
+    from visterm.calibration import Calibration
     from visterm.models.clicks import Metric
     from visterm.text import Vocabulary
 
@@ -79,7 +79,7 @@ class Version:
         """What its scores are worth; None where too few pictures were held out to know."""
         if CHANCES not in self.files:
             return None
-        from visterm.index.calibration import Calibration
+        from visterm.calibration import Calibration
 
         def read(stored: dict[str, Any]) -> Calibration | None:
             return Calibration.from_json(stored) if "level" in stored else None

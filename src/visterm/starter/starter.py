@@ -22,7 +22,7 @@ from visterm.text.synonyms import same_words
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from visterm.index.calibration import Calibration
+    from visterm.calibration import Calibration
     from visterm.models import Pamir
 
 FILE = Path(__file__).parent / "starter.safetensors"
@@ -82,7 +82,7 @@ class Starter:
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
         """What scores are worth, for the starter's words or for those of a `beginning`."""
-        from visterm.index.calibration import Calibration
+        from visterm.calibration import Calibration
 
         own = Calibration.from_json(self.facts["calibration"])
         if vocabulary is None:
@@ -97,8 +97,8 @@ class Starter:
         return replace(
             own,
             means=of(own.means, 0.0),
-            spreads=of(own.spreads, float(np.median(own.spreads))),
-            rarity=of(own.rarity, -vocabulary.idf),
+            deviations=of(own.deviations, float(np.median(own.deviations))),
+            log_frequency=of(own.log_frequency, -vocabulary.idf),
             separation=of(own.separation, float(np.median(own.separation))),
         )
 
