@@ -37,9 +37,9 @@ from benchmarks.pamir_problem import draw_pictures
 from visterm.experiments.runner.picture_features import BLOCKS_FOR, describe_by
 from visterm.experiments.runner.protocol import corel5k
 from visterm.models import BBNN
-from visterm.models._bbnn_blocks import as_blocks
-from visterm.models._bbnn_network import Descent, Network, learn_from, place_of, slopes
-from visterm.models._bbnn_pairs import Batch, Pairs
+from visterm.models.bbnn._batches import Batch, Pairs
+from visterm.models.bbnn._blocks import as_blocks
+from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
 from visterm.models.inputs import dense
 from visterm.text import relevance_from_captions
 from visterm.text.weighting import inverse_frequency, weigh_queries

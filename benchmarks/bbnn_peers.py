@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.models._bbnn_pairs import Batch
+from visterm.models.bbnn._batches import Batch
 
 
 class TorchEager:

@@ -29,8 +29,8 @@ from benchmarks.pamir_peers import drawn, linear_svm, loop_over_gram, loop_over_
 from benchmarks.pamir_problem import WORDS, Pictures, draw_pictures
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
-from visterm.models._pamir_kernels import Triplets
-from visterm.models._pamir_solvers import GramSolver, WeightSolver, choose_solver, triplets_of
+from visterm.models.pamir._kernels import Triplets
+from visterm.models.pamir._solvers import GramSolver, WeightSolver, choose_solver, triplets_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 

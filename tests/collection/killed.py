@@ -19,7 +19,7 @@ from thumbnails import Thumbnails
 import visterm.collection._kernels
 import visterm.collection.judging
 import visterm.collection.training
-import visterm.models._pamir_solvers  # noqa: F401
+import visterm.models.pamir._solvers  # noqa: F401
 from visterm.collection import Collection
 from visterm.collection import ingest as ingest_module
 from visterm.collection import rows as rows_module

@@ -17,7 +17,7 @@ from visterm.collection.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.index import Index
-from visterm.models import clicks as click_module
+from visterm.models import feedback as click_module
 
 
 def _ranking(collection: Collection, query: str) -> list[tuple[int, float, float | None]]:

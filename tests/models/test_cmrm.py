@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import Cmrm, cmrm
-from visterm.models.choosing import held_relevance, quality
+from visterm.models.selection import held_relevance, quality
 
 COUNTS = np.array([[3, 0, 1, 0], [2, 1, 0, 0], [0, 4, 0, 1], [1, 3, 0, 2], [0, 0, 5, 1]])
 CAPTIONS = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]])

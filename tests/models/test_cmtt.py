@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import Cmtt
-from visterm.models.choosing import held_relevance, quality
+from visterm.models.selection import held_relevance, quality
 
 
 def pictures_and_captions(n=30, visterms=12, words=5):

@@ -11,7 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import ConceptSvm
-from visterm.models.choosing import held_relevance, quality
+from visterm.models.selection import held_relevance, quality
 from visterm.text import Relevance
 from visterm.text.weighting import weigh_queries
 

@@ -7,8 +7,8 @@ import pytest
 
 from visterm.errors import BadInput
 from visterm.models import Wsabie
-from visterm.models._pamir_kernels import _below
 from visterm.models._wsabie_kernels import warp_steps
+from visterm.models.pamir._kernels import _below
 
 
 def slow_step(x, y, words, V, Z, rate, longest, state):

@@ -40,7 +40,7 @@ class Guard:
         moves: NDArray[np.float64],
     ) -> float:
         """The part of some moves (words × numbers) that costs the words no more than may be."""
-        from visterm.models.clicks import bounded
+        from visterm.models.feedback import bounded
 
         asked = self._asked(query)
         if not asked:

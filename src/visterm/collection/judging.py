@@ -130,7 +130,7 @@ def _drawn(
     Where captions say otherwise they are believed: whoever holds all words is no wrong answer, and
     whoever has a caption without them is no right one.
     """
-    from visterm.models.clicks import HIGHER, OTHERS
+    from visterm.models.feedback import HIGHER, OTHERS
 
     said = {picture, *(one.picture for one in earlier)}
     # A seed of its own for each click, so that the same story is told the same way twice.

@@ -162,7 +162,7 @@ class Taught:
 
         Whoever answers several words answers each of them, so a yes is learnt for every word, too.
         """
-        from visterm.models.clicks import Compared, pairs_of
+        from visterm.models.feedback import Compared, pairs_of
 
         yes = [one.picture for one in earlier if one.relevant and one.picture != entry.picture]
         no = [one.picture for one in earlier if not one.relevant and one.picture != entry.picture]

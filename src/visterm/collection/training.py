@@ -161,7 +161,7 @@ def _judged(
 def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.choices import CHOICES, pairs_of_a_round
+    from visterm.models.selection import CHOICES, pairs_of_a_round
 
     sizes = {
         "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
@@ -226,7 +226,7 @@ def _write(
     mean = np.asarray(some.mean(axis=0), np.float32).ravel()
     save(version.folder / MEAN, mean)
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
-        from visterm.models.clicks import Metric
+        from visterm.models.feedback import Metric
 
         save(version.folder / METRIC, Metric.of(some).rows)
     files = {

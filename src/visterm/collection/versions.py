@@ -20,7 +20,7 @@ from visterm.files import PART
 
 if TYPE_CHECKING:
     from visterm.calibration import Calibration
-    from visterm.models.clicks import Metric
+    from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
 
 Thing = TypeVar("Thing")
@@ -96,7 +96,7 @@ class Version:
         """In which vectors are compared when clicks are learnt; None for the usual way."""
         if METRIC not in self.files:
             return None
-        from visterm.models.clicks import Metric
+        from visterm.models.feedback import Metric
 
         key = (str(self.folder), self.time)
         if key not in _METRICS:

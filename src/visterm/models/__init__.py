@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
+from visterm.models.base import Model
 from visterm.models.bbnn import BBNN
 from visterm.models.bitr import Bitr
 from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
-from visterm.models.kernel_pamir import KernelPamir
-from visterm.models.knn import WeightedKnn
-from visterm.models.model import Model
 from visterm.models.pamir import Pamir
+from visterm.models.pamir.kernel_pamir import KernelPamir
 from visterm.models.plsa import Plsa
+from visterm.models.weighted_knn import WeightedKnn
 from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
-from visterm.models.choosing import candidates, held_relevance
+from visterm.models.base import Captions, Model, Validation
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, word_matrix
-from visterm.models.model import Captions, Model, Validation
+from visterm.models.selection import candidates, held_relevance
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 from visterm.text.weighting import inverse_frequency

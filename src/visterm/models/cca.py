@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
 from visterm.progress import Progress
 from visterm.text.correlation import Moments, canonical, moments

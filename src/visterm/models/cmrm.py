@@ -25,8 +25,8 @@ from visterm.models.annotation import (
     frequencies,
     shares,
 )
-from visterm.models.choosing import candidates, quality
-from visterm.models.model import Validation
+from visterm.models.base import Validation
+from visterm.models.selection import candidates, quality
 from visterm.progress import Progress
 from visterm.text import Relevance
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.models.annotation import Annotated, Annotator, Choice, as_text, frequencies
-from visterm.models.choosing import candidates, quality
-from visterm.models.model import Validation
+from visterm.models.base import Validation
+from visterm.models.selection import candidates, quality
 from visterm.progress import Progress
 from visterm.text import Relevance
 from visterm.text.weighting import inverse_frequency

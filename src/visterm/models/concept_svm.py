@@ -19,11 +19,11 @@ from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
-from visterm.models._svm_machines import Machine, Workshop, standardised
+from visterm.models._one_vs_rest import Machine, Workshop, standardised
 from visterm.models.annotation import caption_words
-from visterm.models.choosing import candidates, held_relevance, quality
+from visterm.models.base import Captions, Model, Validation
 from visterm.models.inputs import Vectors, picture_vectors, stack, word_matrix
-from visterm.models.model import Captions, Model, Validation
+from visterm.models.selection import candidates, held_relevance, quality
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 from visterm.text.weighting import inverse_frequency

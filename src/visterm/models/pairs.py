@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
-from visterm.models.choosing import candidates, held_relevance, quality
+from visterm.models.base import Captions, Model, Validation
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, stack
-from visterm.models.model import Captions, Model, Validation
+from visterm.models.selection import candidates, held_relevance, quality
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 from visterm.text.weighting import inverse_frequency

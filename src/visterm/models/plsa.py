@@ -24,13 +24,13 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models.annotation import Annotated, Annotator, Choice, as_text
-from visterm.models.choosing import candidates, quality
-from visterm.models.model import Validation
+from visterm.models.base import Validation
+from visterm.models.selection import candidates, quality
 from visterm.progress import Progress
 from visterm.text import Relevance
 
 if TYPE_CHECKING:
-    from visterm.models._plsa_em import Counts, Factors
+    from visterm.models._plsa_kernels import Counts, Factors
 
 _WATCHED = frozenset((1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 40, 60, 80, 120, 160))
 """EM steps after which validation pictures are looked at: the first ones change the most."""
@@ -158,7 +158,7 @@ class Plsa(Annotator):
         offered: dict[str, list[Any]],
         progress: Progress,
     ) -> tuple[float, Choice, dict[str, Any]]:
-        from visterm.models._plsa_em import Counts
+        from visterm.models._plsa_kernels import Counts
 
         new = Counts(held)
         total = len(offered["aspects"]) * len(offered["text_steps"]) * self.visterm_steps
@@ -187,7 +187,7 @@ class Plsa(Annotator):
     ) -> Iterator[_Moment]:
         """The model after each EM step on the visterms, for each choice of aspects and captions."""
         # numba loads here, not when somebody only asks for the model's parameters.
-        from visterm.models._plsa_em import Counts, walk_text, walk_visterms
+        from visterm.models._plsa_kernels import Counts, walk_text, walk_visterms
 
         by_visterm = Counts(csr_array(told.counts.T.tocsr()))
         for aspects in offered["aspects"]:
@@ -222,7 +222,7 @@ class Plsa(Annotator):
         threads: Executor,
     ) -> tuple[float, int]:
         """The best AvgP of the validation pictures while they fold in, and after which step."""
-        from visterm.models._plsa_em import walk_folding
+        from visterm.models._plsa_kernels import walk_folding
 
         best = (-1.0, 0)
         walk = walk_folding(new, moment.visterms, moment.prior, threads)
@@ -233,7 +233,7 @@ class Plsa(Annotator):
         return best[0], -best[1]
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
-        from visterm.models._plsa_em import Counts, walk_folding
+        from visterm.models._plsa_kernels import Counts, walk_folding
 
         with self._threads() as threads:
             walk = walk_folding(Counts(counts), self.visterms_, self.prior_, threads)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models.choosing import candidates
+from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
+from visterm.models.selection import candidates
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 

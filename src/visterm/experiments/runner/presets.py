@@ -9,7 +9,7 @@ from visterm.experiments.runner.notation import parse_named
 from visterm.features import CNN, Combined, Extractor, parse_features
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Model, model_of
-from visterm.models.choices import CHOICES
+from visterm.models.selection import CHOICES
 
 
 def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput, MissingExtra
 from visterm.models import BBNN
-from visterm.models._bbnn_network import Descent, Network, learn_from, place_of, slopes
-from visterm.models._bbnn_pairs import Batch, Pairs
+from visterm.models.bbnn._batches import Batch, Pairs
+from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
 from visterm.text import relevance_from_captions
 
 CAPTIONS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models._bbnn_blocks import as_blocks, some_of, typical_size
-from visterm.models._bbnn_pairs import Pairs, Told, told_of
-from visterm.models.choosing import held_relevance, quality
+from visterm.models.base import Captions, Model, Validation
+from visterm.models.bbnn._batches import Pairs, Told, told_of
+from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors, picture_vectors, stack
-from visterm.models.model import Captions, Model, Validation
+from visterm.models.selection import held_relevance, quality
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
@@ -185,7 +185,7 @@ class BBNN(Model):
         what: str = "training",
     ) -> tuple[list[NDArray[np.float32]], int, float]:
         """The layers after these rounds, or at the best one of them, its number and its AvgP."""
-        from visterm.models._bbnn_network import Descent, Network, learn_from, place_of
+        from visterm.models.bbnn.network import Descent, Network, learn_from, place_of
 
         place = place_of(self.device)
         pairs = self._pairs(told)
@@ -219,7 +219,7 @@ class BBNN(Model):
         return layers, best_epoch, best
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        from visterm.models._bbnn_network import Network, place_of
+        from visterm.models.bbnn.network import Network, place_of
 
         first = np.hstack([self.W1_, self.B1_[:, None]])
         layers = [first, self.W2_, self.B2_, self.W3_, self.B3_]

@@ -12,8 +12,8 @@ from scipy.optimize import LinearConstraint, minimize
 
 from visterm.errors import BadInput
 from visterm.models import Bitr
-from visterm.models._bitr_kernels import small_dual
-from visterm.models.bitr_outputs import outputs_of
+from visterm.models.bitr._kernels import small_dual
+from visterm.models.bitr.losses import outputs_of
 
 
 def unit(rows):

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.models.base import Captions, Validation
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.model import Captions, Validation
-from visterm.models.passive_aggressive import PassiveAggressive, Plan, Started
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Plan, Started
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
-    from visterm.models._pamir_solvers import Solver
+    from visterm.models.pamir._solvers import Solver
 
 Row: TypeAlias = "ArrayLike | csr_array"
 
@@ -157,7 +157,7 @@ class Pamir(PassiveAggressive):
         ``steps`` triplets are drawn; by default as many as there are relevant pictures over all
         queries. The weights are the last ones, never averaged: what was just told must show.
         """
-        from visterm.models._pamir_solvers import objective_of
+        from visterm.models.pamir._solvers import objective_of
 
         fitted = hasattr(self, "weights_")
         plan = self._chosen() if fitted else self._plans(None)[0]
@@ -229,7 +229,7 @@ def _solver(
     vectors: Vectors, held: Vectors | None, start: NDArray[np.float32], seed: int
 ) -> Solver:
     # numba loads here, not when somebody only wants to map pictures with a fitted model.
-    from visterm.models._pamir_solvers import choose_solver
+    from visterm.models.pamir._solvers import choose_solver
 
     return choose_solver(vectors, held)(vectors, held, start, seed)
 

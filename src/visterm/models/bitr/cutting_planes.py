@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.models._bitr_kernels import small_dual
-from visterm.models.bitr_outputs import Floats, Line, Outputs, between
+from visterm.models.bitr._kernels import small_dual
+from visterm.models.bitr.losses import Floats, Line, Outputs, between
 from visterm.progress import Progress
 
 _TOWARDS = 0.1  # how far beyond the best W, towards the dual's, the next plane is cut

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense, is_sparse
-from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from visterm.errors import BadInput, NotFitted
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
-from visterm.models.passive_aggressive import _chunks
+from visterm.models.pamir.passive_aggressive import _chunks
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models.choosing import candidates, held_relevance, quality
+from visterm.models.selection import candidates, held_relevance, quality
 from visterm.text import Relevance
 
 

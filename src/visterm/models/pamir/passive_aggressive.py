@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
-from visterm.models.choosing import candidates, quality
+from visterm.models.base import Captions, Model, Validation
 from visterm.models.inputs import Vectors, picture_vectors, relevance_for, stack, word_matrix
-from visterm.models.model import Captions, Model, Validation
+from visterm.models.selection import candidates, quality
 from visterm.progress import Progress, silent
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
 if TYPE_CHECKING:
-    from visterm.models._pamir_kernels import Triplets
-    from visterm.models._pamir_solvers import Solver
+    from visterm.models.pamir._kernels import Triplets
+    from visterm.models.pamir._solvers import Solver
 
 
 class Plan(NamedTuple):
@@ -212,7 +212,7 @@ class PassiveAggressive(Model):
 
     def _triplets(self, told: Supervision) -> Triplets:
         # numba loads here, not when somebody only wants to map pictures with a fitted model.
-        from visterm.models._pamir_solvers import triplets_of
+        from visterm.models.pamir._solvers import triplets_of
 
         captions, least = None, 1.0
         if self.margin == "caption":
@@ -225,7 +225,7 @@ class PassiveAggressive(Model):
     def _learn(
         self, solver: Solver, triplets: Triplets, plan: Plan, steps: int, progress: Progress
     ) -> NDArray[np.float32]:
-        from visterm.models._pamir_solvers import objective_of
+        from visterm.models.pamir._solvers import objective_of
 
         objective = objective_of(triplets, plan.negatives, plan.warp)
         solver.restart(self.random_state, averaged=plan.averaged)
@@ -243,7 +243,7 @@ class PassiveAggressive(Model):
         progress: Progress,
     ) -> Found:
         """The plan and the moment with the best AvgP on the held-out pictures."""
-        from visterm.models._pamir_solvers import objective_of
+        from visterm.models.pamir._solvers import objective_of
 
         best = Found(-1.0, plans[0], 0, solver.learnt())
         total = self.iterations * len(plans)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
+from visterm.models.base import Captions
 from visterm.models.inputs import relevance_for, word_matrix
-from visterm.models.model import Captions
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency, weigh_queries
 

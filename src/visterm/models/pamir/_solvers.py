@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.kernels import Linear
-from visterm.models._pamir_kernels import (
+from visterm.models.inputs import Vectors, is_sparse, stack
+from visterm.models.pamir._kernels import (
     Objective,
     Triplets,
     late,
@@ -18,7 +19,6 @@ from visterm.models._pamir_kernels import (
     steps_gram,
     steps_sparse,
 )
-from visterm.models.inputs import Vectors, is_sparse, stack
 from visterm.text import Relevance
 
 # The Gram matrix of the pictures must stay small against the memory of a laptop.

@@ -11,8 +11,9 @@ from slow_pamir import SlowPamir
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.kernels import RBF, Bags, ChiSquare, Cosine, Intersection, Linear, Match, Sum
-from visterm.models import KernelPamir, Pamir, _comparisons, load_model
-from visterm.models import kernel_pamir as kernel_pamir_file
+from visterm.models import KernelPamir, Pamir, load_model
+from visterm.models.pamir import kernel_matrix
+from visterm.models.pamir import kernel_pamir as kernel_pamir_file
 from visterm.text import relevance_from_captions
 
 DENSE, SPARSE = problem("dense"), problem("sparse")
@@ -244,7 +245,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters, why):
 
 
 def test_a_table_too_large_for_memory_is_not_made(monkeypatch):
-    monkeypatch.setattr(_comparisons, "_TABLE_BYTES", 4 * 160 * 160)
+    monkeypatch.setattr(kernel_matrix, "_TABLE_BYTES", 4 * 160 * 160)
     KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y)
     with pytest.raises(BadInput, match="rank=1000"):
         KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y, validation=OTHER)

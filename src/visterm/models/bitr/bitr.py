@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.models.choosing import candidates
+from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.model import Validation
 from visterm.models.pairs import Choice, PairModel
+from visterm.models.selection import candidates
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
@@ -150,8 +150,8 @@ class Bitr(PairModel):
     def _learn(
         self, prepared: tuple[Rows, Rows, tuple[bool, bool]], choice: Choice, progress: Progress
     ) -> dict[str, Any]:
-        from visterm.models.bitr_outputs import outputs_of
-        from visterm.models.cutting_planes import cut_planes
+        from visterm.models.bitr.cutting_planes import cut_planes
+        from visterm.models.bitr.losses import outputs_of
 
         x, y, sums = prepared
         inputs, outputs = (x, y) if self.ranks == "texts" else (y, x)

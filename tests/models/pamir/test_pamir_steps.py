@@ -14,8 +14,8 @@ from slow_pamir import SlowPamir, SplitMix64
 
 from visterm.errors import BadInput
 from visterm.models import Pamir
-from visterm.models._pamir_kernels import draw
-from visterm.models._pamir_solvers import (
+from visterm.models.pamir._kernels import draw
+from visterm.models.pamir._solvers import (
     GramSolver,
     WeightSolver,
     _gram,

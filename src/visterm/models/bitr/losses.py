@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.kernels._cores import on_all_cores, slices
-from visterm.models import _bitr_kernels as kernels
+from visterm.models.bitr import _kernels as kernels
 
 Floats = NDArray[np.float32]
 _TURNS = 50

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.models import Pamir
-from visterm.models.clicks import MARGIN, STEP, Compared, Metric, Pair, bounded, pairs_of
+from visterm.models.feedback import MARGIN, STEP, Compared, Metric, Pair, bounded, pairs_of
 
 
 def learn(

@@ -22,7 +22,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.kernels import Kernel, kernel_from_json
 from visterm.kernels.factor import low_rank, negative_directions
-from visterm.models._comparisons import (
+from visterm.models.inputs import Vectors, is_sparse, picture_vectors
+from visterm.models.pamir.kernel_matrix import (
     PRECOMPUTED,
     Compared,
     Computed,
@@ -30,12 +31,11 @@ from visterm.models._comparisons import (
     fresh_kernel,
     square_table,
 )
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors
-from visterm.models.passive_aggressive import PassiveAggressive, Started, Supervision
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, Supervision
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
-    from visterm.models._pamir_solvers import Solver
+    from visterm.models.pamir._solvers import Solver
 
 Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]"
 """Makes α of the support from what a solver learnt."""
@@ -187,7 +187,7 @@ class KernelPamir(PassiveAggressive):
     def _begin_exactly(
         self, compared: Compared, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
-        from visterm.models._pamir_solvers import KernelSolver
+        from visterm.models.pamir._solvers import KernelSolver
 
         table = compared.table(held)
         n = len(table)
@@ -207,7 +207,7 @@ class KernelPamir(PassiveAggressive):
     def _begin_low_rank(
         self, compared: Compared, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
-        from visterm.models._pamir_solvers import choose_solver
+        from visterm.models.pamir._solvers import choose_solver
 
         if not isinstance(self.rank, int | np.integer) or self.rank < 1:
             raise BadInput(f"rank must be a whole number from 1 on, or None, not {self.rank!r}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput, MissingExtra
 from visterm.kernels._cores import on_all_cores, slices
-from visterm.models._bbnn_pairs import Batch
+from visterm.models.bbnn._batches import Batch
 
 Array: TypeAlias = Any
 """A NumPy array, or a torch tensor on its device."""

@@ -1,0 +1,5 @@
+"""BBNN, the block-based neural network."""
+
+from visterm.models.bbnn.bbnn import BBNN
+
+__all__ = ["BBNN"]
