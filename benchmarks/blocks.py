@@ -33,8 +33,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.common import say, show
 from visterm.datasets.scenes import draw_scene
 from visterm.evaluation.tables import Table
-from visterm.features import _kernels
-from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor, _uniform_bins
+from visterm.features.blocks import _kernels
+from visterm.features.blocks.block_descriptor import TEXTURE_BINS, BlockDescriptor, _uniform_bins
 from visterm.features.codebook import learn_codebook
 
 BAR = 6.0

@@ -31,7 +31,7 @@ from visterm.errors import VistermError
 from visterm.features.cnn import CNN
 from visterm.features.cnn.graph import EPSILON, MEAN, SCALE, STAGES
 from visterm.features.cnn.weights import efficientnet_lite0
-from visterm.features.extraction import over_pictures
+from visterm.features.picture_batches import over_pictures
 from visterm.pictures import read_picture
 
 BAR_PER_SECOND = 45

@@ -30,9 +30,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.common import say, show
 from visterm.datasets.corel5k import read_corel5k
 from visterm.errors import VistermError
-from visterm.features.blocks import BlockDescriptor
+from visterm.features.blocks.block_descriptor import BlockDescriptor
 from visterm.features.codebook import learn_codebook
-from visterm.features.extraction import Pixels, over_pictures
+from visterm.features.picture_batches import Pixels, over_pictures
 from visterm.kernels import Match
 
 BAR_RATIO = 20

@@ -24,7 +24,7 @@ from starter.corpus import read_corpus
 from starter.joining import Words, join
 from starter.judging import calibrated, measured, worth_keeping
 from starter.learning import can_be_seen, learn, relearn, word_quality
-from visterm.models import _pamir_solvers
+from visterm.models.pamir import _solvers
 from visterm.progress import Progress
 from visterm.starter.starter import CARD, FILE, write_starter
 
@@ -53,7 +53,7 @@ def main() -> None:
     arguments = parser.parse_args()
     # Steps are frequent with ten p⁻, so the loop over the weights is as quick as that over a Gram
     # matrix, which would take 1 GB; and one loop for both fits makes the same file everywhere.
-    _pamir_solvers._GRAM_BYTES = 0
+    _solvers._GRAM_BYTES = 0
     settings = PAMIR | {"iterations": arguments.iterations, "random_state": arguments.seed}
 
     corpus = read_corpus(arguments.data, arguments.kept, arguments.seed)

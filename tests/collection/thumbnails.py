@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.features import Extractor
-from visterm.features.extraction import Picture, Pixels
+from visterm.features.picture_batches import Picture, Pixels
 
 GRID = 4
 

@@ -17,8 +17,8 @@ from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput, NotFitted
 from visterm.features import CNN, Blobs, Blocks, Combined, Extractor, Sift, parse_features
 from visterm.features.cnn import OnnxEmbedder
-from visterm.features.extraction import Pixels
-from visterm.features.joining import MOST_DENSE, choose_weights, join_rows
+from visterm.features.concatenation import MOST_DENSE, choose_weights, join_rows
+from visterm.features.picture_batches import Pixels
 from visterm.stored import read_stored
 
 

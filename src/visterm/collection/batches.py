@@ -62,8 +62,8 @@ class Batches:
 
     def _describe(self, batch: list[Opened]) -> tuple[Any, list[bytes]]:
         """Vectors of the contents that have none, in order; reasons for those without."""
-        from visterm.features.extraction import over_pictures
         from visterm.features.extractor import stack_rows
+        from visterm.features.picture_batches import over_pictures
 
         first: dict[bytes, Opened] = {}
         for one in batch:

@@ -167,7 +167,7 @@ def _looked(
     reasons: list[str | None] = [None] * len(paths)
     new = [place for place in range(len(paths)) if place not in found]
     if new:
-        from visterm.features.extraction import over_pictures
+        from visterm.features.picture_batches import over_pictures
         from visterm.models.inputs import dense
 
         extractor = kept(catalogue, catalogue.get("features") or "")

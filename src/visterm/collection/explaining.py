@@ -22,7 +22,7 @@ from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
 
 if TYPE_CHECKING:
-    from visterm.features.parts import Parts
+    from visterm.features.contributions import Parts
 
 Box = tuple[float, float, float, float]
 
@@ -140,7 +140,7 @@ def _weights(
 
 def _parts(catalogue: Catalogue, root: Path, now: Answering, picture: int) -> Parts | None:
     """A picture's vector by place, from its file."""
-    from visterm.features.parts import parts_of
+    from visterm.features.contributions import parts_of
     from visterm.pictures import read_picture
 
     extractor = kept(catalogue, catalogue.get("features") or "")

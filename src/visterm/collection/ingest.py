@@ -74,7 +74,7 @@ def _fitted(
     plan: Survey, features: str, workers: int, progress: Progress, skip: Tell
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
-    from visterm.features.extraction import over_pictures
+    from visterm.features.picture_batches import over_pictures
 
     while sample := plan.sample(SAMPLE):
         try:

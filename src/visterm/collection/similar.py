@@ -84,7 +84,7 @@ def _vector(
         found = rows.of([number]).get(number)
         if found is not None:
             return found, number
-    from visterm.features.extraction import over_pictures
+    from visterm.features.picture_batches import over_pictures
     from visterm.models.inputs import dense
 
     if not picture.exists():

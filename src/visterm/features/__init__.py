@@ -1,13 +1,11 @@
 """Pixels to vectors: what pictures look like, as numbers."""
 
 from visterm.features.blobs import Blobs
-from visterm.features.block_counts import BlockCounts
-from visterm.features.block_visterms import Blocks, VistermCounts
-from visterm.features.cnn import CNN
-from visterm.features.cnn_pyramid import CNNPyramid
+from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
+from visterm.features.cnn import CNN, CNNPyramid
 from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
-from visterm.features.naming import parse_features
+from visterm.features.notation import parse_features
 from visterm.features.sift import DenseSift, Sift
 
 EXTRACTORS: dict[str, type[Extractor]] = {

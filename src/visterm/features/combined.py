@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from visterm.errors import BadInput, NotFitted
-from visterm.features.bags import Bag
-from visterm.features.extraction import Picture, Pixels, shrunk
+from visterm.features.bag_of_visterms import Bag
+from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
 from visterm.features.extractor import Extractor, Rows
-from visterm.features.joining import NORMALISATIONS, check_weights, join_rows
+from visterm.features.picture_batches import Picture, Pixels, shrunk
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
 from visterm.stored import FORMAT, _plain, _tuples, read_stored
@@ -178,7 +178,7 @@ def _about(part: Extractor) -> dict[str, Any]:
 
 
 def _restored(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Extractor:
-    from visterm.features.naming import kind_of
+    from visterm.features.notation import kind_of
 
     kind = kind_of(about["name"])
     part = kind(**{key: _tuples(value) for key, value in about["parameters"].items()})

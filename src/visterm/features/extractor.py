@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from visterm.errors import BadInput, VistermError
-from visterm.features.extraction import Picture, Pixels, Skipped, over_pictures
+from visterm.features.picture_batches import Picture, Pixels, Skipped, over_pictures
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
 

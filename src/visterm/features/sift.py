@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.features.bags import Bag, BagChannel, Local
-from visterm.features.channels import is_whole
-from visterm.features.classic import opencv
-from visterm.features.extraction import Pixels
+from visterm.features.bag_of_visterms import Bag, BagChannel, Local
+from visterm.features.classic_libraries import opencv
+from visterm.features.parameters import check_whole, is_whole
+from visterm.features.picture_batches import Pixels
 
 _NUMBERS = 128
 _PATCH = 6.0  # a descriptor looks at a square of so many times the size of its key-point
@@ -42,7 +42,7 @@ class _SiftBag(Bag):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         opencv()
-        self._check_whole(visterms=1)
+        check_whole(self, visterms=1)
 
 
 class Sift(_SiftBag):
@@ -124,7 +124,7 @@ class Sift(_SiftBag):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole(upscale=1, least=0)
+        check_whole(self, upscale=1, least=0)
         if not 0 <= self.contrast < 1:
             raise BadInput(f"contrast lies between 0 and 1, not {self.contrast!r}")
 
@@ -196,7 +196,7 @@ class DenseSift(_SiftBag):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole(step=1)
+        check_whole(self, step=1)
         if not self.sides or not all(is_whole(side, 4) for side in self.sides):
             raise BadInput(f"sides are whole numbers of pixels from 4 on, not {self.sides!r}")
         if not self.contrast >= 0:

@@ -23,7 +23,7 @@ from visterm.experiments.runner.picture_features import (
     make_part,
 )
 from visterm.experiments.runner.protocol import Protocol, split_off_test
-from visterm.features.joining import join_rows
+from visterm.features.concatenation import join_rows
 from visterm.models import MODELS
 
 SMALL = "blocks(channels=((32, joint, 20),), colours=8)"

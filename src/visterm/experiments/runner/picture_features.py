@@ -22,12 +22,12 @@ from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.row_cache import keep_rows, kept_rows
 from visterm.experiments.runner.runs import Described, describe, describe_development
 from visterm.features import Extractor, parse_features
-from visterm.features.bags import Bag
-from visterm.features.blobs import count_blob_tokens
-from visterm.features.channels import is_whole
+from visterm.features.bag_of_visterms import Bag
+from visterm.features.blobs.blobs import count_blob_tokens
+from visterm.features.concatenation import join_rows
 from visterm.features.extractor import Rows
-from visterm.features.joining import join_rows
-from visterm.features.weighting import visterm_weights, weigh_visterms
+from visterm.features.parameters import is_whole
+from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.progress import Progress, silent
 
 BLOB_TOKENS = "blob-tokens"

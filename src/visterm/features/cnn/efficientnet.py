@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput
 from visterm.features.cnn import weights
 from visterm.features.cnn.cache import kept
-from visterm.features.cnn.extractor import NetworkExtractor
-from visterm.features.cnn.framing import seen
+from visterm.features.cnn.frame import seen
 from visterm.features.cnn.graph import GRAPH_VERSION, MEAN, SCALE, build_graph
 from visterm.features.cnn.network import Network
+from visterm.features.cnn.network_extractor import NetworkExtractor
 from visterm.features.cnn.recipe import Recipe
-from visterm.features.extraction import Pixels
+from visterm.features.picture_batches import Pixels
 
 
 class CNN(NetworkExtractor):

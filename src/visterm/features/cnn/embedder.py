@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, NotFitted
-from visterm.features.cnn.extractor import NetworkExtractor
 from visterm.features.cnn.network import Network
+from visterm.features.cnn.network_extractor import NetworkExtractor
 from visterm.features.cnn.recipe import Recipe, read_recipe
-from visterm.features.extraction import Picture
+from visterm.features.picture_batches import Picture
 
 
 class OnnxEmbedder(NetworkExtractor):

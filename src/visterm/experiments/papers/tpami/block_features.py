@@ -23,9 +23,9 @@ from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import describe_development
 from visterm.features import Blocks
-from visterm.features.extraction import Pixels, over_pictures
 from visterm.features.extractor import Rows
-from visterm.features.weighting import visterm_weights, weigh_visterms
+from visterm.features.picture_batches import Pixels, over_pictures
+from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.kernels import ExpectedLikelihood, Kernel, Match
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent

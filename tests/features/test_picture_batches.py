@@ -12,7 +12,7 @@ from PIL import Image
 
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput
-from visterm.features.extraction import BATCH, Batch, over_pictures
+from visterm.features.picture_batches import BATCH, Batch, over_pictures
 
 
 @pytest.fixture(scope="module")

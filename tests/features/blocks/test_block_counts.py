@@ -10,7 +10,7 @@ import pytest
 
 from visterm.errors import BadInput, NotFitted
 from visterm.features import BlockCounts, parse_features
-from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor
+from visterm.features.blocks.block_descriptor import TEXTURE_BINS, BlockDescriptor
 
 
 def small(**changes: Any) -> BlockCounts:

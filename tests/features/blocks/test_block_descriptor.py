@@ -11,8 +11,8 @@ from PIL import Image
 from skimage.feature import local_binary_pattern
 
 from visterm.errors import BadInput
-from visterm.features import _kernels
-from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor, _uniform_bins
+from visterm.features.blocks import _kernels
+from visterm.features.blocks.block_descriptor import TEXTURE_BINS, BlockDescriptor, _uniform_bins
 
 GREYS = np.arange(0, 256, 17)[:, None].repeat(3, axis=1)
 

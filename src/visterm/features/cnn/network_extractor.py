@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.features.cnn.framing import frame
+from visterm.features.cnn.frame import frame
 from visterm.features.cnn.network import Network
 from visterm.features.cnn.recipe import Recipe, normalised
-from visterm.features.extraction import Picture, Pixels
 from visterm.features.extractor import Extractor
+from visterm.features.picture_batches import Picture, Pixels
 
 
 class NetworkExtractor(Extractor):

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.features.blob_regions import lab_of
-from visterm.features.classic import opencv
-from visterm.features.extraction import Pixels
+from visterm.features.blobs.blob_regions import lab_of
+from visterm.features.classic_libraries import opencv
+from visterm.features.picture_batches import Pixels
 
 _ORIENTATIONS = 6
 _WAVELENGTHS = (4.0, 8.0)

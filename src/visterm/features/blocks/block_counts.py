@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.features.blocks import TEXTURE_BINS, BlockDescriptor
-from visterm.features.channels import is_whole
-from visterm.features.colours import learn_colours
-from visterm.features.extraction import Picture, Pixels, check_list
+from visterm.features.blocks.block_descriptor import TEXTURE_BINS, BlockDescriptor
+from visterm.features.blocks.colour_codebook import learn_colours
 from visterm.features.extractor import Extractor
+from visterm.features.parameters import check_whole, is_whole
+from visterm.features.picture_batches import Picture, Pixels, check_list
 
 
 class BlockCounts(Extractor):
@@ -102,6 +102,4 @@ class BlockCounts(Extractor):
             raise BadInput(f"side is an even number from 4 on, not {self.side!r}")
         if not is_whole(self.colours, 1) or self.colours > 256:
             raise BadInput(f"colours are a whole number from 1 to 256, not {self.colours!r}")
-        for name, least in (("max_side", 1), ("workers", 1), ("random_state", 0)):
-            if not is_whole(value := getattr(self, name), least):
-                raise BadInput(f"{name} is a whole number from {least} on, not {value!r}")
+        check_whole(self, max_side=1, workers=1, random_state=0)

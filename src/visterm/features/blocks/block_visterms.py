@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.features.bags import Bag, BagChannel, Local
-from visterm.features.blocks import BlockDescriptor
-from visterm.features.channels import DEFAULT_CHANNELS, PARTS, Channel, check_channel, is_whole
-from visterm.features.colours import learn_colours
-from visterm.features.extraction import Picture, Pixels
-from visterm.features.pyramid import Places
+from visterm.features.bag_of_visterms import Bag, BagChannel, Local
+from visterm.features.blocks.block_descriptor import BlockDescriptor
+from visterm.features.blocks.channels import DEFAULT_CHANNELS, PARTS, Channel, check_channel
+from visterm.features.blocks.colour_codebook import learn_colours
+from visterm.features.parameters import is_whole
+from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.spatial_pyramid import Places
 
 
 class Blocks(Bag):

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.features.cnn import CNN
+from visterm.features.cnn.efficientnet import CNN
 from visterm.features.cnn.recipe import normalised
-from visterm.features.extraction import Picture, Pixels
+from visterm.features.concatenation import join_rows
 from visterm.features.extractor import Extractor
-from visterm.features.joining import join_rows
-from visterm.features.pyramid import check_levels, pool_grid
+from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.spatial_pyramid import check_levels, pool_grid
 
 
 class CNNPyramid(Extractor):

@@ -13,14 +13,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.features.bags import Bag
+from visterm.features.bag_of_visterms import Bag
 from visterm.features.cnn import CNN
 from visterm.features.cnn.recipe import normalised
 from visterm.features.codebook import nearest_centres
 from visterm.features.combined import Combined
-from visterm.features.extraction import Pixels, shrunk
 from visterm.features.extractor import Extractor
-from visterm.features.pyramid import Places, cells_at, cells_in
+from visterm.features.picture_batches import Pixels, shrunk
+from visterm.features.spatial_pyramid import Places, cells_at, cells_in
 
 Box = tuple[float, float, float, float]
 _MOST = 16

@@ -43,7 +43,7 @@ class BlockDescriptor:
             raise BadInput(f"a colour codebook is k × 3 with 1 to 256 colours, not {colours.shape}")
         if not ((colours >= 0) & (colours <= 255)).all():
             raise BadInput("the red, green and blue of a colour lie between 0 and 255")
-        from visterm.features import _kernels
+        from visterm.features.blocks import _kernels
 
         self.sides = tuple(sides)
         self.colours = colours
@@ -66,7 +66,7 @@ class BlockDescriptor:
 
     def _labels(self, pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Texture bin and nearest colour of every pixel."""
-        from visterm.features import _kernels
+        from visterm.features.blocks import _kernels
 
         pixels = np.ascontiguousarray(pixels)
         texture = _kernels.texture_labels(_kernels.grey_of(pixels), _uniform_bins())
@@ -79,7 +79,7 @@ class BlockDescriptor:
 def _histograms(
     texture: NDArray[np.uint8], colour: NDArray[np.uint8], side: int, n_colours: int
 ) -> NDArray[np.unsignedinteger]:
-    from visterm.features import _kernels
+    from visterm.features.blocks import _kernels
 
     half = side // 2
     blocks = (texture.shape[0] // half - 1) * (texture.shape[1] // half - 1)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.features.bags import Bag, BagChannel, Local
-from visterm.features.blob_numbers import BLOB_NUMBERS, blob_numbers
-from visterm.features.blob_regions import cut_regions
-from visterm.features.classic import opencv, scikit_image
-from visterm.features.extraction import Pixels
+from visterm.features.bag_of_visterms import Bag, BagChannel, Local
+from visterm.features.blobs.blob_descriptor import BLOB_NUMBERS, blob_numbers
+from visterm.features.blobs.blob_regions import cut_regions
+from visterm.features.classic_libraries import opencv, scikit_image
+from visterm.features.parameters import check_whole
+from visterm.features.picture_batches import Pixels
 
 _X, _Y = BLOB_NUMBERS.index("x"), BLOB_NUMBERS.index("y")
 _SIZE = BLOB_NUMBERS.index("size")
@@ -114,7 +115,7 @@ class Blobs(Bag):
         super()._check_parameters()
         opencv()
         scikit_image()
-        self._check_whole(visterms=1, regions=1, superpixels=1)
+        check_whole(self, visterms=1, regions=1, superpixels=1)
         if not 0 <= self.least_share < 1:
             raise BadInput(f"least_share lies between 0 and 1, not {self.least_share!r}")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from visterm.errors import BadInput
-from visterm.features.blocks import TEXTURE_BINS
+from visterm.features.blocks.block_descriptor import TEXTURE_BINS
+from visterm.features.parameters import is_whole
 
 Channel = tuple[int, str, int]
 """Block side in pixels, what of the histogram counts, and the size of the codebook."""
@@ -44,14 +43,3 @@ def check_channel(channel: Channel) -> None:
         raise BadInput(f"the side of a channel is an even number from 4 on, not {side!r}")
     if not is_whole(size, 1):
         raise BadInput(f"the size of a channel is a whole number from 1 on, not {size!r}")
-
-
-def is_whole(value: object, least: int) -> bool:
-    """Whether a parameter is a whole number, no truth value, and large enough.
-
-    >>> is_whole(4, 4), is_whole(4.0, 4), is_whole(True, 0)
-    (True, False, False)
-    """
-    return (
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
-    )

@@ -12,7 +12,7 @@ def kind_of(name: str) -> type[Extractor]:
     """The class of a name.
 
     >>> kind_of("blocks")
-    <class 'visterm.features.block_visterms.Blocks'>
+    <class 'visterm.features.blocks.block_visterms.Blocks'>
     """
     from visterm.features import EXTRACTORS
 

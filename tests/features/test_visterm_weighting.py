@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from visterm.features.weighting import count_visterms, join_channels, unit_rows, weigh_visterms
+from visterm.features.visterm_weighting import (
+    count_visterms,
+    join_channels,
+    unit_rows,
+    weigh_visterms,
+)
 
 SIZE = 6
 numbers = arrays(

@@ -8,8 +8,8 @@ import pytest
 from visterm.datasets.scenes import draw_scene
 from visterm.features import CNN, Blocks, Sift
 from visterm.features.combined import Combined
+from visterm.features.contributions import parts_of
 from visterm.features.extractor import Extractor
-from visterm.features.parts import parts_of
 
 PICTURES = [draw_scene(0, number, size=(96, 64)).pixels for number in range(6)]
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from visterm.errors import BadInput
 from visterm.features.extractor import Rows
-from visterm.features.weighting import unit_rows
+from visterm.features.visterm_weighting import unit_rows
 from visterm.progress import Progress, silent
 
 NORMALISATIONS = ("each", "late")

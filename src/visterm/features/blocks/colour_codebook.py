@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.features.codebook import learn_codebook
-from visterm.features.extraction import Picture, Pixels, Skipped, over_pictures
 from visterm.features.extractor import nothing_read
+from visterm.features.picture_batches import Picture, Pixels, Skipped, over_pictures
 
 _SAMPLE = 1000  # pictures that colours are learnt from
 

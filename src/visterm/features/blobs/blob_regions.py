@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from visterm.features.classic import opencv, scikit_image
-from visterm.features.extraction import Pixels
+from visterm.features.classic_libraries import opencv, scikit_image
+from visterm.features.picture_batches import Pixels
 
 _COMPACT = 10.0
 _COLOUR = 20.0  # superpixels that differ by so much in L*a*b* are alike by 1/e

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.errors import BadInput
-from visterm.features.channels import is_whole
 from visterm.features.codebook import learn_codebook, nearest_centres
-from visterm.features.extraction import Picture, Pixels, Skipped, check_list, over_pictures
 from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
-from visterm.features.pyramid import Places, cells_at, cells_in, check_levels
-from visterm.features.weighting import (
+from visterm.features.parameters import check_whole
+from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, over_pictures
+from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
+from visterm.features.visterm_weighting import (
     count_visterms,
     join_channels,
     tfidf,
@@ -219,14 +219,7 @@ class Bag(Extractor):
             known = f"{first}, {' or '.join(others)}"
             raise BadInput(f"weighting is {known}, not {self.weighting!r}")
         check_levels(self.pyramid, self.level_weights)
-        self._check_whole(max_side=1, workers=1, random_state=0, nearest=1)
-
-    def _check_whole(self, **least: int) -> None:
-        """Refuse parameters that are not whole numbers, or too small."""
-        for name, smallest in least.items():
-            value = getattr(self, name)
-            if not is_whole(value, smallest):
-                raise BadInput(f"{name} is a whole number from {smallest} on, not {value!r}")
+        check_whole(self, max_side=1, workers=1, random_state=0, nearest=1)
 
 
 class _Count:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import BadInput
-from visterm.features.pyramid import LEVELS, cells_at, cells_in, check_levels, pool_grid
+from visterm.features.spatial_pyramid import LEVELS, cells_at, cells_in, check_levels, pool_grid
 
 
 @pytest.mark.parametrize("level", LEVELS)

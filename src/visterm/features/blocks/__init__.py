@@ -1,0 +1,6 @@
+"""Squares of a picture: texture and colour histograms, as bags of visterms or block by block."""
+
+from visterm.features.blocks.block_counts import BlockCounts
+from visterm.features.blocks.block_visterms import Blocks, VistermCounts
+
+__all__ = ["BlockCounts", "Blocks", "VistermCounts"]
