@@ -71,7 +71,7 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
         unknowing = found.is_empty or (words and not found.has_model)
         if not as_is and found.is_writable and (found.has_news or unknowing):
             _add(found)
-        if words and found.is_writable and not found.has_learnt and found.has_captions:
+        if words and found.is_writable and found.awaits_training:
             _train(found)
     except Locked as error:
         say(f"answering from before the news: {error}")
@@ -99,7 +99,9 @@ def _train(found: Collection) -> None:
 
     say("learning from the captions for the first time")
     with progress_bar() as progress:
-        found.train(progress=progress)
+        in_vain = found.train_first(progress=progress)
+    if in_vain is not None:
+        say(in_vain)
 
 
 def _learn_space(found: Collection, space: str) -> None:

@@ -51,8 +51,8 @@ def serve(
     with opened(folder, store, create=True) as found:
         root = found.root
         news = found.is_writable and (found.is_empty or found.has_news)
-        untaught = found.is_writable and found.has_captions and not found.has_learnt
-    begin = None if as_is else "add" if news else "train" if untaught else None
+        untrained = found.is_writable and found.awaits_training
+    begin = "add" if (news or untrained) and not as_is else None
     run(
         root,
         address,

@@ -15,6 +15,10 @@ PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
 TABLE = "table"
 _GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
+READING = "1"
+"""Raised when files are read otherwise, so that captions of another reading are read again."""
+PRESENT = "captions.picture IN (SELECT id FROM pictures WHERE present > 0)"
+"""The condition on ``captions`` under which one counts: its picture has not vanished."""
 
 
 @dataclass
@@ -51,6 +55,39 @@ def keep_read(
         )
     for source, text in found:
         give(catalogue, picture, source, text)
+
+
+def drop_machine_written(catalogue: Catalogue) -> None:
+    """Forget what an earlier reading of files took for captions; the caller holds the lock."""
+    from visterm.pictures.metadata.texts import values
+
+    stored = catalogue.db.execute(
+        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", _GIVEN
+    ).fetchall()
+    with catalogue.transaction():
+        for picture, source, text in stored:
+            kept = "\n".join(values(text.split("\n")))
+            if kept != text:
+                give(catalogue, picture, source, kept)
+        catalogue.set("reading", READING)
+
+
+def any_there(catalogue: Catalogue) -> bool:
+    """Whether some picture that is there has a caption."""
+    return catalogue.one(f"SELECT 1 FROM captions WHERE {PRESENT} LIMIT 1") is not None
+
+
+def fingerprint(catalogue: Catalogue) -> str:
+    """What captions there are to learn from: another text for others, as good as always."""
+    count, length = catalogue.db.execute(
+        f"SELECT count(*), total(length(text)) FROM captions WHERE {PRESENT}"
+    ).fetchone()
+    bare = catalogue.one(
+        """SELECT 1 FROM pictures WHERE present > 0
+            AND id NOT IN (SELECT picture FROM captions) LIMIT 1"""
+    )
+    folders = catalogue.get("folders") or "no"
+    return f"{count} {length:.0f} {'some' if bare else 'all'} {folders}"
 
 
 def inherit(catalogue: Catalogue, old: int, new: int) -> None:

@@ -86,14 +86,26 @@ def mend(
         begin(catalogue, progress=progress)
         repaired.append("the starter brought again")
     elif replaced:
-        collection.train(progress=progress)
-        repaired.append("the model learnt again")
+        repaired.append(_learnt_again(collection, progress))
     elif version is not None and found.bad_index:
         _rebuild_index(catalogue, version, progress)
         repaired.append("the index built again")
     sweep(catalogue)
     after = check(catalogue)
     return Checked(after.problems, repaired, after.files)
+
+
+def _learnt_again(collection: Collection, progress: Progress) -> str:
+    """A new model in place of a damaged one, or the starter where captions have become too few."""
+    from visterm.collection.lesson import TooFewCaptions
+
+    try:
+        collection.train(progress=progress)
+    except TooFewCaptions:
+        if not begin(collection.catalogue, progress=progress):
+            raise
+        return "the starter brought again"
+    return "the model learnt again"
 
 
 def _check_features(catalogue: Catalogue, found: Checked) -> None:

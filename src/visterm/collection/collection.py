@@ -85,7 +85,9 @@ class Collection:
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
                 )
             stores.make(where)
-        return cls(where.root, Catalogue(where.store))
+        opened = cls(where.root, Catalogue(where.store))
+        opened._look_again_at_captions()
+        return opened
 
     @property
     def store(self) -> Path:
@@ -196,6 +198,28 @@ class Collection:
 
         with self._writing("training"):
             return train(self.catalogue, model=model, force=force, progress=progress, **parameters)
+
+    def train_first(self, *, progress: Progress = silent) -> str | None:
+        """Learn from captions where only the starter answers; returns why that was in vain.
+
+        Then nothing is changed, and `awaits_training` is false until there are other captions.
+        """
+        from visterm.collection.lesson import TooFewCaptions
+
+        reason = None
+        try:
+            if self.train(progress=progress).kept == "previous":
+                reason = (
+                    "the captions would make searches worse than the starter alone does, which "
+                    "goes on answering; visterm train --force learns from them all the same"
+                )
+        except TooFewCaptions as error:
+            if not self.has_model:
+                raise
+            reason = f"{error}; the starter goes on answering"
+        with self.catalogue.writing("training"), self.catalogue.transaction():
+            self.catalogue.set("untrained", reason and captions.fingerprint(self.catalogue))
+        return reason
 
     def search(
         self,
@@ -426,7 +450,16 @@ class Collection:
 
     @property
     def has_captions(self) -> bool:
-        return self.catalogue.one("SELECT 1 FROM captions LIMIT 1") is not None
+        """Whether a picture that is there has a caption."""
+        return captions.any_there(self.catalogue)
+
+    @property
+    def awaits_training(self) -> bool:
+        """Whether there are captions that nobody has tried to learn from yet."""
+        if self.has_learnt or not self.has_captions:
+            return False
+        tried = self.catalogue.get("untrained")
+        return tried is None or tried != captions.fingerprint(self.catalogue)
 
     @property
     def has_model(self) -> bool:
@@ -448,6 +481,13 @@ class Collection:
     def __len__(self) -> int:
         """How many different pictures there are."""
         return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
+
+    def _look_again_at_captions(self) -> None:
+        """Read stored captions as files are read now, once, unless somebody is writing."""
+        if self.catalogue.get("reading") == captions.READING or not self.is_writable:
+            return
+        with contextlib.suppress(Locked), self.catalogue.writing("reading captions", wait=0):
+            captions.drop_machine_written(self.catalogue)
 
     def _mend(self) -> None:
         """Finish what a killed writer left for the index, unless somebody is writing now."""

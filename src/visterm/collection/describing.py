@@ -99,7 +99,7 @@ def descriptions(
     try:
         now = answering(catalogue)
     except NothingLearnt:
-        if catalogue.one("SELECT 1 FROM captions LIMIT 1") is None:
+        if not captions.any_there(catalogue):
             raise
         now = None
     if now is not None and now.version.extractor != extractor:

@@ -32,6 +32,10 @@ _MOST_SETS = 2_000_000
 _LARGEST_QUERY = 4
 
 
+class TooFewCaptions(VistermError):
+    """There is nothing that a model could learn from."""
+
+
 @dataclass(frozen=True)
 class Lesson:
     """Vectors, captions and words; ``held`` says which pictures are kept out of learning."""
@@ -79,14 +83,14 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
 
     Raises
     ------
-    VistermError
+    TooFewCaptions
         Where there is too little, with what is missing.
     """
     from visterm.text import Vocabulary
 
     found = list(to_learn_from(catalogue, extractor))
     if not found:
-        raise VistermError(
+        raise TooFewCaptions(
             "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
             "caption --from TABLE (keywords inside picture files are found by visterm add)"
         )
@@ -101,7 +105,7 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
     told = np.diff(captions.indptr) > 0
     words = len(np.unique(captions.indices))
     if told.sum() < 2 or words < 2:
-        raise VistermError(
+        raise TooFewCaptions(
             f"{told.sum()} captioned pictures with {words} words are too few to learn "
             "from; ranking needs at least 2 pictures with different words"
         )

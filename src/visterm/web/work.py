@@ -51,12 +51,12 @@ def _add(collection: Collection, progress: Any) -> dict[str, Any]:
     """Look for pictures; learn from their captions, if nothing has been learnt yet."""
     added = collection.add(progress=progress)
     found: dict[str, Any] = {**asdict(added), "skipped": len(added.skipped), "trained": False}
-    if collection.has_captions and not collection.has_learnt:
+    if collection.awaits_training:
         try:
-            _train(collection, progress)
-            found["trained"] = True
+            reason = collection.train_first(progress=progress)
         except VistermError as error:  # too few captions are no failure of adding
-            found["not_trained"] = str(error)
+            reason = str(error)
+        found |= {"trained": True} if reason is None else {"not_trained": reason}
     return found
 
 

@@ -6,13 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# What cameras and editors write where a person wrote nothing; as captions they would describe
-# thousands of pictures with the same words.
-_WRITTEN_BY_MACHINES = re.compile(
-    r"""( .*\bdigital\ (still\ )?camera | sony\ dsc | samsung | dcim\\.* | default | untitled
-        | exif_jpeg_picture | created\ with\ (the\ )?gimp.* | \W* )""",
-    re.IGNORECASE | re.VERBOSE,
-)
+from visterm.pictures.metadata.machine_written import is_machine_written
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff]+")
 
 
@@ -53,4 +48,4 @@ def values(texts: Iterable[str]) -> list[str]:
     ['sea', 'boat']
     """
     kept = dict.fromkeys(tidy(text) for text in texts)
-    return [text for text in kept if not _WRITTEN_BY_MACHINES.fullmatch(text)]
+    return [text for text in kept if not is_machine_written(text)]

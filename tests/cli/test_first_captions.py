@@ -1,0 +1,120 @@
+"""The first captions in a folder: searches go on, whatever they are."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from visterm.collection import Collection
+from visterm.datasets.scenes import draw_scenes
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from running import visterm  # it lies beside this file
+
+IN_VAIN = "too few to learn from"
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight pictures without captions, which the starter knows; copy before changing anything."""
+    folder = tmp_path_factory.mktemp("indexed") / "Pictures"
+    draw_scenes(folder, 8, size=(96, 64))
+    (folder / "captions.tsv").unlink()
+    with Collection.open(folder) as collection:
+        collection.add(workers=1)
+    return folder
+
+
+@pytest.fixture
+def folder(indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(indexed, tmp_path / "Pictures"))
+
+
+def with_comment(path: Path, comment: str) -> None:
+    """Write a description into a picture's EXIF, as programs do."""
+    with Image.open(path) as picture:
+        exif = picture.getexif()
+        exif[270] = comment
+        picture.save(path, exif=exif)
+
+
+def test_one_caption_leaves_the_starter_answering_and_is_spoken_of_once(folder: Path):
+    before = visterm("search", "beach", cwd=folder)
+    assert visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder).returncode == 0
+    first = visterm("search", "beach", cwd=folder)
+    assert (first.returncode, first.stdout) == (0, before.stdout)
+    assert first.stderr.count(IN_VAIN) == 1
+    again = visterm("search", "beach", cwd=folder)
+    assert (again.returncode, again.stdout, again.stderr) == (0, before.stdout, "")
+
+
+def test_other_captions_are_tried_anew(folder: Path):
+    visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
+    visterm("search", "beach", cwd=folder)
+    visterm("caption", "scene-0002.jpg", "work with Bruno", cwd=folder)
+    found = visterm("search", "bruno", "-k", "1", "--paths", cwd=folder)
+    assert (found.returncode, found.stdout) == (0, "scene-0002.jpg\n")
+
+
+def test_training_by_name_still_says_that_captions_are_too_few(folder: Path):
+    visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
+    for _ in range(2):
+        asked = visterm("train", cwd=folder)
+        assert asked.returncode == 1
+        assert IN_VAIN in asked.stderr
+
+
+def test_what_a_program_wrote_is_no_caption(folder: Path):
+    with_comment(folder / "scene-0001.jpg", "Created by GIMP")
+    found = visterm("search", "beach", cwd=folder)
+    assert found.returncode == 0
+    assert IN_VAIN not in found.stderr
+    with Collection.open(folder) as collection:
+        assert not collection.has_captions
+        assert collection.status().captioned == 0
+
+
+def test_what_was_stored_of_a_program_is_forgotten(folder: Path):
+    with Collection.open(folder) as collection:
+        catalogue = collection.catalogue
+        with catalogue.writing("testing"), catalogue.transaction() as db:
+            db.execute("INSERT INTO captions VALUES (1, 'exif:description', 'Created by GIMP')")
+            db.execute(
+                "INSERT INTO captions VALUES (2, 'iptc:keywords', 'SONY DSC' || char(10) || 'sea')"
+            )
+            db.execute("INSERT INTO captions VALUES (3, 'person', 'default')")
+            catalogue.set("reading", None)
+    with Collection.open(folder) as collection:
+        found = collection.catalogue.db.execute("SELECT * FROM captions").fetchall()
+    assert found == [(2, "iptc:keywords", "sea"), (3, "person", "default")]
+
+
+def test_captions_of_vanished_pictures_do_not_count(folder: Path):
+    for number in (1, 2):
+        visterm("caption", f"scene-000{number}.jpg", f"holiday {number}", cwd=folder)
+        (folder / f"scene-000{number}.jpg").unlink()
+    found = visterm("search", "beach", cwd=folder)
+    assert found.returncode == 0
+    assert IN_VAIN not in found.stderr
+    assert "holiday" not in visterm("search", "holidays", cwd=folder).stdout
+    with Collection.open(folder) as collection:
+        assert not collection.has_captions
+        assert not collection.awaits_training
+        assert not collection.has_learnt
+
+
+def test_a_check_brings_the_starter_where_captions_have_become_too_few(folder: Path):
+    for number, words in ((1, "holiday Anna"), (2, "work Bruno")):
+        visterm("caption", f"scene-000{number}.jpg", words, cwd=folder)
+    assert visterm("train", cwd=folder).returncode == 0
+    visterm("caption", "scene-0002.jpg", "", cwd=folder)
+    for path in (folder / ".visterm" / "models").rglob("model.safetensors"):
+        path.write_bytes(b"harm")
+    checked = visterm("check", "--repair", cwd=folder)
+    assert checked.returncode == 0, checked.stderr
+    assert visterm("search", "beach", cwd=folder).returncode == 0
