@@ -17,8 +17,7 @@ from typing import Any
 
 from benchmarks.common import say, show
 from visterm.datasets import data_folder
-from visterm.text.phrase_parts import clauses, tagger
-from visterm.text.phrases import KINDS, Phrase, phrases
+from visterm.text.phrases import KINDS, Phrase, clauses, phrases, tagger
 from visterm.text.tokens import fold
 
 GOLD = Path(__file__).with_name("phrases_gold.tsv")

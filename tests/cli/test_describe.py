@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.features import EXTRACTORS
 from visterm.pictures import captions_of
-from visterm.text.phrase_parts import tagger
+from visterm.text.phrases import tagger
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))

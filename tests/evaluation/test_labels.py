@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluate import evaluate_scores
+from visterm.evaluation.evaluation import evaluate_scores
 from visterm.evaluation.labels import annotation, labels_both_ways
 from visterm.text import Relevance
 

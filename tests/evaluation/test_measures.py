@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluate import evaluate_scores
+from visterm.evaluation.evaluation import evaluate_scores
 from visterm.evaluation.measures import mean_average_precision, measure
 from visterm.text import Relevance
 

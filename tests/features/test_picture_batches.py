@@ -12,7 +12,7 @@ from PIL import Image
 
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput
-from visterm.features.picture_batches import BATCH, Batch, over_pictures
+from visterm.features.picture_batches import BATCH, PictureBatch, over_pictures
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, many: list[Scene]) -> list[
     return paths
 
 
-def sums(batches: list[Batch[list[int]]]) -> dict[int, int]:
+def sums(batches: list[PictureBatch[list[int]]]) -> dict[int, int]:
     """What ``[int(p.sum()) …]`` said of each picture."""
     return {
         number: total

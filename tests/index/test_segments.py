@@ -19,9 +19,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from visterm.errors import BadInput, VistermError
 from visterm.index import DenseIndex, Index
-from visterm.index.changes import due
 from visterm.index.manifest import Segment, read_manifest
 from visterm.index.score import score
+from visterm.index.segment_changes import due
 
 Kind = type[Index] | type[DenseIndex]
 both = pytest.mark.parametrize("kind", [Index, DenseIndex])

@@ -105,7 +105,7 @@ def _opened(asked: Asked) -> Collection:
 def _phrases(wanted: int) -> int:
     """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
     from visterm.cli.telling import say
-    from visterm.text.phrase_parts import tagger
+    from visterm.text.phrases import tagger
 
     if wanted:
         try:

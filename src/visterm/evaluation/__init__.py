@@ -4,20 +4,20 @@ Importing this room loads NumPy only; numba and SciPy come with the first measur
 """
 
 from visterm.evaluation.caption_ranks import CaptionRanks, caption_ranks
-from visterm.evaluation.evaluate import Evaluation, evaluate, evaluate_scores
+from visterm.evaluation.caption_similarity import CaptionSimilarity
+from visterm.evaluation.evaluation import Evaluation, evaluate, evaluate_scores
 from visterm.evaluation.labels import annotation, labels_both_ways
-from visterm.evaluation.likeness import Likeness
 from visterm.evaluation.measures import Measure, mean_average_precision, measure
-from visterm.evaluation.side_by_side import measures_table
+from visterm.evaluation.measures_table import measures_table
 from visterm.evaluation.significance import Comparison, best_of, compare
 from visterm.evaluation.slices import seen_queries, slices
 from visterm.evaluation.tables import Table
 
 __all__ = [
     "CaptionRanks",
+    "CaptionSimilarity",
     "Comparison",
     "Evaluation",
-    "Likeness",
     "Measure",
     "Table",
     "annotation",

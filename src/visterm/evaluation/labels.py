@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class LabelRanking:
     """P@K and mean AvgP over the queries that have a true answer; the others are ``skipped``."""
 
     precision: float
@@ -29,8 +29,8 @@ class Ranked:
 class BothWays:
     """Labels ranked for every picture, and pictures for every label."""
 
-    to_labels: Ranked
-    to_pictures: Ranked
+    to_labels: LabelRanking
+    to_pictures: LabelRanking
 
 
 def labels_both_ways(scores: ArrayLike, true: csr_array, k: int = 5) -> BothWays:
@@ -56,12 +56,12 @@ def labels_both_ways(scores: ArrayLike, true: csr_array, k: int = 5) -> BothWays
     return BothWays(ranked(table, true, k), ranked(table.T, true.T.tocsr(), k))
 
 
-def ranked(scores: ArrayLike, true: csr_array, k: int = 5) -> Ranked:
+def ranked(scores: ArrayLike, true: csr_array, k: int = 5) -> LabelRanking:
     """P@K and mAP of queries × answers; see `labels_both_ways`.
 
     >>> from scipy.sparse import csr_array
     >>> ranked([[0.9, 0.1], [0.3, 0.2]], csr_array([[1, 0], [0, 0]]), k=1)
-    Ranked(precision=1.0, mean_average_precision=1.0, measured=1, skipped=1)
+    LabelRanking(precision=1.0, mean_average_precision=1.0, measured=1, skipped=1)
     """
     from visterm.evaluation import _kernels
 
@@ -75,13 +75,13 @@ def ranked(scores: ArrayLike, true: csr_array, k: int = 5) -> Ranked:
     _kernels.average_precisions(found.starts, found.ranks, averages)
     # P@K is out of K, so its mean needs only the number of true answers at ranks up to K.
     precision = np.count_nonzero(found.ranks <= k) / (k * measured)
-    return Ranked(
+    return LabelRanking(
         float(precision), float(averages.sum() / measured), measured, len(found) - measured
     )
 
 
 @dataclass(frozen=True)
-class Annotated:
+class LabelAnnotation:
     """Annotation as its literature counts it: means over labels of precision and recall.
 
     Attributes
@@ -104,7 +104,7 @@ class Annotated:
     labels: int
 
 
-def annotation(scores: ArrayLike, true: csr_array, words: int = 5) -> Annotated:
+def annotation(scores: ArrayLike, true: csr_array, words: int = 5) -> LabelAnnotation:
     """Give every picture its ``words`` best labels, and see how well that annotates it.
 
     Equal scores stand in the order of the labels, lower number first. A picture without a true
@@ -124,7 +124,7 @@ def annotation(scores: ArrayLike, true: csr_array, words: int = 5) -> Annotated:
     --------
     >>> from scipy.sparse import csr_array
     >>> annotation([[0.9, 0.1], [0.3, 0.2]], csr_array([[1, 0], [0, 1]]), words=1)
-    Annotated(precision=0.25, recall=0.5, f1=0.3333333333333333, n_plus=1, labels=2)
+    LabelAnnotation(precision=0.25, recall=0.5, f1=0.3333333333333333, n_plus=1, labels=2)
     """
     table, gains = as_scores(scores), checked_gains(true)
     if table.shape != gains.shape:
@@ -149,7 +149,7 @@ def annotation(scores: ArrayLike, true: csr_array, words: int = 5) -> Annotated:
     precision = float(np.mean(right[there] / np.maximum(times[there], 1)))
     recall = float(np.mean(right[there] / having[there]))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return Annotated(precision, recall, f1, int(np.count_nonzero(right)), int(there.sum()))
+    return LabelAnnotation(precision, recall, f1, int(np.count_nonzero(right)), int(there.sum()))
 
 
 def _best(table: NDArray[np.floating], words: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluate import Evaluation
+from visterm.evaluation.evaluation import Evaluation
 from visterm.evaluation.measures import measure as measure_called
 
 

@@ -36,7 +36,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Batch(Generic[Result]):
+class PictureBatch(Generic[Result]):
     """The result of one batch: of which pictures it speaks, and which were skipped."""
 
     numbers: list[int]
@@ -52,7 +52,7 @@ def over_pictures(
     workers: int = 1,
     progress: Progress = silent,
     what: str = "pictures",
-) -> Iterator[Batch[Result]]:
+) -> Iterator[PictureBatch[Result]]:
     """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
 
     With several workers and more than one batch, even a picture that kills its process costs only
@@ -93,7 +93,7 @@ def _in_order(
     batches: list[list[tuple[int, Picture]]],
     max_side: int | None,
     workers: int,
-) -> Iterator[Batch[Result]]:
+) -> Iterator[PictureBatch[Result]]:
     if workers <= 1:
         yield from _in_this_process(work, batches, max_side)
         return
@@ -120,7 +120,7 @@ def _in_this_process(
     work: Callable[[list[Pixels]], Result],
     batches: list[list[tuple[int, Picture]]],
     max_side: int | None,
-) -> Iterator[Batch[Result]]:
+) -> Iterator[PictureBatch[Result]]:
     """One batch after another; while one is worked on, a thread decodes the next."""
     if not batches:
         return
@@ -139,11 +139,11 @@ def _run(
     work: Callable[[list[Pixels]], Result],
     batch: list[tuple[int, Picture]],
     max_side: int | None,
-) -> Batch[Result]:
+) -> PictureBatch[Result]:
     return _worked(work, _decode(batch, max_side))
 
 
-def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> Batch[list[Pixels]]:
+def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> PictureBatch[list[Pixels]]:
     numbers, decoded, skipped = [], [], []
     for number, picture in batch:
         try:
@@ -153,12 +153,14 @@ def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> Batch[lis
         else:
             numbers.append(number)
             decoded.append(pixels)
-    return Batch(numbers, decoded, skipped)
+    return PictureBatch(numbers, decoded, skipped)
 
 
-def _worked(work: Callable[[list[Pixels]], Result], decoded: Batch[list[Pixels]]) -> Batch[Result]:
+def _worked(
+    work: Callable[[list[Pixels]], Result], decoded: PictureBatch[list[Pixels]]
+) -> PictureBatch[Result]:
     result = work(decoded.result) if decoded.result else None
-    return Batch(decoded.numbers, result, decoded.skipped)
+    return PictureBatch(decoded.numbers, result, decoded.skipped)
 
 
 def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:
@@ -193,7 +195,7 @@ def _run_apart(
     work: Callable[[list[Pixels]], Result],
     batch: list[tuple[int, Picture]],
     max_side: int | None,
-) -> Batch[Result]:
+) -> PictureBatch[Result]:
     """The batch without the pictures that crash a process when they are alone in it."""
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -219,4 +221,4 @@ def _run_apart(
     finally:
         alone.shutdown()
     skipped = sorted(whole.skipped + crashed, key=lambda skip: skip.number)
-    return Batch(whole.numbers, whole.result, skipped)
+    return PictureBatch(whole.numbers, whole.result, skipped)

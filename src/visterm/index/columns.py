@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import BadInput
-from visterm.index.changes import with_group
-from visterm.index.folder import Draft, Hashed
-from visterm.index.given import checked_rows, whole_numbers
+from visterm.index.address_tables import AddressTables, tables
+from visterm.index.filter_masks import count, masks
+from visterm.index.index_folder import Draft, Hashed
+from visterm.index.input_checks import checked_rows, whole_numbers
 from visterm.index.layout import BLOCK, Bytes, Column, column, encode, places
 from visterm.index.manifest import Group, Manifest
-from visterm.index.masks import count, masks
-from visterm.index.parts import GivenRows, Part, Positions, Source
-from visterm.index.query import Query, read_count, read_query
+from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
+from visterm.index.query_vector import Query, read_count, read_query
 from visterm.index.score import Floats, Integers, best, scores
+from visterm.index.segment_changes import with_group
 from visterm.index.segments import Segmented
-from visterm.index.tables import Tables, tables
 
 _LINE = 16
 """Words turned from rows into columns together, at least: one cache line of each row."""
@@ -216,7 +216,7 @@ class Index(Segmented):
 
     def _plainly(
         self,
-        parts: tuple[Part, ...],
+        parts: tuple[OpenSegment, ...],
         hidden: Sequence[Bytes | None],
         words: Integers,
         weights: Floats,
@@ -241,7 +241,7 @@ class Index(Segmented):
         source = GivenRows(values, slice(None), len(values))
         return draft.add(self.kind, lambda file: self._write(file, source))
 
-    def _column(self, part: Part, word: int) -> Column:
+    def _column(self, part: OpenSegment, word: int) -> Column:
         pictures = part.segment.pictures
         size = places(pictures).end
         for group, data in zip(reversed(part.segment.groups), reversed(part.maps), strict=True):
@@ -261,7 +261,7 @@ class Index(Segmented):
             for place in range(0, len(columns), wide):
                 file.write(encode(columns[place : place + wide]))
 
-    def _read(self, part: Part, positions: Integers, words: slice) -> Floats:
+    def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         rows = np.zeros((positions.size, words.stop - words.start), np.float32)
         pictures = part.segment.pictures
         for group, data in zip(part.segment.groups, part.maps, strict=True):
@@ -278,10 +278,10 @@ class Index(Segmented):
     def _group_size(self, pictures: int, words: int) -> int:
         return words * places(pictures).end
 
-    def _take(self, manifest: Manifest, parts: tuple[Part, ...]) -> None:
+    def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
         super()._take(manifest, parts)
         blanks: dict[int, Bytes] = {}
-        self._state: tuple[tuple[Part, ...], Tables, dict[int, Bytes]] = (
+        self._state: tuple[tuple[OpenSegment, ...], AddressTables, dict[int, Bytes]] = (
             parts,
             tables(parts, manifest.words, blanks),
             blanks,

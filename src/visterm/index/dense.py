@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index.folder import Hashed
-from visterm.index.masks import count, masks
-from visterm.index.parts import Part, Source
-from visterm.index.query import Query, read_count, read_query
+from visterm.index.filter_masks import count, masks
+from visterm.index.index_folder import Hashed
+from visterm.index.open_segments import OpenSegment, Source
+from visterm.index.query_vector import Query, read_count, read_query
 from visterm.index.score import Floats, Integers, best
 from visterm.index.segments import Segmented
 
@@ -73,7 +73,7 @@ class DenseIndex(Segmented):
         for place in _places(source.pictures):
             file.write(source.read(place, words))
 
-    def _read(self, part: Part, positions: Integers, words: slice) -> Floats:
+    def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         return _rows(part, self.words)[positions, words]
 
     def _group_size(self, pictures: int, words: int) -> int:
@@ -110,7 +110,7 @@ def _largest(low: Floats, k: int) -> np.float32:
     return np.partition(low, low.size - k)[low.size - k] if k <= low.size else np.float32(-np.inf)
 
 
-def _blocks(part: Part, words: int) -> Iterator[tuple[slice, Floats, float]]:
+def _blocks(part: OpenSegment, words: int) -> Iterator[tuple[slice, Floats, float]]:
     """Some rows at a time: their places, the rows, and the length of the longest."""
     rows = _rows(part, words)
     norms = part.maps[0][: _norm_bytes(len(rows))].view(np.float64)
@@ -118,7 +118,7 @@ def _blocks(part: Part, words: int) -> Iterator[tuple[slice, Floats, float]]:
         yield place, rows[place], norm
 
 
-def _rows(part: Part, words: int) -> Floats:
+def _rows(part: OpenSegment, words: int) -> Floats:
     pictures = part.segment.pictures
     if not part.maps:
         return np.empty((pictures, 0), np.float32)

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import BadInput, VistermError
-from visterm.index.changes import due, new_segment, new_segments, without
-from visterm.index.folder import Draft, Hashed, map_file, problem, sweep, writing
-from visterm.index.given import after, checked_rows, new_ids, whole_numbers
+from visterm.index.index_folder import Draft, Hashed, map_file, problem, sweep, writing
+from visterm.index.input_checks import after, checked_rows, new_ids, whole_numbers
 from visterm.index.layout import Bytes
 from visterm.index.manifest import NAME, Manifest, Segment, read_manifest, write_manifest
-from visterm.index.parts import MergedRows, Part, Source
+from visterm.index.open_segments import MergedRows, OpenSegment, Source
 from visterm.index.score import Floats, Integers
+from visterm.index.segment_changes import due, new_segment, new_segments, without
 
 
 class Segmented(ABC):
@@ -60,7 +60,7 @@ class Segmented(ABC):
         """Write all words of a source as one group."""
 
     @abstractmethod
-    def _read(self, part: Part, positions: Integers, words: slice) -> Floats:
+    def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         """The exact values of consecutive words, one row a position."""
 
     @abstractmethod
@@ -192,7 +192,7 @@ class Segmented(ABC):
 
     # How a state is read.
 
-    def _open(self) -> tuple[Manifest, tuple[Part, ...]]:
+    def _open(self) -> tuple[Manifest, tuple[OpenSegment, ...]]:
         while True:
             manifest = read_manifest(self.folder)
             if manifest.kind != self.kind:
@@ -208,10 +208,10 @@ class Segmented(ABC):
                         f"{error.filename} is missing; build the index again"
                     ) from error
 
-    def _opened(self, manifest: Manifest) -> tuple[Part, ...]:
+    def _opened(self, manifest: Manifest) -> tuple[OpenSegment, ...]:
         return tuple(self._part(manifest, segment) for segment in manifest.segments)
 
-    def _part(self, manifest: Manifest, segment: Segment) -> Part:
+    def _part(self, manifest: Manifest, segment: Segment) -> OpenSegment:
         def mapped(name: str, size: int) -> Bytes:
             if name not in self._maps:
                 if name not in manifest.files or manifest.files[name].size != size:
@@ -220,7 +220,7 @@ class Segmented(ABC):
             return self._maps[name]
 
         pictures = segment.pictures
-        return Part(
+        return OpenSegment(
             segment,
             None if segment.ids is None else mapped(segment.ids, 8 * pictures).view(np.int64),
             None if segment.alive is None else mapped(segment.alive, pictures),
@@ -230,7 +230,7 @@ class Segmented(ABC):
             ),
         )
 
-    def _take(self, manifest: Manifest, parts: tuple[Part, ...]) -> None:
+    def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
         self._manifest, self._parts = manifest, parts
         self._maps = {name: self._maps[name] for name in manifest.files}
 

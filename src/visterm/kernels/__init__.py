@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from visterm.kernels import kernel as _kernel
-from visterm.kernels.bags import Bags
+from visterm.kernels.composite_kernels import Cosine, Sum
+from visterm.kernels.descriptor_bags import Bags
+from visterm.kernels.expected_likelihood import ExpectedLikelihood
 from visterm.kernels.kernel import Kernel
-from visterm.kernels.likelihood import ExpectedLikelihood
-from visterm.kernels.match import Match
-from visterm.kernels.sums import Cosine, Sum
-from visterm.kernels.vectors import RBF, ChiSquare, Intersection, Linear
+from visterm.kernels.match_kernel import Match
+from visterm.kernels.vector_kernels import RBF, ChiSquare, Intersection, Linear
 
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind

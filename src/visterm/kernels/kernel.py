@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.kernels.bags import Bags
+from visterm.kernels.descriptor_bags import Bags
 
 Pictures: TypeAlias = "ArrayLike | csr_array | Bags | Sequence[NDArray[Any]]"
 """Vectors, one a row; or bags of local descriptors (see `Bags.of`)."""

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from visterm.errors import BadInput, MissingExtra
 from visterm.features.cnn import CNN, weights
 from visterm.features.cnn.graph import build_graph
-from visterm.features.cnn.network import Network
+from visterm.features.cnn.onnx_network import OnnxNetwork
 
 
 def stripes(angle: float, colour: tuple[int, int, int], noise: int = 0) -> NDArray[np.uint8]:
@@ -137,4 +137,4 @@ def test_a_missing_library_or_file_of_weights_says_what_to_install(
         build_graph({})
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match=r"pip install onnxruntime$"):
-        Network(b"", "a model")
+        OnnxNetwork(b"", "a model")

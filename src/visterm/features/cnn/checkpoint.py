@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.features.cnn.opcodes import Refused, Storage, Tensor, follow
+from visterm.features.cnn.opcodes import Storage, Tensor, UnsafePickle, follow
 
 MAGIC = 0x1950A86A20F9469CFC6C
 VERSION = 1001
@@ -41,11 +41,11 @@ def read_checkpoint(path: str | Path) -> dict[str, NDArray]:
     path = Path(path)
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise Refused(f"it is larger than {LARGEST_FILE >> 20} MB")
+            raise UnsafePickle(f"it is larger than {LARGEST_FILE >> 20} MB")
         return tensors_of(path.read_bytes())
     except OSError as error:
         raise BadInput(f"cannot read the checkpoint {path}: {error.strerror or error}") from error
-    except Refused as refusal:
+    except UnsafePickle as refusal:
         raise BadInput(
             f"{path} is not a checkpoint that visterm will read: {refusal}; "
             "install the package it came with again"
@@ -59,20 +59,20 @@ def tensors_of(data: bytes) -> dict[str, NDArray]:
     --------
     >>> tensors_of(b"PK, or any other bytes")
     Traceback (most recent call last):
-    visterm.features.cnn.opcodes.Refused: its description is malformed (ValueError)
+    visterm.features.cnn.opcodes.UnsafePickle: its description is malformed (ValueError)
     """
     file = io.BytesIO(data)
     if follow(file) != MAGIC or follow(file) != VERSION:
-        raise Refused("it does not begin like an old-format torch checkpoint")
+        raise UnsafePickle("it does not begin like an old-format torch checkpoint")
     machine = follow(file)
     if not isinstance(machine, dict) or machine.get("little_endian") is not True:
-        raise Refused("its numbers are not little-endian")
+        raise UnsafePickle("its numbers are not little-endian")
     tensors, keys = follow(file), follow(file)
     if not isinstance(tensors, dict):
-        raise Refused("it is not a dictionary of tensors")
+        raise UnsafePickle("it is not a dictionary of tensors")
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
-            raise Refused(f"its entry {name!r:.60} is not a tensor")
+            raise UnsafePickle(f"its entry {name!r:.60} is not a tensor")
     storages = _read_storages(data, file.tell(), keys, tensors)
     return {name: _lay_out(name, tensor, storages) for name, tensor in tensors.items()}
 
@@ -84,11 +84,11 @@ def _read_storages(
     promised: dict[str, Storage] = {}
     for tensor in tensors.values():
         if promised.setdefault(tensor.storage.key, tensor.storage) != tensor.storage:
-            raise Refused(f"its storage {tensor.storage.key!r:.60} is described in two ways")
+            raise UnsafePickle(f"its storage {tensor.storage.key!r:.60} is described in two ways")
     if not isinstance(keys, list) or any(type(key) is not str for key in keys):
-        raise Refused("the list of its storages is not a list of names")
+        raise UnsafePickle("the list of its storages is not a list of names")
     if sorted(keys) != sorted(promised):
-        raise Refused("the list of its storages does not match its tensors")
+        raise UnsafePickle("the list of its storages does not match its tensors")
     storages = {}
     for key in keys:
         storage = promised[key]
@@ -96,11 +96,11 @@ def _read_storages(
         at += 8
         end = at + storage.length * np.dtype(storage.dtype).itemsize
         if length != storage.length or end > len(data):
-            raise Refused(f"its storage {key!r:.60} is not as long as promised")
+            raise UnsafePickle(f"its storage {key!r:.60} is not as long as promised")
         storages[key] = np.frombuffer(memoryview(data)[at:end], dtype=storage.dtype)
         at = end
     if at != len(data):
-        raise Refused("bytes follow its last storage")
+        raise UnsafePickle("bytes follow its last storage")
     return storages
 
 
@@ -116,10 +116,10 @@ def _lay_out(name: str, tensor: Tensor, storages: dict[str, NDArray]) -> NDArray
     for axis in reversed(inwards):
         if shape[axis] > 1:
             if strides[axis] != reach:
-                raise Refused(f"its tensor {name!r:.60} overlaps itself or has gaps")
+                raise UnsafePickle(f"its tensor {name!r:.60} overlaps itself or has gaps")
             reach *= shape[axis]
     end = tensor.offset + math.prod(shape)
     if end > len(storage):
-        raise Refused(f"its tensor {name!r:.60} reaches beyond its storage")
+        raise UnsafePickle(f"its tensor {name!r:.60} reaches beyond its storage")
     as_stored = storage[tensor.offset : end].reshape([shape[axis] for axis in inwards])
     return np.array(as_stored.transpose(np.argsort(inwards)), order="C")

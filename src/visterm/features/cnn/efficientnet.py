@@ -12,8 +12,8 @@ from visterm.features.cnn import weights
 from visterm.features.cnn.cache import kept
 from visterm.features.cnn.frame import seen
 from visterm.features.cnn.graph import GRAPH_VERSION, MEAN, SCALE, build_graph
-from visterm.features.cnn.network import Network
 from visterm.features.cnn.network_extractor import NetworkExtractor
+from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe
 from visterm.features.picture_batches import Pixels
 
@@ -95,7 +95,7 @@ class CNN(NetworkExtractor):
             raise BadInput(f"output must be 'pooled' or 'grid', not {self.output!r}")
         return recipe
 
-    def _opened(self) -> tuple[Network, Recipe, str]:
+    def _opened(self) -> tuple[OnnxNetwork, Recipe, str]:
         return _efficientnet_lite0(), self._recipe(), self.output
 
     def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -104,9 +104,9 @@ class CNN(NetworkExtractor):
 
 # Kept here and not on the extractor, which travels to other processes and is saved and cloned.
 @cache
-def _efficientnet_lite0() -> Network:
+def _efficientnet_lite0() -> OnnxNetwork:
     def build() -> bytes:
         return build_graph(weights.efficientnet_lite0())
 
     made_of = f"{weights.SHA256} {GRAPH_VERSION}"
-    return Network(kept("efficientnet-lite0", made_of, build), "the CNN")
+    return OnnxNetwork(kept("efficientnet-lite0", made_of, build), "the CNN")

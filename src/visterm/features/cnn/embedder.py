@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, NotFitted
-from visterm.features.cnn.network import Network
 from visterm.features.cnn.network_extractor import NetworkExtractor
+from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, read_recipe
 from visterm.features.picture_batches import Picture
 
@@ -49,7 +49,7 @@ class OnnxEmbedder(NetworkExtractor):
     def _recipe(self) -> Recipe:
         return _plugged_in(self.path, *self._stamps()).recipe
 
-    def _opened(self) -> tuple[Network, Recipe, str]:
+    def _opened(self) -> tuple[OnnxNetwork, Recipe, str]:
         self._check_fitted()
         plugged_in = _plugged_in(self.path, *self._stamps())
         if plugged_in.digest != self.digest_:
@@ -82,7 +82,7 @@ class OnnxEmbedder(NetworkExtractor):
 
 
 class _PluggedIn(NamedTuple):
-    network: Network
+    network: OnnxNetwork
     recipe: Recipe
     output: str
     digest: str
@@ -93,7 +93,7 @@ class _PluggedIn(NamedTuple):
 def _plugged_in(path: str, model_stamp: int, recipe_stamp: int) -> _PluggedIn:
     beside = Path(path).with_suffix(".json")
     recipe = read_recipe(beside)
-    network = Network(path, path)
+    network = OnnxNetwork(path, path)
     network.check(recipe)
     digest = hashlib.sha256(beside.read_bytes())
     with open(path, "rb") as file:

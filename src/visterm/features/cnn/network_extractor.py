@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.features.cnn.frame import frame
-from visterm.features.cnn.network import Network
+from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, normalised
 from visterm.features.extractor import Extractor
 from visterm.features.picture_batches import Picture, Pixels
@@ -61,7 +61,7 @@ class NetworkExtractor(Extractor):
     def _recipe(self) -> Recipe:
         raise NotImplementedError
 
-    def _opened(self) -> tuple[Network, Recipe, str]:
+    def _opened(self) -> tuple[OnnxNetwork, Recipe, str]:
         raise NotImplementedError
 
     def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -26,7 +26,7 @@ _STORAGE_TYPES = {
 }
 
 
-class Refused(Exception):
+class UnsafePickle(Exception):
     """What a file holds that a dictionary of tensors does not."""
 
 
@@ -69,23 +69,23 @@ def follow(file: io.BytesIO) -> object:
     {'a': 7}
     >>> follow(io.BytesIO(b"cos\\nsystem\\n(X\\x02\\x00\\x00\\x00lstR."))
     Traceback (most recent call last):
-    visterm.features.cnn.opcodes.Refused: it calls os.system, and tensors need no such call
+    visterm.features.cnn.opcodes.UnsafePickle: it calls os.system, and tensors need no such call
     """
     stack: list[object] = []
     memory: dict[int, object] = {}
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
             if count > MOST_OPCODES:
-                raise Refused("its description is too long")
+                raise UnsafePickle("its description is too long")
             if opcode.name == "STOP":
                 (result,) = stack
                 return result
             _step(opcode.name, argument, stack, memory)
-    except Refused:
+    except UnsafePickle:
         raise
     except Exception as error:  # a malformed pickle fails in as many ways as there are bytes
-        raise Refused(f"its description is malformed ({type(error).__name__})") from None
-    raise Refused("its description has no end")
+        raise UnsafePickle(f"its description is malformed ({type(error).__name__})") from None
+    raise UnsafePickle("its description has no end")
 
 
 def _step(opcode: str, argument: object, stack: list[object], memory: dict[int, object]) -> None:
@@ -118,7 +118,7 @@ def _step(opcode: str, argument: object, stack: list[object], memory: dict[int, 
             items = _take(stack, 1) if opcode == "APPEND" else _take_to_mark(stack)
             target = stack[-1]
             if not isinstance(target, list):
-                raise Refused("it appends to something that is not a list")
+                raise UnsafePickle("it appends to something that is not a list")
             target.extend(items)
         case "GLOBAL":
             stack.append(Name(str(argument)))
@@ -130,9 +130,9 @@ def _step(opcode: str, argument: object, stack: list[object], memory: dict[int, 
             # torch hangs its own notes on the dictionary here; they name no tensor.
             _, target = stack.pop(), stack[-1]
             if not isinstance(target, dict):
-                raise Refused("it sets the state of something that is not a dictionary")
+                raise UnsafePickle("it sets the state of something that is not a dictionary")
         case _:
-            raise Refused(f"it holds the opcode {opcode}, which no tensor needs")
+            raise UnsafePickle(f"it holds the opcode {opcode}, which no tensor needs")
 
 
 def _call(name: object, arguments: object) -> object:
@@ -153,25 +153,27 @@ def _storage(described: object) -> Storage:
             if name not in _STORAGE_TYPES:
                 raise _refused_call(global_name)
             return Storage(_STORAGE_TYPES[name], key, _whole(length))
-    raise Refused("it names an outside object that is not a plain storage")
+    raise UnsafePickle("it names an outside object that is not a plain storage")
 
 
-def _refused_call(name: object) -> Refused:
+def _refused_call(name: object) -> UnsafePickle:
     if name in (_DICTIONARY, _TENSOR):
-        return Refused("it builds a tensor from something else than a storage, place and shape")
+        return UnsafePickle(
+            "it builds a tensor from something else than a storage, place and shape"
+        )
     called = name.name.replace(" ", ".") if isinstance(name, Name) else "something unnamed"
-    return Refused(f"it calls {called:.80}, and tensors need no such call")
+    return UnsafePickle(f"it calls {called:.80}, and tensors need no such call")
 
 
 def _whole(number: object) -> int:
     if type(number) is not int or number < 0:
-        raise Refused("a size or place in it is not a whole number")
+        raise UnsafePickle("a size or place in it is not a whole number")
     return number
 
 
 def _take(stack: list[object], count: int) -> list[object]:
     if len(stack) < count:
-        raise Refused("its description takes more than it put down")
+        raise UnsafePickle("its description takes more than it put down")
     taken = stack[-count:]
     del stack[-count:]
     return taken
@@ -187,5 +189,5 @@ def _take_to_mark(stack: list[object]) -> list[object]:
 def _set_items(items: list[object], target: object) -> None:
     # Names only: hashing a deeply nested key would overrun the interpreter's own stack.
     if not isinstance(target, dict) or any(type(name) is not str for name in items[::2]):
-        raise Refused("it sets an entry that is not a name in a dictionary")
+        raise UnsafePickle("it sets an entry that is not a name in a dictionary")
     target.update(zip(items[::2], items[1::2], strict=True))

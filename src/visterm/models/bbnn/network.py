@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, MissingExtra
-from visterm.kernels._cores import on_all_cores, slices
+from visterm.kernels.threads import on_all_cores, slices
 from visterm.models.bbnn._batches import Batch
 
 Array: TypeAlias = Any

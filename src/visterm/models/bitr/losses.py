@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.kernels._cores import on_all_cores, slices
+from visterm.kernels.threads import on_all_cores, slices
 from visterm.models.bitr import _kernels as kernels
 
 Floats = NDArray[np.float32]

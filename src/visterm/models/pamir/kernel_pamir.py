@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.kernels import Kernel, kernel_from_json
-from visterm.kernels.factor import low_rank, negative_directions
+from visterm.kernels.factors import low_rank, negative_directions
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors
 from visterm.models.pamir.kernel_matrix import (
     PRECOMPUTED,

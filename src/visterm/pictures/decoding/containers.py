@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TiffEntry:
     """One tag of a TIFF directory; ``offset`` is where its ``length`` bytes lie in the file."""
 
     tag: int
@@ -120,7 +120,9 @@ def riff_chunks(file: BinaryIO) -> Iterator[Part]:
     raise BrokenContainer("the WebP holds too many parts")
 
 
-def tiff_entries(file: BinaryIO, *, start: int = 0, directory: int | None = None) -> list[Entry]:
+def tiff_entries(
+    file: BinaryIO, *, start: int = 0, directory: int | None = None
+) -> list[TiffEntry]:
     """The tags of one directory of a TIFF (the first, unless its place is given).
 
     ``start`` is where the TIFF begins in the file, because EXIF is a TIFF inside another file. Tags
@@ -157,11 +159,11 @@ def tiff_entries(file: BinaryIO, *, start: int = 0, directory: int | None = None
             (offset,) = struct.unpack_from(order + place, table, at + step - room)
             offset += start
         if 0 < length <= size - offset:
-            found.append(Entry(tag, kind, count, offset, length))
+            found.append(TiffEntry(tag, kind, count, offset, length))
     return found
 
 
-def tiff_numbers(file: BinaryIO, entry: Entry, *, start: int = 0, limit: int = 16) -> list[int]:
+def tiff_numbers(file: BinaryIO, entry: TiffEntry, *, start: int = 0, limit: int = 16) -> list[int]:
     """The first whole numbers of a tag (BYTE, SHORT, LONG or LONG8); empty for other kinds."""
     letter = {1: "B", 3: "H", 4: "I", 16: "Q"}.get(entry.kind)
     if letter is None:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import (
     BrokenContainer,
-    Entry,
+    TiffEntry,
     file_size,
     jpeg_segments,
     png_chunks,
@@ -157,7 +157,7 @@ def _tiff(file: BinaryIO) -> Cost:
             raise BrokenContainer("the TIFF holds too many strips or numbers")
 
     def number(tag: int, otherwise: int) -> int:
-        entry: Entry | None = entries.get(tag)
+        entry: TiffEntry | None = entries.get(tag)
         values = tiff_numbers(file, entry) if entry else []
         return max(values, default=otherwise)
 

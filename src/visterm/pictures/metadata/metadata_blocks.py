@@ -9,8 +9,8 @@ from typing import BinaryIO
 from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import (
     BrokenContainer,
-    Entry,
     Part,
+    TiffEntry,
     jpeg_segments,
     png_chunks,
     riff_chunks,
@@ -29,7 +29,7 @@ _XMP_IN_PNG = b"XML:com.adobe.xmp\0"
 
 
 @dataclass
-class Blocks:
+class MetadataBlocks:
     """The bytes of each kind of metadata in one file; empty where it has none."""
 
     iptc: bytes = b""
@@ -37,7 +37,7 @@ class Blocks:
     exif: bytes = b""
 
 
-def blocks_of(file: BinaryIO, format_: formats.Format) -> Blocks:
+def blocks_of(file: BinaryIO, format_: formats.Format) -> MetadataBlocks:
     """Raises `BrokenContainer`, or OSError, where the file cannot be walked."""
     if format_ is formats.JPEG:
         return _jpeg(file)
@@ -49,11 +49,11 @@ def blocks_of(file: BinaryIO, format_: formats.Format) -> Blocks:
         return _tiff(file)
     if format_ in (formats.AVIF, formats.HEIC):
         return _by_pillow(file, format_)
-    return Blocks()
+    return MetadataBlocks()
 
 
-def _jpeg(file: BinaryIO) -> Blocks:
-    blocks = Blocks()
+def _jpeg(file: BinaryIO) -> MetadataBlocks:
+    blocks = MetadataBlocks()
     photoshop = b""
     for part in jpeg_segments(file):
         if part.kind not in (b"\xe1", b"\xed"):
@@ -69,8 +69,8 @@ def _jpeg(file: BinaryIO) -> Blocks:
     return blocks
 
 
-def _png(file: BinaryIO) -> Blocks:
-    blocks = Blocks()
+def _png(file: BinaryIO) -> MetadataBlocks:
+    blocks = MetadataBlocks()
     for part in png_chunks(file):
         if part.kind == b"eXIf" and not blocks.exif:
             blocks.exif = part.read(file, MAX_BLOCK)
@@ -94,8 +94,8 @@ def _international_text(file: BinaryIO, part: Part) -> bytes:
         return b""
 
 
-def _webp(file: BinaryIO) -> Blocks:
-    blocks = Blocks()
+def _webp(file: BinaryIO) -> MetadataBlocks:
+    blocks = MetadataBlocks()
     for part in riff_chunks(file):
         if part.kind == b"EXIF" and not blocks.exif:
             blocks.exif = part.read(file, MAX_BLOCK)
@@ -104,22 +104,22 @@ def _webp(file: BinaryIO) -> Blocks:
     return blocks
 
 
-def _tiff(file: BinaryIO) -> Blocks:
+def _tiff(file: BinaryIO) -> MetadataBlocks:
     """A TIFF's own tags are its EXIF: `read_exif_tags` reads them from the file itself."""
     entries = {entry.tag: entry for entry in reversed(tiff_entries(file))}
 
     def block(tag: int) -> bytes:
-        entry: Entry | None = entries.get(tag)
+        entry: TiffEntry | None = entries.get(tag)
         if entry is None or entry.length > MAX_BLOCK:
             return b""
         file.seek(entry.offset)
         return file.read(entry.length)
 
     iptc = iptc_of_tiff(block(33_723)) or iptc_of_photoshop(block(34_377))
-    return Blocks(iptc=iptc, xmp=block(700))
+    return MetadataBlocks(iptc=iptc, xmp=block(700))
 
 
-def _by_pillow(file: BinaryIO, format_: formats.Format) -> Blocks:
+def _by_pillow(file: BinaryIO, format_: formats.Format) -> MetadataBlocks:
     """AVIF and HEIC keep metadata behind several tables, which their decoders know how to read."""
     check_fixed_cost(cost_of(file, format_), DEFAULT_MAX_PIXELS)
     make_ready(format_)
@@ -128,6 +128,6 @@ def _by_pillow(file: BinaryIO, format_: formats.Format) -> Blocks:
             found = {kind: picture.info.get(kind) for kind in ("xmp", "exif")}
     except Exception:  # decoders of damaged files raise whatever comes to hand
         raise BrokenContainer(f"its {format_.name} data are broken") from None
-    return Blocks(
+    return MetadataBlocks(
         **{kind: data[:MAX_BLOCK] for kind, data in found.items() if isinstance(data, bytes)}
     )

@@ -41,7 +41,7 @@ class Property(Span):
 
 
 @dataclass
-class Description(Span):
+class XmpDescription(Span):
     """What one ``rdf:Description`` says about the picture itself."""
 
     about: str = ""
@@ -54,7 +54,7 @@ class Description(Span):
 class Outline:
     """The descriptions of a packet, and where the closing tag of ``rdf:RDF`` begins."""
 
-    descriptions: list[Description]
+    descriptions: list[XmpDescription]
     stop: int
 
     def named(self, name: str) -> list[Property]:
@@ -90,7 +90,7 @@ def outline(packet: bytes) -> Outline:
 class _Reader:
     def __init__(self, packet: bytes) -> None:
         self.packet = packet
-        self.descriptions: list[Description] = []
+        self.descriptions: list[XmpDescription] = []
         self.stop = -1
         self._path: list[str] = []
         self._about = 0  # the depth of the description being read; 0 outside
@@ -107,7 +107,7 @@ class _Reader:
         if name == RDF + "Description" and self._path[-2:-1] == [RDF + "RDF"] and not self._about:
             found = {_parted(key)[0]: value for key, value in attributes.items()}
             about = found.pop(RDF + "about", "")
-            self.descriptions.append(Description(at, about=about, attributes=list(found)))
+            self.descriptions.append(XmpDescription(at, about=about, attributes=list(found)))
             self._about = depth
         elif self._about and depth == self._about + 1:
             self.descriptions[-1].properties.append(Property(at, name=name))

@@ -23,7 +23,7 @@ from visterm.pictures.metadata.xmp import (
     is_wide,
     read_xmp,
 )
-from visterm.pictures.metadata.xmp_outline import Description, Outline, Property, outline
+from visterm.pictures.metadata.xmp_outline import Outline, Property, XmpDescription, outline
 
 _SUBJECT = DC + "subject"
 _REFUSED = VISTERM + "refused"
@@ -135,7 +135,7 @@ def _with_ours(
         yield (stop, stop, _description(about, properties))
 
 
-def _all_ours(part: Description, ours: set[str]) -> bool:
+def _all_ours(part: XmpDescription, ours: set[str]) -> bool:
     """Whether a description says nothing but what visterm wrote."""
     written = [one for one in part.properties if one.name.startswith(VISTERM)]
     others = [one for one in part.properties if not one.name.startswith(VISTERM)]

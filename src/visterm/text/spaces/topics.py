@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 from visterm.text.correlation import canonical, moments
-from visterm.text.lda import Lda
+from visterm.text.spaces.lda import Lda
 from visterm.text.spaces.space import texts_of, unit
 from visterm.text.spaces.words import WordVectors
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.evaluation.caption_ranks import caption_ranks
-from visterm.evaluation.labels import Ranked, labels_both_ways, ranked
-from visterm.evaluation.likeness import Likeness
+from visterm.evaluation.caption_similarity import CaptionSimilarity
+from visterm.evaluation.labels import LabelRanking, labels_both_ways, ranked
 from visterm.experiments.papers.bitr.partitions import Partition
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress
@@ -60,7 +60,7 @@ class Both:
         """BLEU, ROUGE over all other pictures' captions, ranks among the tested ones."""
         test, others = self.partition.test, self.partition.development
         told = [captions[i] for i in test]
-        likeness = Likeness([captions[i] for i in others], told)
+        similarity = CaptionSimilarity([captions[i] for i in others], told)
         figures = {}
         for way, model in (("to text", self.to_texts), ("to picture", self.to_pictures)):
             pictures, texts = (
@@ -69,8 +69,8 @@ class Both:
             )
             asked, answers = (pictures, texts) if way == "to text" else (texts, pictures)
             found = nearest(asked[test], answers[others], _FOUND)
-            alike = likeness.of_best(found, "to text" if way == "to text" else "to pictures")
-            together = likeness.corpus_bleu(
+            alike = similarity.of_best(found, "to text" if way == "to text" else "to pictures")
+            together = similarity.corpus_bleu(
                 found.ravel(),
                 np.repeat(np.arange(len(found)), _FOUND),
                 true_is_candidate=way == "to picture",
@@ -119,7 +119,7 @@ class Both:
         return model.picture_rows(self.pairs.pictures[pictures]) @ model.text_rows(vectors).T
 
 
-def label_figures(to_labels: Ranked, to_pictures: Ranked) -> dict[str, Figures]:
+def label_figures(to_labels: LabelRanking, to_pictures: LabelRanking) -> dict[str, Figures]:
     """What `labels_both_ways` found, by the names of the columns."""
     return {
         way: {"P@5": one.precision, "mAP": one.mean_average_precision}

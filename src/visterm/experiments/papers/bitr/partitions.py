@@ -24,7 +24,7 @@ from visterm.errors import BadInput
 from visterm.features import CNN, DenseSift, Extractor
 from visterm.models.inputs import Vectors
 from visterm.progress import Progress
-from visterm.text.lda import Lda
+from visterm.text.spaces.lda import Lda
 
 PARTS = 10
 TOPICS = 100

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.vectors import check_positive
+from visterm.kernels.vector_kernels import check_positive
 
 
 @dataclass

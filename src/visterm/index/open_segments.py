@@ -17,7 +17,7 @@ Positions = Integers | slice
 
 
 @dataclass(frozen=True)
-class Part:
+class OpenSegment:
     """One opened segment; ``maps`` holds the bytes of its groups, in their order."""
 
     segment: Segment
@@ -89,13 +89,13 @@ class GivenRows:
 class Reader(Protocol):
     """Reads exact values out of a part."""
 
-    def __call__(self, part: Part, positions: Integers, words: slice) -> Floats: ...
+    def __call__(self, part: OpenSegment, positions: Integers, words: slice) -> Floats: ...
 
 
 class MergedRows:
     """The living rows of several parts, together in ascending order of id."""
 
-    def __init__(self, parts: Sequence[Part], read: Reader, words: int) -> None:
+    def __init__(self, parts: Sequence[OpenSegment], read: Reader, words: int) -> None:
         self.words = words
         self._parts = parts
         self._read = read

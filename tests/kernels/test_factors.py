@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from visterm.errors import BadInput
 from visterm.kernels import RBF
-from visterm.kernels import factor as factor_file
-from visterm.kernels.factor import low_rank, negative_directions
+from visterm.kernels import factors as factor_file
+from visterm.kernels.factors import low_rank, negative_directions
 
 RNG = np.random.default_rng(2)
 POINTS = RNG.normal(size=(120, 5))

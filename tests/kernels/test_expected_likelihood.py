@@ -10,8 +10,8 @@ from scipy.stats import multivariate_normal
 
 from visterm.errors import BadInput
 from visterm.kernels import ExpectedLikelihood
-from visterm.kernels import likelihood as likelihood_file
-from visterm.kernels.likelihood import fit_mixture
+from visterm.kernels import expected_likelihood as likelihood_file
+from visterm.kernels.expected_likelihood import fit_mixture
 
 RNG = np.random.default_rng(5)
 X = [RNG.normal(RNG.normal(size=3), 1 + RNG.random(3), size=(size, 3)) for size in (8, 1, 20, 12)]

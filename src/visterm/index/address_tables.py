@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from visterm.index.layout import Bytes, places
-from visterm.index.parts import Part
+from visterm.index.open_segments import OpenSegment
 from visterm.index.score import Integers
 
 
-class Tables(NamedTuple):
+class AddressTables(NamedTuple):
     """One row a segment: what the kernels need to know of it. Address 0 means "not there"."""
 
     columns: Integers
@@ -28,17 +28,17 @@ class Tables(NamedTuple):
     masks: Integers
     """The address of one byte a picture, 0 where it must not be found."""
 
-    def of_words(self, words: Integers) -> Tables:
+    def of_words(self, words: Integers) -> AddressTables:
         """The tables that a query over these words needs."""
         return self._replace(columns=np.ascontiguousarray(self.columns[:, words]))
 
-    def with_masks(self, masks: Sequence[Bytes | None]) -> Tables:
+    def with_masks(self, masks: Sequence[Bytes | None]) -> AddressTables:
         """The tables with other masks."""
         return self._replace(masks=np.array([address(mask) for mask in masks], np.int64))
 
-    def segments(self, chosen: slice) -> Tables:
+    def segments(self, chosen: slice) -> AddressTables:
         """The tables of some of the segments."""
-        return Tables(*(table[chosen] for table in self))
+        return AddressTables(*(table[chosen] for table in self))
 
 
 def address(array: np.ndarray | None) -> int:
@@ -46,7 +46,7 @@ def address(array: np.ndarray | None) -> int:
     return 0 if array is None else array.ctypes.data
 
 
-def tables(parts: Sequence[Part], words: int, blanks: dict[int, Bytes]) -> Tables:
+def tables(parts: Sequence[OpenSegment], words: int, blanks: dict[int, Bytes]) -> AddressTables:
     """Look up the column of every word in every segment.
 
     A word that no group of a segment holds is zero there; it is read from one column of zeros a
@@ -60,7 +60,7 @@ def tables(parts: Sequence[Part], words: int, blanks: dict[int, Bytes]) -> Table
         if not row.all():
             blank = blanks.setdefault(size, np.zeros(size, np.uint8))
             row[row == 0] = address(blank)
-    return Tables(
+    return AddressTables(
         columns,
         np.array([places(part.segment.pictures)[:4] for part in parts], np.int64).reshape(-1, 4),
         np.array([part.segment.pictures for part in parts], np.int64),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from visterm.errors import BadInput
 from visterm.kernels import Bags, Match
-from visterm.kernels import match as match_file
+from visterm.kernels import match_kernel as match_file
 
 RNG = np.random.default_rng(11)
 SIZES = (1, 5, 3, 40, 2, 7, 17)

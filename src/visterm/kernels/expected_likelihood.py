@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.kernels._cores import on_all_cores, slices
-from visterm.kernels.bags import Bags
+from visterm.kernels.descriptor_bags import Bags
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.vectors import check_positive
+from visterm.kernels.threads import on_all_cores, slices
+from visterm.kernels.vector_kernels import check_positive
 
 # Gaussians of a block of pictures, compared with all others at once.
 _BLOCK = 64

@@ -155,7 +155,7 @@ class Lda(Stored):
     def _posterior(
         self, told: csr_array, expected: NDArray[np.float64], gathered: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        from visterm.text._lda_kernels import topics_of_documents
+        from visterm.text.spaces._lda_kernels import topics_of_documents
 
         gamma = np.empty((told.shape[0], expected.shape[1]))
         topics_of_documents(

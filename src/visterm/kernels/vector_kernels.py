@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.shared import (
+from visterm.kernels.pair_sums import (
     Vectors,
     as_vectors,
     mean_square_distance,

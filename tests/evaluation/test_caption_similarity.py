@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import BadInput
-from visterm.evaluation.likeness import Likeness
+from visterm.evaluation.caption_similarity import CaptionSimilarity
 from visterm.evaluation.ngrams import mteval_tokens
 
 sacrebleu = pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
@@ -47,7 +47,7 @@ def their_bleu(candidate: str, reference: str, order: int, *, smooth: bool = Tru
 def test_bleu_of_every_pair_is_sacrebleus(order, smooth):
     n = len(CAPTIONS)
     found, true = np.divmod(np.arange(n * n), n)
-    ours = Likeness(CAPTIONS, CAPTIONS).bleu(found, true, order, smooth=smooth)
+    ours = CaptionSimilarity(CAPTIONS, CAPTIONS).bleu(found, true, order, smooth=smooth)
     theirs = [
         their_bleu(CAPTIONS[i], CAPTIONS[j], order, smooth=smooth)
         for i, j in zip(found, true, strict=True)
@@ -68,12 +68,12 @@ def test_tokens_are_those_of_mteval(text):
 def test_bleu_and_rouge_agree_with_their_packages_on_drawn_texts(pairs, order):
     found, true = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     numbers = np.arange(len(pairs))
-    likeness = Likeness(found, true)
+    similarity = CaptionSimilarity(found, true)
     bleu = [their_bleu(left, right, order) for left, right in pairs]
-    np.testing.assert_allclose(likeness.bleu(numbers, numbers, order), bleu, atol=1e-12)
+    np.testing.assert_allclose(similarity.bleu(numbers, numbers, order), bleu, atol=1e-12)
     scorer = rouge_scorer.RougeScorer(["rouge1"], use_stemmer=False)
     theirs = [scorer.score(right, left)["rouge1"] for left, right in pairs]
-    ours = likeness.rouge(numbers, numbers)
+    ours = similarity.rouge(numbers, numbers)
     np.testing.assert_allclose(ours.precision, [one.precision for one in theirs], atol=1e-12)
     np.testing.assert_allclose(ours.recall, [one.recall for one in theirs], atol=1e-12)
     np.testing.assert_allclose(ours.f1, [one.fmeasure for one in theirs], atol=1e-12)
@@ -82,8 +82,8 @@ def test_bleu_and_rouge_agree_with_their_packages_on_drawn_texts(pairs, order):
 def test_the_best_five_are_averaged_and_text_to_pictures_swaps_the_roles():
     found, true = CAPTIONS[:4], [CAPTIONS[2], CAPTIONS[3]]
     best = [[0, 1, 2], [3, 2, 1]]
-    likeness = Likeness(found, true)
-    to_text, to_pictures = likeness.of_best(best), likeness.of_best(best, "to pictures")
+    similarity = CaptionSimilarity(found, true)
+    to_text, to_pictures = similarity.of_best(best), similarity.of_best(best, "to pictures")
     pairs = [(found[i], true[q]) for q, row in enumerate(best) for i in row]
     for order in (1, 2, 3):
         one_way = np.mean([their_bleu(left, right, order) for left, right in pairs])
@@ -95,15 +95,15 @@ def test_the_best_five_are_averaged_and_text_to_pictures_swaps_the_roles():
 
 
 def test_wrong_pairs_and_orders_are_told():
-    likeness = Likeness(["a"], ["a", "b"])
+    similarity = CaptionSimilarity(["a"], ["a", "b"])
     with pytest.raises(BadInput, match="from 1 to 3"):
-        likeness.bleu([0], [0], 4)
+        similarity.bleu([0], [0], 4)
     with pytest.raises(BadInput, match="1 found captions"):
-        likeness.bleu([1], [0])
+        similarity.bleu([1], [0])
     with pytest.raises(BadInput, match="2 true captions × k"):
-        likeness.of_best([[0]])
+        similarity.of_best([[0]])
     with pytest.raises(BadInput, match="one length"):
-        likeness.rouge([0], [0, 1])
+        similarity.rouge([0], [0, 1])
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -111,10 +111,10 @@ def test_wrong_pairs_and_orders_are_told():
 def test_bleu_of_a_corpus_is_sacrebleus(order, swapped):
     found = ["a blue sky over a sea", "a red car; and a house", "a man with a hat"]
     true = ["a blue sky and the sea with waves", "a red car", "a man with a hat on a horse"]
-    likeness = Likeness(found, true)
+    similarity = CaptionSimilarity(found, true)
     theirs = sacrebleu.BLEU(lowercase=True, tokenize="13a", max_ngram_order=order)
     candidates, references = (true, found) if swapped else (found, true)
     expected = theirs.corpus_score(candidates, [references]).score / 100
     numbers = range(3)
-    ours = likeness.corpus_bleu(list(numbers), list(numbers), order, true_is_candidate=swapped)
+    ours = similarity.corpus_bleu(list(numbers), list(numbers), order, true_is_candidate=swapped)
     assert ours == pytest.approx(expected, rel=1e-6)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index.folder import Draft, Hashed
+from visterm.index.index_folder import Draft, Hashed
 from visterm.index.manifest import Group, Segment
-from visterm.index.parts import GivenRows, Part, Positions, Source
+from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
 from visterm.index.score import Integers
 
 MANY_GROUPS = 16
@@ -56,7 +56,7 @@ def new_segment(draft: Draft, source: Source, ids: Integers, write: Write, *, ki
     )
 
 
-def without(draft: Draft, parts: Sequence[Part], ids: Integers) -> tuple[list[Segment], int]:
+def without(draft: Draft, parts: Sequence[OpenSegment], ids: Integers) -> tuple[list[Segment], int]:
     """The segments with these pictures gone, and how many pictures that were."""
     kept, gone = [], 0
     for part in parts:

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import BadInput
-from visterm.index.given import whole_numbers
+from visterm.index.input_checks import whole_numbers
 from visterm.index.layout import Bytes
-from visterm.index.parts import Part
+from visterm.index.open_segments import OpenSegment
 from visterm.index.score import Integers
 
 
-def masks(parts: Sequence[Part], allow: npt.ArrayLike | None) -> list[Bytes | None]:
+def masks(parts: Sequence[OpenSegment], allow: npt.ArrayLike | None) -> list[Bytes | None]:
     """One byte a picture for each part, 0 where it must not be found; none where all may be.
 
     ``allow`` holds ids, or is a boolean array indexed by id.
@@ -31,7 +31,7 @@ def masks(parts: Sequence[Part], allow: npt.ArrayLike | None) -> list[Bytes | No
     return [_listed(part, ids) for part in parts]
 
 
-def count(parts: Sequence[Part], chosen: Sequence[Bytes | None]) -> int:
+def count(parts: Sequence[OpenSegment], chosen: Sequence[Bytes | None]) -> int:
     """How many pictures may be found."""
     total = 0
     for part, mask in zip(parts, chosen, strict=True):
@@ -42,7 +42,7 @@ def count(parts: Sequence[Part], chosen: Sequence[Bytes | None]) -> int:
     return total
 
 
-def _by_id(part: Part, allowed: npt.NDArray[np.bool_]) -> Bytes:
+def _by_id(part: OpenSegment, allowed: npt.NDArray[np.bool_]) -> Bytes:
     first, pictures = part.segment.first_id, part.segment.pictures
     if part.listed is None and first + pictures <= allowed.size:
         mask = allowed[first : first + pictures].view(np.uint8)
@@ -54,7 +54,7 @@ def _by_id(part: Part, allowed: npt.NDArray[np.bool_]) -> Bytes:
     return mask if part.alive is None else mask & part.alive
 
 
-def _listed(part: Part, ids: Integers) -> Bytes:
+def _listed(part: OpenSegment, ids: Integers) -> Bytes:
     """The mask of ascending ids."""
     mask = np.zeros(part.segment.pictures, np.uint8)
     first, last = part.ids(np.array([0, mask.size - 1])).tolist()

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from visterm.errors import BadInput
-from visterm.kernels._cores import on_all_cores, slices
 from visterm.kernels.kernel import Pictures
+from visterm.kernels.threads import on_all_cores, slices
 
 Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
 Finish: TypeAlias = "Callable[[NDArray[np.float32], slice], object]"

@@ -9,8 +9,8 @@ from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 
 from visterm.errors import BadInput
-from visterm.text._lda_kernels import digamma
-from visterm.text.lda import Lda
+from visterm.text.spaces._lda_kernels import digamma
+from visterm.text.spaces.lda import Lda
 
 
 def documents(n=120, seed=0):

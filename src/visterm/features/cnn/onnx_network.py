@@ -17,7 +17,7 @@ _INPUT_TYPES = {
 }
 
 
-class Network:
+class OnnxNetwork:
     """An ONNX model with one input for pictures.
 
     It runs on one thread, the caller's: two pictures on two threads are faster than one picture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import BadInput
-from visterm.index.query import read_count, read_query
+from visterm.index.query_vector import read_count, read_query
 
 
 def test_a_pair_and_a_vector_are_the_same_query() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from visterm.text.phrase_parts import Part, clauses
+from visterm.text.phrases.clause_reader import ClausePart, clauses
 
 NOUN_VERB = "noun verb"
 NOUN_PREPOSITION_NOUN = "noun preposition noun"
@@ -91,10 +91,10 @@ class _Reader:
         self.chain = [_Slot([])]
         self.waiting: list[str] = []  # prepositions that have not met their noun
         self.after_and = False  # whether "and" stood before the waiting preposition
-        self.before: Part | None = None
+        self.before: ClausePart | None = None
         self.found: list[Phrase] = []
 
-    def read(self, clause: list[Part]) -> list[Phrase]:
+    def read(self, clause: list[ClausePart]) -> list[Phrase]:
         for part in clause:
             if part.kind == "noun":
                 self._noun(part.word)
@@ -189,7 +189,7 @@ class _Reader:
             return (with_ or verbs or [0])[-1]
         return last
 
-    def _verb(self, part: Part) -> None:
+    def _verb(self, part: ClausePart) -> None:
         self.waiting = []
         at = next((n for n in range(len(self.chain) - 1, 0, -1) if self.chain[n].is_verb), None)
         if at is not None and self._follows("and", "comma"):
@@ -206,7 +206,7 @@ class _Reader:
         for subject in subjects:
             self.found.append(Phrase(NOUN_VERB, (subject, part.word)))
 
-    def _subjects(self, part: Part) -> tuple[str, ...]:
+    def _subjects(self, part: ClausePart) -> tuple[str, ...]:
         nearest = self.chain[-1]
         if self._follows("pronoun"):
             return ()

@@ -23,7 +23,7 @@ class Rouge(NamedTuple):
     f1: Values
 
 
-class Likeness:
+class CaptionSimilarity:
     """BLEU-1..3 and ROUGE-1 between found captions and true ones, any pair of them.
 
     Captions are cut and counted once; a pair then costs a handful of comparisons. BLEU cuts as
@@ -41,10 +41,10 @@ class Likeness:
 
     Examples
     --------
-    >>> likeness = Likeness(["a blue sky", "a red car"], ["a blue sea and a sky"])
-    >>> likeness.bleu([0, 1], [0, 0]).round(3).tolist()
+    >>> similarity = CaptionSimilarity(["a blue sky", "a red car"], ["a blue sea and a sky"])
+    >>> similarity.bleu([0, 1], [0, 0]).round(3).tolist()
     [0.368, 0.123]
-    >>> likeness.rouge([0], [0]).recall.tolist()
+    >>> similarity.rouge([0], [0]).recall.tolist()
     [0.5]
     """
 
@@ -111,8 +111,9 @@ class Likeness:
         n-grams and lengths are added up over the pairs before they are divided, so that a short
         candidate is not punished where others are long; well above the mean over pairs.
 
-        >>> likeness = Likeness(["a sea", "a sky and a sea"], ["a sea with waves", "a sky"])
-        >>> round(likeness.corpus_bleu([0, 1], [0, 1]), 3)
+        >>> found, true = ["a sea", "a sky and a sea"], ["a sea with waves", "a sky"]
+        >>> similarity = CaptionSimilarity(found, true)
+        >>> round(similarity.corpus_bleu([0, 1], [0, 1]), 3)
         0.571
         """
         if not 1 <= order <= LONGEST:
@@ -153,7 +154,7 @@ class Likeness:
 
         Examples
         --------
-        >>> Likeness(["a sea", "a car"], ["a sea"]).of_best([[0, 1]])["BLEU-1"]
+        >>> CaptionSimilarity(["a sea", "a car"], ["a sea"]).of_best([[0, 1]])["BLEU-1"]
         0.75
         """
         if direction not in ("to text", "to pictures"):

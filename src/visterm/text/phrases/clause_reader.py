@@ -18,7 +18,7 @@ from visterm.text.tokens import one_form, singular
 Kind = Literal["noun", "verb", "preposition", "pronoun", "and", "comma", "be", "other"]
 
 
-class Part(NamedTuple):
+class ClausePart(NamedTuple):
     """A part of a clause; ``plural`` of a noun or a form of be, ``plain`` of a bare participle."""
 
     kind: Kind
@@ -73,7 +73,7 @@ def tagger() -> Tagger:
     return loaded
 
 
-def clauses(caption: str) -> Iterator[list[Part]]:
+def clauses(caption: str) -> Iterator[list[ClausePart]]:
     """The parts of each clause of a caption.
 
     >>> import pytest
@@ -103,8 +103,8 @@ def _tagged(words: list[str]) -> list[Tagged]:
     return tagged
 
 
-def _parts(tagged: list[Tagged]) -> list[Part]:
-    parts: list[Part] = []
+def _parts(tagged: list[Tagged]) -> list[ClausePart]:
+    parts: list[ClausePart] = []
     at = 0
     while at < len(tagged):
         found, used = _part(tagged, at)
@@ -114,33 +114,33 @@ def _parts(tagged: list[Tagged]) -> list[Part]:
     return parts
 
 
-def _part(tagged: list[Tagged], at: int) -> tuple[Part | None, int]:
+def _part(tagged: list[Tagged], at: int) -> tuple[ClausePart | None, int]:
     """The part that begins here, and the tokens it takes."""
     word, tag = tagged[at]
     for length in (3, 2):
         words = tuple(token for token, _ in tagged[at : at + length])
         if words in _LONG_PREPOSITIONS:
-            return Part("preposition", " ".join(words)), length
+            return ClausePart("preposition", " ".join(words)), length
     noun = _noun(tagged, at)
     if noun is not None:
         return noun
     if tag in ("PRP", "PRF") or (word == "to" and tag == "TO0"):
-        return Part("preposition", word), 1
+        return ClausePart("preposition", word), 1
     if tag.startswith("VB"):
-        return Part("be", "be", plural=word == "are"), 1
+        return ClausePart("be", "be", plural=word == "are"), 1
     if tag.startswith("VV"):
-        return Part("verb", _lemma(word, tag), plain=tag in ("VVG", "VVN")), 1
+        return ClausePart("verb", _lemma(word, tag), plain=tag in ("VVG", "VVN")), 1
     if tag in ("PNP", "PNX", "DT0", "PNI"):
-        return Part("pronoun", word), 1
+        return ClausePart("pronoun", word), 1
     if word in ("and", "or", "&"):
-        return Part("and", word), 1
+        return ClausePart("and", word), 1
     if word == ",":
-        return Part("comma", word), 1
+        return ClausePart("comma", word), 1
     # Adverbs and whatever else stands between a verb and its preposition do not part them.
-    return (None if tag in ("AV0", "AVP", "AT0", "XX0") else Part("other", word)), 1
+    return (None if tag in ("AV0", "AVP", "AT0", "XX0") else ClausePart("other", word)), 1
 
 
-def _noun(tagged: list[Tagged], at: int) -> tuple[Part, int] | None:
+def _noun(tagged: list[Tagged], at: int) -> tuple[ClausePart, int] | None:
     """The noun phrase that begins here: its last noun, which it is about."""
     head, end, place = None, at, at
     while place < len(tagged):
@@ -161,7 +161,7 @@ def _noun(tagged: list[Tagged], at: int) -> tuple[Part, int] | None:
     if head is None:
         return None
     word, tag = head
-    return Part("noun", _one_of(word, tag), plural=tag in ("NN2", "NN0")), end - at
+    return ClausePart("noun", _one_of(word, tag), plural=tag in ("NN2", "NN0")), end - at
 
 
 def _noun_follows(tagged: list[Tagged], place: int) -> bool:

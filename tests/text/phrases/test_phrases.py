@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import MissingExtra
-from visterm.text import phrase_parts
-from visterm.text.phrases import KINDS, phrases
+from visterm.text.phrases import KINDS, clause_reader, phrases
 
 pytest.importorskip("HanTa", reason="the tagger HanTa is not installed")
 
@@ -99,7 +98,7 @@ def test_whatever_people_write_gives_well_formed_phrases(caption):
 
 def test_without_the_tagger_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "HanTa.HanoverTagger", None)
-    phrase_parts.tagger.cache_clear()
+    clause_reader.tagger.cache_clear()
     with pytest.raises(MissingExtra, match=r"visterm\[phrases\]"):
         phrases("a dog on a sofa")
-    phrase_parts.tagger.cache_clear()
+    clause_reader.tagger.cache_clear()

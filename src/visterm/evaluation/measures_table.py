@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluate import Evaluation
+from visterm.evaluation.evaluation import Evaluation
 from visterm.evaluation.measures import measure
 from visterm.evaluation.significance import best_of
 from visterm.evaluation.tables import Table

@@ -12,8 +12,8 @@ from scipy.sparse import csc_array, csr_array
 
 from visterm.errors import BadInput
 from visterm.kernels import RBF, ChiSquare, Intersection, Linear
-from visterm.kernels import shared as shared_file
-from visterm.kernels.shared import mean_square_distance
+from visterm.kernels import pair_sums as shared_file
+from visterm.kernels.pair_sums import mean_square_distance
 
 RNG = np.random.default_rng(7)
 X = np.where(RNG.random((9, 40)) < 0.2, RNG.random((9, 40)), 0)
