@@ -122,5 +122,24 @@ def test_closest_words_are_what_somebody_may_have_meant(word: str, close: str) -
     assert closest_words(word, known)[0] == close
 
 
+@pytest.mark.parametrize(
+    ("word", "known", "close"),
+    [
+        ("smoke", ["monkey", "smokestack"], ["smokestack"]),
+        ("rosa", ["aunt rosa", "roma"], ["aunt rosa"]),
+        ("beachfront", ["beach", "breach"], ["beach"]),
+        ("cat", ["cap", "car", "castle"], []),
+        ("bear", ["beer", "boar", "pear"], []),
+        ("ocean", ["sea", "ocelot"], ["sea"]),
+        ("rainbwo", ["rainbow", "elbow"], ["rainbow"]),
+    ],
+)
+def test_closest_words_begin_alike_or_mean_alike_before_they_look_alike(
+    word: str, known: list[str], close: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visterm.text.meaning.has_vectors", lambda: False)
+    assert closest_words(word, known) == close
+
+
 def test_nothing_is_close_to_nonsense() -> None:
     assert closest_words("xqzw", KNOWN.words) == []

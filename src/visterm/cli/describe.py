@@ -20,9 +20,15 @@ def describe(
     write_xmp: Annotated[
         bool, typer.Option("--write-xmp", help="Write likely words into XMP sidecars.")
     ] = False,
+    with_captions: Annotated[
+        bool,
+        typer.Option(
+            "--with-captions", help="Write phrases and captions of the pictures most alike, too."
+        ),
+    ] = False,
     least: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Write words and phrases at least so likely; else 0.5."),
+        typer.Option(min=0, max=1, help="Write words at least so likely; else 0.5."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what --write-xmp would change, as a diff.")
@@ -36,6 +42,7 @@ def describe(
     What a picture is likely to show comes from what the collection's captions taught. With
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
     visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
+    What the captions of other pictures say is written only where --with-captions asks for it.
     """
     from visterm.cli.describing import Asked, answer
 
@@ -46,6 +53,7 @@ def describe(
             phrases=phrases,
             captions=captions,
             write_xmp=write_xmp,
+            with_captions=with_captions,
             least=least,
             dry_run=dry_run,
             collection=collection,

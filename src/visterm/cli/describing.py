@@ -29,6 +29,7 @@ class Asked:
     phrases: int = 5
     captions: int = 3
     write_xmp: bool = False
+    with_captions: bool = False
     least: float | None = None
     dry_run: bool = False
     collection: Path = Path(".")
@@ -82,6 +83,8 @@ def _check(asked: Asked) -> None:
         raise BadInput("--dry-run shows what --write-xmp would change; give both")
     if asked.least is not None and not asked.write_xmp:
         raise BadInput("--least says what --write-xmp writes; give both")
+    if asked.with_captions and not asked.write_xmp:
+        raise BadInput("--with-captions says what --write-xmp writes; give both")
     for path in asked.pictures:
         if path.is_dir():
             raise BadInput(
@@ -124,9 +127,12 @@ def _written(asked: Asked, about: Description) -> _Told:
 
     least = EVEN if asked.least is None else asked.least
     likely = [one.word for one in about.words if one.chance is not None and one.chance >= least]
-    likely += [one.text for one in about.phrases if one.share >= least]
+    nearest: list[str] = []
+    if asked.with_captions:  # they may name people and places that are not in this picture
+        likely += [one.text for one in about.phrases if one.share >= least]
+        nearest = [one.text for one in about.captions]
     try:
-        change = sidecar_change(about.path, likely, [one.text for one in about.captions])
+        change = sidecar_change(about.path, likely, nearest)
         if change is not None and change.changes and not asked.dry_run:
             change.write()
             return _Told(about, change, written=True)

@@ -6,6 +6,7 @@ Closeness is the cosine of GloVe's word vectors (J. Pennington, R. Socher and C.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,11 @@ _NEXT = 0.9
 """Further words must come as close as this part of the closest one's cosine."""
 
 
+_RELATED = 0.6
+"""The cosine from which words are worth a mention to somebody who typed an unknown one."""
+_MOST = 10
+
+
 class Meaning(NamedTuple):
     """A known word, by its number, and how much of an unknown one it stands for."""
 
@@ -50,26 +56,44 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     return _by_vectors(one_form(word), vocabulary)
 
 
+def near_in_meaning(word: str, known: Sequence[str], count: int) -> list[str]:
+    """Known words that have to do with another one, the closest first; often none.
+
+    >>> near_in_meaning("ocean", ["tree", "sea"], 3)
+    ['sea']
+    """
+    listed = frozenset(known)
+    same = [one for one in same_words(word) if one in listed]
+    close = [known[at] for at, cosine in _cosines(one_form(word), known) if cosine >= _RELATED]
+    return list(dict.fromkeys(same + close))[:count]
+
+
 def has_vectors() -> bool:
     """Whether the extra ``words`` is installed."""
     return find_spec(PACKAGE) is not None and find_spec("pyarrow") is not None
 
 
 def _by_vectors(word: str, vocabulary: Vocabulary) -> list[Meaning]:
+    closest = _cosines(word, vocabulary.words)[:CLOSEST]
+    if not closest:
+        return []
+    least = max(LEAST, _NEXT * closest[0][1])
+    best = [(number, cosine) for number, cosine in closest if cosine >= least]
+    total = sum(cosine for _, cosine in best)
+    return [Meaning(number, cosine / total) for number, cosine in best]
+
+
+def _cosines(word: str, known: Sequence[str]) -> list[tuple[int, float]]:
+    """Places of the known words that have a vector, as this one has, with the cosine of the two."""
     if not has_vectors():
         return []
     place, vectors = _glove()
-    if word not in place:
+    here = [(t, place[one]) for t, one in enumerate(known) if one in place]
+    if word not in place or not here:
         return []
-    known = [(t, place[one]) for t, one in enumerate(vocabulary.words) if one in place]
-    if not known:
-        return []
-    rows = _unit(vectors[[at for _, at in known]])
-    cosines = rows @ _unit(vectors[[place[word]]])[0]
-    least = max(LEAST, _NEXT * float(cosines.max()))
-    best = [at for at in np.argsort(-cosines, kind="stable")[:CLOSEST] if cosines[at] >= least]
-    total = float(sum(cosines[at] for at in best))
-    return [Meaning(known[at][0], float(cosines[at]) / total) for at in best]
+    cosines = _unit(vectors[[at for _, at in here]]) @ _unit(vectors[[place[word]]])[0]
+    order = np.argsort(-cosines, kind="stable")[:_MOST].tolist()
+    return [(here[at][0], float(cosines[at])) for at in order]
 
 
 @lru_cache(maxsize=1)

@@ -28,6 +28,8 @@ Meant: TypeAlias = "Callable[[str, Vocabulary], Sequence[tuple[int, float]]]"
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
 _ANSWERS = {"yes": True, "no": False}
+_SHORT, _LONG, _STEM = 4, 8, 4
+"""Letters of words that no other spelling is sought for, that may hold two slips, of beginnings."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +135,56 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
 def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Known words that somebody who typed this one may have meant, the likeliest first.
 
+    Words that begin alike come first, then those close in meaning, then other spellings; a short
+    word is next to too many others for its letters to say anything.
+
+    >>> closest_words("smoke", ["monkey", "smokestack"])
+    ['smokestack']
     >>> closest_words("mountian", ["fountain", "mountain", "sea"])
     ['mountain', 'fountain']
     """
-    from difflib import get_close_matches
+    from visterm.text.meaning import near_in_meaning
 
     known = list(known)
-    longer = sorted((one for one in known if one.startswith(word)), key=lambda w: (len(w), w))
-    alike = get_close_matches(word, known, n=count, cutoff=0.6) if len(word) > 2 else []
-    return list(dict.fromkeys(alike + longer))[:count]
+    longer = sorted(
+        (one for one in known if f" {one}".find(f" {word}") >= 0), key=lambda w: (len(w), w)
+    )
+    shorter = sorted(
+        (one for one in known if len(one) >= _STEM and word.startswith(one)), key=len, reverse=True
+    )
+    found = dict.fromkeys(longer + shorter)
+    if len(found) < count:
+        found |= dict.fromkeys(near_in_meaning(word, known, count))
+    if len(found) < count and len(word) > _SHORT:
+        found |= dict.fromkeys(_misspelt(word, known))
+    return [one for one in found if one != word][:count]
+
+
+def _misspelt(word: str, known: Sequence[str]) -> list[str]:
+    """Known words that are a slip or two of the fingers away, the nearest first."""
+    from difflib import get_close_matches
+
+    slips = 1 if len(word) < _LONG else 2
+    alike = get_close_matches(word, [w for w in known if abs(len(w) - len(word)) <= slips], 20, 0.6)
+    far = {one: _distance(word, one) for one in alike}
+    return sorted((one for one in alike if far[one] <= slips), key=far.__getitem__)
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters were left out, put in, changed, or swapped with the next.
+
+    >>> _distance("mountian", "mountain"), _distance("smoke", "monkey")
+    (1, 3)
+    """
+    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _terms(text: str) -> list[tuple[str, bool]]:
