@@ -145,19 +145,17 @@ def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """
     from visterm.text.meaning import near_in_meaning
 
-    known = list(known)
-    longer = sorted(
-        (one for one in known if f" {one}".find(f" {word}") >= 0), key=lambda w: (len(w), w)
-    )
-    shorter = sorted(
-        (one for one in known if len(one) >= _STEM and word.startswith(one)), key=len, reverse=True
-    )
-    found = dict.fromkeys(longer + shorter)
+    word = word.lower()
+    forms = {one.lower(): one for one in known}  # names of folders have capitals
+    longer = [form for form in forms if f" {word}" in f" {form}"]
+    shorter = [form for form in forms if len(form) >= _STEM and word.startswith(form)]
+    found = dict.fromkeys(sorted(longer, key=lambda one: (len(one), one)))
+    found |= dict.fromkeys(sorted(shorter, key=len, reverse=True))
     if len(found) < count:
-        found |= dict.fromkeys(near_in_meaning(word, known, count))
+        found |= dict.fromkeys(near_in_meaning(word, list(forms), count))
     if len(found) < count and len(word) > _SHORT:
-        found |= dict.fromkeys(_misspelt(word, known))
-    return [one for one in found if one != word][:count]
+        found |= dict.fromkeys(_misspelt(word, list(forms)))
+    return [forms[form] for form in found][:count]
 
 
 def _misspelt(word: str, known: Sequence[str]) -> list[str]:
