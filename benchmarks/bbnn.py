@@ -6,7 +6,7 @@ The problem has Corel's shape: 4,000 pictures of 77 blocks of 109 numbers, 179 w
 network that validation chose (500 and 1,000 units). With ``--data`` it is Corel itself. Drawn
 blocks tell nothing about the words, so hardly a triplet is ever beaten, and nothing can be passed
 over on the way back: they are the worst case. An epoch is 100,000 independent triplets, the
-paper's way (``crossed=False``); ``epoch`` lets a step look at half of the blocks, which is the
+paper's way (``in_batch_negatives=False``); ``epoch`` lets a step look at half of the blocks, the
 default, ``epoch_all_blocks`` at all of them, and ``crossed`` is an epoch of our own way. Scoring
 maps 100,000 pictures into the text space.
 
@@ -36,7 +36,7 @@ from benchmarks.common import say, show
 from benchmarks.pamir_problem import draw_pictures
 from visterm.experiments.runner.picture_features import BLOCKS_FOR, describe_by
 from visterm.experiments.runner.protocol import corel5k
-from visterm.models import BBNN
+from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn._blocks import as_blocks
 from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
@@ -75,13 +75,13 @@ def measure(data: Path | None, triplets: int, pictures: int) -> dict[str, Any]:
         "gflops_of_a_core": round(peak / 1e9, 1),
     }
     ways = {
-        "epoch": {"crossed": False},
-        "epoch_all_blocks": {"crossed": False, "look": 1.0},
+        "epoch": {"in_batch_negatives": False},
+        "epoch_all_blocks": {"in_batch_negatives": False, "block_share": 1.0},
         "crossed": {},
     }
     for name, way in ways.items():
         say(f"now {name.replace('_', ' ')}")
-        model = BBNN(NUMBERS, epochs=1, max_words=None, **way)  # type: ignore[arg-type]
+        model = Bbnn(NUMBERS, max_iter=1, max_words=None, **way)  # type: ignore[arg-type]
         pairs = triplets if name != "crossed" else triplets // 2  # its default, at full size
         model.set_params(epoch_pairs=pairs)
         spent = timed(partial(model.fit, vectors, captions))
@@ -140,19 +140,19 @@ def products_a_second(side: int = 1536, rounds: int = 5) -> float:
     return 2 * side**3 / min(times)
 
 
-def flops(model: BBNN, blocks: int, words: int, *, back: bool) -> float:
+def flops(model: Bbnn, blocks: int, words: int, *, back: bool) -> float:
     """Of one picture: each layer's product, and on the way back two more but for the first."""
     first = 2 * blocks * (NUMBERS + 1) * model.block_units
     others = 2 * model.picture_units * (model.block_units + words)
     return 2 * first + 3 * others if back else first + others
 
 
-def flops_of_an_epoch(model: BBNN, captions: Any) -> float:
+def flops_of_an_epoch(model: Bbnn, captions: Any) -> float:
     """Pictures that stand in several triplets of a batch are looked at once."""
     pairs = pairs_of(model, captions)
-    shown = float(np.mean([len(pairs.draw(model.batch).shown) for _ in range(30)]))
+    shown = float(np.mean([len(pairs.draw(model.batch_size).shown) for _ in range(30)]))
     looked_at = round(model.look * BLOCKS)
-    steps = model.epoch_pairs / model.batch
+    steps = model.epoch_pairs / model.batch_size
     return steps * shown * flops(model, looked_at, captions.shape[1], back=True)
 
 
@@ -163,15 +163,17 @@ def against(spent: dict[str, float], work: float, peak: float) -> dict[str, floa
     }
 
 
-def score(model: BBNN, vectors: NDArray[np.float32], pictures: int) -> None:
+def score(model: Bbnn, vectors: NDArray[np.float32], pictures: int) -> None:
     for start in range(0, pictures, _SCORED_AT_ONCE):
         model.transform(vectors[: min(_SCORED_AT_ONCE, pictures - start)])
 
 
-def pairs_of(model: BBNN, captions: Any) -> Pairs:
+def pairs_of(model: Bbnn, captions: Any) -> Pairs:
     idf = inverse_frequency(captions)
     relevance = relevance_from_captions(captions, idf)
-    return Pairs(relevance, weigh_queries(captions, idf), 0.1, crossed=model.crossed)
+    return Pairs(
+        relevance, weigh_queries(captions, idf), 0.1, in_batch_negatives=model.in_batch_negatives
+    )
 
 
 def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]:
@@ -180,11 +182,11 @@ def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]
         import torch
     except ImportError:
         return {"missing": "pip install 'visterm[neural]'"}
-    model = BBNN(NUMBERS, crossed=False)
+    model = Bbnn(NUMBERS, in_batch_negatives=False)
     blocks = as_blocks(vectors, NUMBERS)
     layers = model._first_layers(NUMBERS, captions.shape[1])
     found: dict[str, Any] = {"torch": torch.__version__}
-    for name, size, steps in (("one_triplet", 1, 300), ("batches", model.batch, 12)):
+    for name, size, steps in (("one_triplet", 1, 300), ("batches", model.batch_size, 12)):
         pairs = pairs_of(model, captions)
         batches = [pairs.draw(size) for _ in range(steps)]
         peer = TorchEager(layers, model.learning_rate, model.momentum)
@@ -192,10 +194,10 @@ def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]
         check_the_same(network, peer, blocks, batches[0])
         theirs = timed(partial(each, partial(peer.step, blocks), batches))
         descent = Descent(network, model.learning_rate, model.momentum)
-        big = batches if size > 1 else [pairs.draw(model.batch) for _ in range(12)]
+        big = batches if size > 1 else [pairs.draw(model.batch_size) for _ in range(12)]
         ours = timed(partial(each, partial(learn_from, descent, blocks), big))
         per_triplet = theirs["processor_seconds"] / (steps * size)
-        our_triplet = ours["processor_seconds"] / (len(big) * model.batch)
+        our_triplet = ours["processor_seconds"] / (len(big) * model.batch_size)
         found[f"{name}_ms_a_triplet"] = round(1000 * per_triplet, 3)
         found["ours_ms_a_triplet"] = round(1000 * our_triplet, 3)
         found[f"ratio_{name}"] = round(per_triplet / our_triplet, 2)

@@ -61,12 +61,12 @@ def training(pairs: int, numbers: int) -> dict[str, Any]:
         Bitr(C=1.0).fit(x[few], y[few])  # compile
         for C in (1.0, 1e5):
             begin = time.perf_counter()
-            model = Bitr(C=C, rounds=5000).fit(x, y)
+            model = Bitr(C=C, max_iter=5000).fit(x, y)
             seconds = time.perf_counter() - begin
-            say(f"C = {C:g}: {seconds:.1f} s, {model.rounds_} rounds, gap {model.gap_:.1e}")
+            say(f"C = {C:g}: {seconds:.1f} s, {model.n_iter_} rounds, gap {model.gap_:.1e}")
             found[f"{name}, C={C:g}"] = {
                 "seconds": round(seconds, 2),
-                "rounds": model.rounds_,
+                "rounds": model.n_iter_,
                 "gap": float(f"{model.gap_:.2e}"),
             }
     found["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

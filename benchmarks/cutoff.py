@@ -52,7 +52,7 @@ def main() -> int:
     development, test = corel_vectors(protocol, asked.vectors)
     teaching, held = protocol.split
     captions, relevance = protocol.captions, protocol.relevance_of(held)
-    model = Pamir(C=(0.01, 0.1, 1.0), iterations=ITERATIONS, max_words=None)
+    model = Pamir(C=(0.01, 0.1, 1.0), max_iter=ITERATIONS, max_words=None)
     model.fit(development[teaching], captions[teaching], validation=(development[held], relevance))
     say(f"AvgP on validation pictures {100 * model.validation_:.1f}")
     rows = model.transform(development[held])

@@ -123,7 +123,7 @@ def _row(
 def learn(vectors: Floats, captions: csr_array, initial: Pamir | None, seed: int) -> Pamir:
     """As `visterm train`: a tenth, if it is ten pictures or more, chooses; then all teach."""
     iterations = int(np.clip(100 * captions.nnz, 50_000, 3_000_000))
-    settings: dict[str, Any] = {"iterations": iterations, "max_words": 4, "random_state": seed}
+    settings: dict[str, Any] = {"max_iter": iterations, "max_words": 4, "random_state": seed}
     held = np.arange(len(vectors)) % 10 == 0
     if held.sum() < 10:
         model = Pamir(C=0.1, **settings)
@@ -134,7 +134,7 @@ def learn(vectors: Floats, captions: csr_array, initial: Pamir | None, seed: int
             validation=(vectors[held], captions[np.flatnonzero(held)]),
             initial=initial,
         )
-        model = Pamir(**settings).set_params(C=model.C_, iterations=model.iterations_)
+        model = Pamir(**settings).set_params(C=model.C_, max_iter=model.n_iter_)
     model.fit(vectors, captions, initial=initial)
     if initial is not None:
         stay_near(model, initial, captions)

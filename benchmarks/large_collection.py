@@ -47,7 +47,7 @@ def make(folder: Path, pictures: int, *, words: int, width: int = WIDTH) -> None
         # The starter knows vectors of the CNN's own length only; shorter ones learn without it.
         short = patch.object(training, "starter_of", return_value=None)
         with short if width != WIDTH else nullcontext():
-            trained = collection.train(iterations=50_000, force=True)
+            trained = collection.train(max_iter=50_000, force=True)
         say(f"learnt {trained.words} words")
 
 

@@ -66,7 +66,7 @@ def measure(iterations: int, fits: int, sample: int) -> dict[str, Any]:
     triplets = triplets_of(told, None, 1.0)
     warm_up(training, triplets)
     say("drawn and compiled; now the whole fit")
-    model = Pamir(C=C, iterations=iterations, max_words=None)
+    model = Pamir(C=C, max_iter=iterations, max_words=None)
     seconds = [timed(lambda: model.fit(training.vectors, training.captions)) for _ in range(fits)]
     second = statistics.median(seconds)
     reached = mean_average_precision(
@@ -111,7 +111,7 @@ def warm_up(training: Pictures, triplets: Triplets) -> None:
         fresh(solver, training).run(triplets, C, 10)
     drawn(triplets, np.zeros(1, np.uint64), 1)
     few = Pictures(training.vectors[:50], training.captions[:50])
-    Pamir(iterations=10).fit(few.vectors, few.captions, validation=(few.vectors, few.captions))
+    Pamir(max_iter=10).fit(few.vectors, few.captions, validation=(few.vectors, few.captions))
 
 
 def fresh(solver: type[Solver], training: Pictures, held: Pictures | None = None) -> Solver:

@@ -72,7 +72,7 @@ def measure(
             for name, mask in rows.items()
         },
         "queries_on_which_the_starter_is_better": compare(ours, theirs).better,
-        "trained": {"C": trained.C_, "iterations": trained.iterations_},
+        "trained": {"C": trained.C_, "max_iter": trained.n_iter_},
     }
 
 

@@ -64,7 +64,7 @@ def write_card(path: Path, joined: Joined, facts: dict[str, Any], size: int) -> 
         **joined.counts(),
         **facts["pictures"],
         C=facts["pamir"]["C"],
-        iterations=facts["pamir"]["iterations"],
+        iterations=facts["pamir"]["n_iter"],
         words_avgp=100 * facts["test_avgp_words"],
         chance=100 * facts["test_chance_words"],
         test_words=facts["test_words"],

@@ -34,10 +34,7 @@ def learn(corpus: Corpus, parameters: dict[str, object], progress: Progress) -> 
 
 def relearn(corpus: Corpus, chosen: Pamir, progress: Progress) -> Pamir:
     """The same from training and validation pictures together, with what was chosen."""
-    names = [name for name in chosen.get_params() if hasattr(chosen, f"{name}_")]
-    again = Pamir(**chosen.get_params()).set_params(
-        **{name: getattr(chosen, f"{name}_") for name in names}
-    )
+    again = Pamir(**chosen.get_params() | chosen.decided())
     rows = corpus.development
     return again.fit(corpus.vectors[rows], corpus.words[rows], progress=progress)
 

@@ -34,7 +34,7 @@ from visterm.starter.starter import CARD, FILE, write_starter
 # 20.9; pairs themselves did not gain). Whitened vectors were no better.
 PAMIR: dict[str, Any] = {
     "C": 0.3,
-    "iterations": 3_000_000,
+    "max_iter": 3_000_000,
     "max_words": 1,
     "negatives": 10,
     "warp": True,
@@ -49,12 +49,12 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, help="where to keep what the network saw, as .npy")
     parser.add_argument("--out", type=Path, default=FILE.parent, help="folder to write to")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--iterations", type=int, default=PAMIR["iterations"])
+    parser.add_argument("--iterations", type=int, default=PAMIR["max_iter"])
     arguments = parser.parse_args()
     # Steps are frequent with ten p⁻, so the loop over the weights is as quick as that over a Gram
     # matrix, which would take 1 GB; and one loop for both fits makes the same file everywhere.
     _solvers._GRAM_BYTES = 0
-    settings = PAMIR | {"iterations": arguments.iterations, "random_state": arguments.seed}
+    settings = PAMIR | {"max_iter": arguments.iterations, "random_state": arguments.seed}
 
     corpus = read_corpus(arguments.data, arguments.kept, arguments.seed)
     say(f"{len(corpus.vocabulary)} words of {len(corpus.development)} pictures are candidates")
@@ -62,7 +62,7 @@ def main() -> None:
     choose = corpus.validation
     avgp = word_quality(chosen.transform(corpus.vectors[choose]), corpus.words[choose])
     seen = can_be_seen(avgp, corpus.words[choose])
-    say(f"{seen.sum()} of them can be seen; C = {chosen.C_}, {chosen.iterations_:,} triplets")
+    say(f"{seen.sum()} of them can be seen; C = {chosen.C_}, {chosen.n_iter_:,} triplets")
 
     classes = read_classes()
     judged = join(corpus, corpus.training, Words(chosen.weights_, seen), classes)
@@ -74,7 +74,7 @@ def main() -> None:
     quality = measured(corpus, joined)
     facts = {
         "seed": arguments.seed,
-        "pamir": {"C": chosen.C_, "iterations": chosen.iterations_, **_plain(settings)},
+        "pamir": {"C": chosen.C_, "n_iter": chosen.n_iter_, **_plain(settings)},
         "calibration": chances,
         **quality,
         "words": joined.counts(),

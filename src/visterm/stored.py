@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,8 @@ class Stored(BaseEstimator):
     """Fitted attributes that are arrays; the first one tells whether anything was learnt."""
     facts: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are plain numbers, texts or sequences of them."""
+    old_names: ClassVar[Mapping[str, str]] = {}
+    """What parameters and facts were called in files of earlier editions, and are called now."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learnt as one file, whole or not at all."""
@@ -49,13 +52,18 @@ class Stored(BaseEstimator):
         if about["name"] != cls.name:
             raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
         try:
-            thing = cls(**{key: _tuples(value) for key, value in about["parameters"].items()})
+            thing = cls(**cls._named_now(about["parameters"]))
+            facts = cls._named_now(about["facts"])
             for key in cls.facts:
-                setattr(thing, key, _tuples(about["facts"][key]))
+                setattr(thing, key, facts[key])
             thing._restore(arrays)
         except (KeyError, TypeError) as error:
             raise BadInput(f"{path} is damaged, or of another version: {error}") from None
         return thing
+
+    @classmethod
+    def _named_now(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        return {cls.old_names.get(key, key): _tuples(value) for key, value in stored.items()}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in self.arrays}

@@ -39,7 +39,7 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
     [
         (["reproduce", "nonsense"], "no table called 'nonsense'; there are corel-statistics"),
         (["evaluate", "nonsense"], "no dataset called 'nonsense'"),
-        (["train", "--model", "pamir(iterations"], "is no name with parameters"),
+        (["train", "--model", "pamir(max_iter"], "is no name with parameters"),
         (["train", "--model", "pamir(force=1)"], "pamir has no parameter 'force'"),
         (["evaluate", "corel5k", "--data", "nowhere"], "no corel5k data at nowhere"),
         (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),

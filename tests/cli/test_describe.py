@@ -47,7 +47,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
         collection.caption_from(folder / "captions.tsv")
-        collection.train(iterations=3000)
+        collection.train(max_iter=3000)
     return folder
 
 
@@ -129,7 +129,7 @@ def test_where_chances_are_not_known_no_word_is_written_and_that_is_said(tmp_pat
     with Collection.open(tmp_path) as collection:
         collection.add(features="thumbnails")
         collection.caption_from(tmp_path / "captions.tsv")
-        collection.train(iterations=500)
+        collection.train(max_iter=500)
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", "--dry-run", cwd=tmp_path)
     assert "no word is written" in ran.stderr
     assert "dc:subject>" not in ran.stdout

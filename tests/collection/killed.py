@@ -44,7 +44,7 @@ def do(job: dict[str, object], root: Path, journal: int) -> None:
                 collection.caption(root / name, text)
                 note(captioned=name, text=text)
         elif job["do"] == "train":
-            trained = collection.train(force=True, iterations=300)
+            trained = collection.train(force=True, max_iter=300)
             note(version=trained.version)
         elif job["do"] == "judge":
             for query, name, relevant in job["clicks"]:  # type: ignore[attr-defined]

@@ -178,7 +178,7 @@ def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Pat
     with Collection.open(tmp_path) as collection:
         collection.add(workers=1)
         collection.caption_from(tmp_path / "captions.tsv")
-        assert collection.train(iterations=20_000).held_out >= 10
+        assert collection.train(max_iter=20_000).held_out >= 10
         version = current(collection.catalogue)
         assert version is not None
         told, words = version.calibration(), version.vocabulary()

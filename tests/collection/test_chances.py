@@ -31,7 +31,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     (folder / "captions.tsv").unlink(missing_ok=True)
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
-        collection.train(iterations=10_000)
+        collection.train(max_iter=10_000)
         yield collection
 
 
@@ -90,7 +90,7 @@ def test_a_folder_without_forests_has_no_good_match_for_forest(tmp_path: Path) -
             path.with_suffix(".txt").write_text(name)
     with Collection.open(tmp_path) as collection:
         collection.add(features="thumbnails")
-        collection.train(iterations=5000)
+        collection.train(max_iter=5000)
         assert 50 <= (collection.search("forest").cutoff or 0) <= 70
         nowhere = collection.search("forest in:city", k=5)
         assert nowhere.cutoff == 0

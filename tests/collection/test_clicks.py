@@ -141,7 +141,7 @@ def test_later_training_learns_the_clicks_again(learnt: Collection) -> None:
     picture = _ranking(learnt, "sea")[50][0]
     learnt.judge("sea", picture, True)
     learnt.caption(learnt.search("sea", k=1).results[0].path, "a red lantern by the sea")
-    learnt.train(force=True, iterations=2000)
+    learnt.train(force=True, max_iter=2000)
     taught = _ranking(learnt, "sea")
     assert len(learnt.judgements()) == 1
     learnt.forget_judgements()
@@ -156,7 +156,7 @@ def test_pictures_that_come_later_are_ranked_with_the_clicks(
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
         collection.caption_from(tmp_path / "captions.tsv")
-        collection.train(iterations=2000)
+        collection.train(max_iter=2000)
         for number, *_ in _ranking(collection, "sea")[25:30]:
             collection.judge("sea", number, True)
         late = sorted(drawn.glob("*.jpg"))[55]
@@ -221,7 +221,7 @@ def watched(learnt: Collection) -> Collection:
     for path, words in draw_scenes(learnt.root / "more", 120, seed=9, size=(48, 32)):
         path.with_suffix(".txt").write_text(" ".join(words))
     learnt.add()
-    learnt.train(iterations=10_000)
+    learnt.train(max_iter=10_000)
     return learnt
 
 

@@ -24,7 +24,7 @@ def seen(
     with Collection.open(folder) as collection:
         collection.add(features=request.param, workers=1)
         collection.caption_from(folder / "captions.tsv")
-        collection.train(iterations=2000)
+        collection.train(max_iter=2000)
         yield collection
 
 

@@ -234,7 +234,7 @@ def test_a_model_of_other_features_is_noticed(learnt: Collection) -> None:
     assert not learnt.needs_training
     learnt.add(features="blocks")
     assert learnt.needs_training
-    learnt.train(iterations=500)
+    learnt.train(max_iter=500)
     assert not learnt.needs_training
     assert len(learnt.search("sky", 100).results) == 60
 

@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_while_training_leaves_the_model_before(learnt: Col
     while True:
         with pytest.MonkeyPatch.context() as patch:
             FullDisk(patch, after=failed)
-            said, _ = attempt(lambda: learnt.train(iterations=50, force=True))
+            said, _ = attempt(lambda: learnt.train(max_iter=50, force=True))
         if said is None:
             break
         assert "no space left on the device; free some and try again" in said
@@ -113,7 +113,7 @@ def test_a_disk_that_is_really_full_is_one_clear_line(tiny_disk: Path, drawn: Pa
         collection.add(features="thumbnails")
         for number, path in enumerate(sorted(tiny_disk.glob("*.jpg"))):
             collection.caption(path, "tree sea" if number % 2 else "sky snow")
-        collection.train(iterations=100)
+        collection.train(max_iter=100)
         before = state(collection)
         size = (tiny_disk / "scene-0001.jpg").stat().st_size
         for number, path in enumerate(sorted(drawn.glob("*.jpg"))[20:]):
@@ -125,7 +125,7 @@ def test_a_disk_that_is_really_full_is_one_clear_line(tiny_disk: Path, drawn: Pa
         lines = []
         for work in (
             collection.add,
-            lambda: collection.train(iterations=100, force=True),
+            lambda: collection.train(max_iter=100, force=True),
             lambda: collection.caption_from(table),
         ):
             with pytest.raises(VistermError) as refused:
@@ -177,7 +177,7 @@ def test_readers_see_whole_states_while_somebody_writes(learnt: Collection, draw
                 (learnt.root / name).write_bytes(content + bytes([extra]))
             learnt.add()
             if number % 2:
-                learnt.train(iterations=50, force=True)
+                learnt.train(max_iter=50, force=True)
     finally:
         stop.set()
         reading.join()

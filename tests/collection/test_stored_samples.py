@@ -37,5 +37,5 @@ def test_a_collection_of_the_first_edition_is_sound_and_learns_on(folder):
         assert not collection.check().problems
         assert [one.query for one in collection.judgements()] == ["sky", "sea"]
         collection.undo()
-        assert collection.train(C=0.1, iterations=2000, force=True).version == 2
+        assert collection.train(C=0.1, max_iter=2000, force=True).version == 2
         assert collection.search("sky", k=5).results

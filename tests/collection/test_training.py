@@ -30,9 +30,9 @@ def test_a_single_caption_is_too_little_and_two_are_enough(collection: Collectio
     root = collection.root
     collection.caption(root / "scene-0001.jpg", "the tree")
     with pytest.raises(VistermError, match="1 captioned pictures with 1 words are too few"):
-        collection.train(iterations=100)
+        collection.train(max_iter=100)
     collection.caption(root / "scene-0002.jpg", "a sea")
-    trained = collection.train(iterations=1000)
+    trained = collection.train(max_iter=1000)
     assert (trained.kept, trained.words, trained.avgp) == ("new", 2, None)
     found = [one.path.name for one in collection.search("tree", 12).results]
     assert found.index("scene-0001.jpg") < found.index("scene-0002.jpg")
@@ -63,19 +63,19 @@ def more_pictures(folder: Path, count: int) -> None:
 def test_training_is_judged_and_a_worse_model_is_not_taken(learnt: Collection) -> None:
     more_pictures(learnt.root, 120)
     learnt.add()
-    good = learnt.train(iterations=20_000)
+    good = learnt.train(max_iter=20_000)
     assert good.kept == "new"
     assert good.avgp is not None
     assert good.untrained_avgp is not None
     assert good.avgp > good.untrained_avgp
     answer = learnt.search("sky", 5)
-    bad = learnt.train(iterations=1)
+    bad = learnt.train(max_iter=1)
     assert (bad.kept, bad.version) == ("previous", good.version)
     assert bad.previous_avgp == pytest.approx(good.avgp)
     assert bad.avgp is not None
     assert bad.avgp < good.avgp
     assert learnt.search("sky", 5) == answer
-    forced = learnt.train(iterations=1, force=True)
+    forced = learnt.train(max_iter=1, force=True)
     assert forced.kept == "new"
     assert forced.version != good.version
     folders = [path.name for path in (learnt.store / "models").iterdir()]
@@ -86,10 +86,10 @@ def test_training_is_judged_and_a_worse_model_is_not_taken(learnt: Collection) -
 def test_a_model_that_never_saw_a_word_is_judged_without_it(learnt: Collection) -> None:
     more_pictures(learnt.root, 120)
     learnt.add()
-    first = learnt.train(iterations=5000)
+    first = learnt.train(max_iter=5000)
     for number, path in enumerate(sorted(learnt.root.glob("*.jpg"))):
         learnt.caption(path, "zebra" if number % 2 else "giraffe")
-    second = learnt.train(iterations=5000, force=True)
+    second = learnt.train(max_iter=5000, force=True)
     assert second.words > first.words
     assert second.previous_avgp is not None
 
@@ -136,7 +136,7 @@ def test_training_twice_gives_the_same_model(
         with Collection.open(folder, store=tmp_path / f"store {number}") as collection:
             collection.add(features="thumbnails")
             collection.caption_from(tmp_path / "captions.tsv")
-            collection.train(iterations=2000)
+            collection.train(max_iter=2000)
             answers.append(collection.search("tree -snow", 30).results)
     assert answers[0] == answers[1]
 
@@ -150,7 +150,7 @@ def test_the_network_learns_from_blocks_and_from_plain_vectors(
         opened.caption_from(tmp_path / "captions.tsv")
         more_pictures(opened.root, 60)
         opened.add()
-        trained = opened.train(model="bbnn", block_units=30, picture_units=30, epochs=4)
+        trained = opened.train(model="bbnn", block_units=30, picture_units=30, max_iter=4)
         assert (trained.kept, trained.held_out >= 10) == ("new", True)
         assert trained.avgp is not None
         assert trained.untrained_avgp is not None
@@ -158,7 +158,10 @@ def test_the_network_learns_from_blocks_and_from_plain_vectors(
         version = current(opened.catalogue)
         assert version is not None
         model = load_model(version.folder / MODEL)
-        assert (model.name, model.numbers) == ("bbnn", 109 if features == "block-counts" else None)
+        assert (model.name, model.block_width) == (
+            "bbnn",
+            109 if features == "block-counts" else None,
+        )
         assert len(opened.search("sky", 10).results) == 10
 
 
@@ -175,12 +178,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Enough of each to see it work; what is best is for the models' own tests.
 SMALL: dict[str, dict[str, object]] = {
-    "bbnn": {"block_units": 10, "picture_units": 10, "epochs": 2},
-    "plsa": {"aspects": (5, 10)},
+    "bbnn": {"block_units": 10, "picture_units": 10, "max_iter": 2},
+    "plsa": {"n_components": (5, 10)},
     "cmrm": {"alpha": (0.1, 0.5)},
-    "pamir": {"iterations": 20_000},
-    "kernel_pamir": {"iterations": 20_000},
-    "wsabie": {"passes": 5},
+    "pamir": {"max_iter": 20_000},
+    "kernel_pamir": {"max_iter": 20_000},
+    "wsabie": {"max_iter": 5},
 }
 
 

@@ -14,7 +14,7 @@ from visterm.text import Relevance
 
 COUNTS = np.array([[3, 0, 1, 0], [2, 1, 0, 0], [0, 4, 0, 1], [1, 3, 0, 2], [0, 0, 5, 1]])
 CAPTIONS = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]])
-MODELS = [Cmrm(), Cmtt(rank=2), Plsa(aspects=3, text_steps=5)]
+MODELS = [Cmrm(), Cmtt(n_components=2), Plsa(n_components=3, text_steps=5)]
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 

@@ -141,11 +141,11 @@ def test_pictures_that_all_look_alike_score_alike():
 @pytest.mark.parametrize("told", [DENSE, SPARSE], ids=["dense", "sparse"])
 def test_the_number_of_threads_does_not_show(told):
     rows = [
-        ConceptSvm(C=(0.1, 1.0), workers=workers)
+        ConceptSvm(C=(0.1, 1.0), n_jobs=n_jobs)
         .fit(told.X, told.Y, validation=(told.other_X, told.other_Y))
         .transform(told.held_X)
         .tobytes()
-        for workers in (1, 2, 4)
+        for n_jobs in (1, 2, 4)
     ]
     assert len(set(rows)) == 1
 
@@ -193,7 +193,7 @@ def test_progress_counts_the_words():
         ({"C": float("inf")}, "C must be positive"),
         ({"kernel": "rbf"}, "kernel is 'linear' or 'precomputed'"),
         ({"fusion": "sum"}, "fusion is"),
-        ({"workers": 0}, "workers must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
         ({"word_C": (1.0, 2.0)}, "each of the 10 words"),
         ({"word_C": (0.0,) * 10}, "each of the 10 words"),
         ({"kernel": "precomputed"}, "square.*160 × 30"),

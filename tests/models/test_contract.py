@@ -11,8 +11,8 @@ from problems import Problem, problem
 
 from visterm.kernels import RBF, Linear, Sum
 from visterm.models import (
-    BBNN,
     MODELS,
+    Bbnn,
     Bitr,
     Cca,
     Cmrm,
@@ -28,7 +28,7 @@ from visterm.models import (
 
 
 def pamir(**changes: Any) -> Model:
-    return Pamir(**{"iterations": 20_000, **changes})
+    return Pamir(**{"max_iter": 20_000, **changes})
 
 
 def pamir_by_captions(**changes: Any) -> Model:
@@ -40,7 +40,7 @@ def harder_pamir(**changes: Any) -> Model:
 
 
 def kernel_pamir(**changes: Any) -> Model:
-    return KernelPamir(**{"iterations": 20_000, **changes})
+    return KernelPamir(**{"max_iter": 20_000, **changes})
 
 
 def summed_kernel_pamir(**changes: Any) -> Model:
@@ -49,20 +49,26 @@ def summed_kernel_pamir(**changes: Any) -> Model:
 
 
 def low_rank_kernel_pamir(**changes: Any) -> Model:
-    return kernel_pamir(**{"rank": 100, **changes})
+    return kernel_pamir(**{"n_components": 100, **changes})
 
 
 def bbnn(**changes: Any) -> Model:
-    small = {"numbers": 6, "block_units": 16, "picture_units": 16, "batch": 50, "epochs": 3}
-    return BBNN(**{**small, "epoch_pairs": 3000, **changes})
+    small = {
+        "block_width": 6,
+        "block_units": 16,
+        "picture_units": 16,
+        "batch_size": 50,
+        "max_iter": 3,
+    }
+    return Bbnn(**{**small, "epoch_pairs": 3000, **changes})
 
 
 def cmtt(**changes: Any) -> Model:
-    return Cmtt(**{"rank": 30, **changes})
+    return Cmtt(**{"n_components": 30, **changes})
 
 
 def plsa(**changes: Any) -> Model:
-    return Plsa(**{"aspects": 20, "text_steps": 60, **changes})
+    return Plsa(**{"n_components": 20, "text_steps": 60, **changes})
 
 
 def bitr(**changes: Any) -> Model:
@@ -70,11 +76,11 @@ def bitr(**changes: Any) -> Model:
 
 
 def knn(**changes: Any) -> Model:
-    return WeightedKnn(**{"neighbours": 20, **changes})
+    return WeightedKnn(**{"n_neighbors": 20, **changes})
 
 
 def wsabie(**changes: Any) -> Model:
-    return Wsabie(**{"dimensions": 20, "passes": 100, **changes})
+    return Wsabie(**{"n_components": 20, "max_iter": 100, **changes})
 
 
 def wsabie_of_texts(**changes: Any) -> Model:
@@ -97,8 +103,8 @@ CANDIDATES = [
     Candidate("bbnn", bbnn, "blocks"),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
     Candidate("cmrm, tempered", lambda **changes: Cmrm(**{"evidence": 8.0, **changes}), "counts"),
-    Candidate("cmtt", cmtt, "counts", {"rank": (5, 30)}),
-    Candidate("plsa", plsa, "counts", {"aspects": (5, 20), "text_steps": (10, 60)}),
+    Candidate("cmtt", cmtt, "counts", {"n_components": (5, 30)}),
+    Candidate("plsa", plsa, "counts", {"n_components": (5, 20), "text_steps": (10, 60)}),
     Candidate("concept svm on sparse vectors", ConceptSvm, "sparse", {"C": (0.01, 1.0)}),
     Candidate("concept svm on dense vectors", ConceptSvm, "dense", {"C": (0.01, 1.0)}),
     Candidate("cca on dense vectors", Cca, "dense", {"ridge": (0.01, 1.0), "scaling": (0, 2.0)}),
@@ -106,7 +112,7 @@ CANDIDATES = [
         "cca on sparse vectors, by words",
         lambda **changes: Cca(**{"judged_by": "words", **changes}),
         "sparse",
-        {"dimensions": (2, 10)},
+        {"n_components": (2, 10)},
     ),
     Candidate("bitr-c", bitr, "dense", {"C": (1.0, 100.0)}),
     Candidate(
@@ -119,9 +125,9 @@ CANDIDATES = [
         lambda **changes: bitr(**{"loss": "manhattan", **changes}),
         "sparse",
     ),
-    Candidate("wsabie on dense vectors", wsabie, "dense", {"rate": (0.01, 0.03)}),
+    Candidate("wsabie on dense vectors", wsabie, "dense", {"learning_rate": (0.01, 0.03)}),
     Candidate("wsabie for captions", wsabie_of_texts, "sparse"),
-    Candidate("weighted knn on dense vectors", knn, "dense", {"neighbours": (5, 20)}),
+    Candidate("weighted knn on dense vectors", knn, "dense", {"n_neighbors": (5, 20)}),
     Candidate(
         "weighted knn on sparse vectors",
         knn,

@@ -80,7 +80,7 @@ def test_equal_texts_answer_for_each_other():
 def test_knn_is_the_weighted_mean_of_its_neighbours():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 6)), rng.integers(0, 2, (30, 4))
-    model = WeightedKnn(neighbours=5, sharpness=3.0).fit(X, Y)
+    model = WeightedKnn(n_neighbors=5, sharpness=3.0).fit(X, Y)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     for number, row in enumerate(model.transform(X)):
         likeness = unit @ unit[number]
@@ -91,7 +91,7 @@ def test_knn_is_the_weighted_mean_of_its_neighbours():
 
 def test_knn_lends_vectors_of_any_text_space():
     X, Y = related(50)
-    rows = WeightedKnn(neighbours=1).fit(X, Y).transform(X)
+    rows = WeightedKnn(n_neighbors=1).fit(X, Y).transform(X)
     np.testing.assert_allclose(rows, Y, rtol=1e-5)
 
 

@@ -97,7 +97,7 @@ def test_the_likelihood_never_falls_in_any_walk(captions, new, aspects, seed):
 
 
 def test_every_factor_is_a_distribution():
-    model = Plsa(aspects=4, text_steps=8).fit(COUNTS, CAPTIONS)
+    model = Plsa(n_components=4, text_steps=8).fit(COUNTS, CAPTIONS)
     for factors in (model.words_, model.visterms_):
         assert (factors >= 0).all()
         np.testing.assert_allclose(factors.sum(axis=0), 1.0)
@@ -109,52 +109,52 @@ def test_every_factor_is_a_distribution():
 
 def test_the_number_of_threads_does_not_show():
     rows = [
-        Plsa(aspects=5, workers=workers).fit(COUNTS, CAPTIONS).transform(COUNTS).tobytes()
-        for workers in (1, 2, 5, None)
+        Plsa(n_components=5, n_jobs=n_jobs).fit(COUNTS, CAPTIONS).transform(COUNTS).tobytes()
+        for n_jobs in (1, 2, 5, None)
     ]
     assert len(set(rows)) == 1
 
 
 def test_validation_takes_the_best_moment_of_all():
     held, captions = COUNTS[::-1] // 2 + np.eye(6, 4, dtype=int), csr_array(CAPTIONS[[1, 0, 2] * 2])
-    offered = {"aspects": (2, 4), "text_steps": (3, 9)}
+    offered = {"n_components": (2, 4), "text_steps": (3, 9)}
     model = Plsa(**offered, visterm_steps=3, folding_steps=4)
     model.fit(COUNTS, CAPTIONS, validation=(held, captions))
     relevance = held_relevance(captions, 6, model.idf_, 4)
     reached = {
         (k, t, v, f): quality(Plsa(k, t, v, f).fit(COUNTS, CAPTIONS).transform(held), relevance)
-        for k in offered["aspects"]
+        for k in offered["n_components"]
         for t in offered["text_steps"]
         for v in (1, 2, 3)
         for f in (1, 2, 3, 4)
     }
-    chosen = (model.aspects_, model.text_steps_, model.visterm_steps_, model.folding_steps_)
+    chosen = (model.n_components_, model.text_steps_, model.visterm_steps_, model.folding_steps_)
     assert model.validation_ == max(reached.values()) == reached[chosen]
     assert len(model.visterm_likelihood_) == model.visterm_steps_
 
 
 def test_pictures_without_a_caption_teach_nothing():
     counts, captions = np.vstack([COUNTS, [[9, 9, 0, 9]]]), np.vstack([CAPTIONS, [[0, 0, 0]]])
-    rows = Plsa(aspects=3).fit(counts, captions).word_probabilities(COUNTS)
-    expected = Plsa(aspects=3).fit(COUNTS, CAPTIONS).word_probabilities(COUNTS)
+    rows = Plsa(n_components=3).fit(counts, captions).word_probabilities(COUNTS)
+    expected = Plsa(n_components=3).fit(COUNTS, CAPTIONS).word_probabilities(COUNTS)
     np.testing.assert_allclose(rows, expected)
 
 
 def test_a_picture_of_nothing_is_the_average_picture():
-    model = Plsa(aspects=3).fit(COUNTS, CAPTIONS)
+    model = Plsa(n_components=3).fit(COUNTS, CAPTIONS)
     guess = model.word_probabilities(np.zeros((1, 4)))
     np.testing.assert_allclose(guess[0], model.words_ @ model.prior_)
 
 
 def test_the_scale_of_a_picture_does_not_matter_when_it_is_folded_in():
-    model = Plsa(aspects=3).fit(COUNTS, CAPTIONS)
+    model = Plsa(n_components=3).fit(COUNTS, CAPTIONS)
     np.testing.assert_allclose(
         model.word_probabilities(COUNTS * 9), model.word_probabilities(COUNTS), rtol=1e-9
     )
 
 
 def test_hundreds_of_aspects_for_three_words_stay_finite():
-    model = Plsa(aspects=300, text_steps=200, visterm_steps=100, folding_steps=100)
+    model = Plsa(n_components=300, text_steps=200, visterm_steps=100, folding_steps=100)
     rows = model.fit(COUNTS, CAPTIONS).transform(COUNTS)
     assert np.isfinite(rows).all()
     assert np.isfinite(model.text_likelihood_).all()
@@ -163,12 +163,12 @@ def test_hundreds_of_aspects_for_three_words_stay_finite():
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"aspects": 0}, "aspects must be a whole number"),
+        ({"n_components": 0}, "n_components must be a whole number"),
         ({"text_steps": 2.5}, "text_steps must be"),
         ({"visterm_steps": 0}, "visterm_steps must be"),
         ({"visterm_steps": (1, 2)}, "visterm_steps must be"),
         ({"folding_steps": float("inf")}, "folding_steps must be"),
-        ({"workers": 0}, "workers must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )

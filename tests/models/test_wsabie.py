@@ -55,7 +55,7 @@ def test_steps_are_those_of_the_formula(texts):
 def test_columns_are_never_longer_than_allowed():
     rng = np.random.default_rng(1)
     X, Y = rng.standard_normal((40, 5)), rng.random((40, 6))
-    model = Wsabie(outputs="texts", longest=0.7, rate=0.5, dimensions=3).fit(X, Y)
+    model = Wsabie(outputs="texts", max_norm=0.7, learning_rate=0.5, n_components=3).fit(X, Y)
     assert np.linalg.norm(model.text_map_, axis=1).max() <= 0.7 + 1e-5
     assert 0 <= model.violations_ <= 1
 
@@ -66,5 +66,5 @@ def test_what_makes_no_sense_is_refused():
         Wsabie(outputs="labels").fit(X, X)
     with pytest.raises(BadInput, match="must not be negative"):
         Wsabie().fit(X, X - 0.5)
-    with pytest.raises(BadInput, match="passes must be"):
-        Wsabie(passes=0).fit(X, X)
+    with pytest.raises(BadInput, match="max_iter must be"):
+        Wsabie(max_iter=0).fit(X, X)

@@ -193,7 +193,7 @@ def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(
     assert set(texts) == {"holiday", "work"}
     own = Vocabulary.from_captions(texts)
     joint, beginning = starter.beginning(own, 10)
-    model = Pamir(iterations=5000).fit(vectors[:10], joint.counts(texts), initial=beginning)
+    model = Pamir(max_iter=5000).fit(vectors[:10], joint.counts(texts), initial=beginning)
     right = np.array(["beach" in caption for caption in captions[10:]])
     scores = model.transform(vectors[10:])[:, joint.number("holiday")]
     assert scores[right].mean() > scores[~right].mean()

@@ -35,7 +35,7 @@ def taught_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Collection.open(folder) as collection:
         collection.add(features="blocks", workers=1)
         collection.caption_from(table)
-        collection.train(iterations=20_000, C=0.1)
+        collection.train(max_iter=20_000, C=0.1)
     return folder
 
 

@@ -267,6 +267,6 @@ def test_a_collection_trained_elsewhere_is_seen_at_the_next_search(
 ) -> None:
     before = order(client, "sea")
     with Collection.open(own) as collection:
-        collection.train(iterations=100, C=1.0, force=True)
+        collection.train(max_iter=100, C=1.0, force=True)
         new = [one.picture for one in collection.search("sea", 60).results]
     assert order(client, "sea") == new != before

@@ -49,7 +49,7 @@ class Collection:
     >>> with Collection.open(folder) as collection:
     ...     added = collection.add(features="blocks")
     ...     imported = collection.caption_from(f"{folder}/captions.tsv")
-    ...     trained = collection.train(iterations=2000)
+    ...     trained = collection.train(max_iter=2000)
     ...     answer = collection.search("sky -sea", k=3)
     >>> added.new, imported.pictures, len(answer.results)
     (30, 30, 3)
@@ -301,7 +301,7 @@ class Collection:
         >>> with Collection.open(folder) as collection:
         ...     _ = collection.add(features="blocks")
         ...     _ = collection.caption_from(f"{folder}/captions.tsv")
-        ...     _ = collection.train(iterations=2000)
+        ...     _ = collection.train(max_iter=2000)
         ...     before = collection.search("sky", k=5)
         ...     said = collection.judge("sky", before.results[-1].picture, True)
         ...     after = collection.search("sky", k=5)

@@ -90,7 +90,7 @@ def train(
     starter = starter_of(extractor) if kind.name == "pamir" else None
     lesson = gather(catalogue, extractor, starter)
     if kind.takes == "blocks":
-        parameters = {"numbers": block_numbers(catalogue), **parameters}
+        parameters = {"block_width": block_numbers(catalogue), **parameters}
     judged, learner = _judged(kind, lesson, parameters, progress)
     avgp = None if judged is None else _avgp(judged.transform(_held(lesson)), lesson)
     previous = versions.current(catalogue)
@@ -164,14 +164,15 @@ def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dic
     from visterm.models.selection import CHOICES, pairs_of_a_round
 
     sizes = {
-        "iterations": int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS)),
         "max_words": lesson.max_words,
         "epoch_pairs": pairs_of_a_round(lesson.captions.nnz),
     }
+    if kind.iteration == "triplets":
+        sizes["max_iter"] = int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS))
     choices = CHOICES.get(kind.name, {}) | ({"C": STEPS} if kind.name == "pamir" else {})
     if not lesson.can_be_judged:
         settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}
-        choices = settled | ({"epochs": _UNJUDGED_ROUNDS} if "epochs" in known else {})
+        choices = settled | ({"max_iter": _UNJUDGED_ROUNDS} if kind.iteration == "epochs" else {})
     return choices | {name: size for name, size in sizes.items() if name in known}
 
 

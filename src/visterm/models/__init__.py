@@ -6,7 +6,7 @@ import os
 
 from visterm.errors import BadInput
 from visterm.models.base import Model
-from visterm.models.bbnn import BBNN
+from visterm.models.bbnn import Bbnn
 from visterm.models.bitr import Bitr
 from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
@@ -24,7 +24,7 @@ MODELS: dict[str, type[Model]] = {
     for model in (
         Pamir,
         KernelPamir,
-        BBNN,
+        Bbnn,
         Cmrm,
         Cmtt,
         Plsa,
@@ -62,8 +62,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 
 __all__ = [
-    "BBNN",
     "MODELS",
+    "Bbnn",
     "Bitr",
     "Cca",
     "Cmrm",

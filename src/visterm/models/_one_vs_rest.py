@@ -33,7 +33,7 @@ class Workshop:
 
     kernel: str
     balanced: bool
-    workers: int | None
+    n_jobs: int | None
 
     def machines(
         self, vectors: Vectors, captions: csr_array, table: NDArray[np.float64]
@@ -50,8 +50,9 @@ class Workshop:
             return [self._machine(prepared, holds, float(c)) for c in table[:, word]]
 
         # The solvers let go of Python's lock, so threads do, and nothing is copied to them.
-        workers = self.workers or os.cpu_count() or 1
-        pool = Parallel(n_jobs=workers, prefer="threads", return_as="generator")
+        pool = Parallel(
+            n_jobs=self.n_jobs or os.cpu_count() or 1, prefer="threads", return_as="generator"
+        )
         yield from pool(delayed(learn)(word) for word in range(captions.shape[1]))
 
     def _machine(

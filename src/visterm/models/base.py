@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from visterm.models._old_names import OLD_NAMES
 from visterm.models.inputs import Vectors, picture_vectors
 from visterm.progress import Progress
 from visterm.stored import Stored
@@ -16,6 +18,8 @@ from visterm.text import Relevance
 Captions: TypeAlias = "ArrayLike | csr_array | Relevance"
 """Captions as a pictures × words matrix, or the relevance of pictures to real queries."""
 Validation: TypeAlias = "tuple[ArrayLike | csr_array, Captions]"
+
+_KEPT_AS = {"max_iter": "n_iter_"}
 
 
 class Model(Stored):
@@ -26,12 +30,16 @@ class Model(Stored):
     """
 
     facts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    old_names: ClassVar[Mapping[str, str]] = OLD_NAMES
     takes: ClassVar[str] = "vectors"
     """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
+    iteration: ClassVar[str | None] = None
+    """What ``max_iter`` counts, if anything: "triplets", "epochs", "planes" or "passes"."""
     decides: ClassVar[tuple[str, ...]] = ()
-    """Parameters that validation pictures can decide; each is then kept under its name and "_"."""
+    """Parameters that validation pictures can decide; each is then kept under its name and "_",
+    the number of iterations as ``n_iter_``."""
 
     n_features_in_: int
     validation_: float
@@ -41,12 +49,12 @@ class Model(Stored):
         """What validation pictures decided, or what was given, by the names of the parameters.
 
         >>> from visterm.models import Cmtt
-        >>> model = Cmtt(rank=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+        >>> model = Cmtt(n_components=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
         >>> model.decided()
-        {'rank': 1, 'power': 1.0}
+        {'n_components': 1, 'power': 1.0}
         """
         self._check_fitted()
-        return {name: getattr(self, f"{name}_") for name in self.decides}
+        return {name: getattr(self, _KEPT_AS.get(name, f"{name}_")) for name in self.decides}
 
     def fit(
         self,

@@ -33,7 +33,7 @@ class Cca(PairModel):
         choose among several.
     text_ridge : float or sequence of float
         The same for text vectors.
-    dimensions : int or sequence of int
+    n_components : int or sequence of int
         Pairs of directions kept; as many as there are, if there are fewer.
     scaling : float or sequence of float
         Exponent s of the correlations: 0 trusts all directions alike, 4 mostly the strongest.
@@ -50,7 +50,7 @@ class Cca(PairModel):
     text_map_ : array of shape (T, k)
     picture_mean_, text_mean_ : arrays of shape (d,) and (T,)
     correlations_ : array of shape (k,)
-    ridge_, text_ridge_, dimensions_, scaling_ : what was chosen.
+    ridge_, text_ridge_, n_components_, scaling_ : what was chosen.
     validation_ : float
         Best quality on validation pictures, NaN without them.
 
@@ -76,11 +76,11 @@ class Cca(PairModel):
         "n_texts_in_",
         "ridge_",
         "text_ridge_",
-        "dimensions_",
+        "n_components_",
         "scaling_",
         "validation_",
     )
-    decides = ("ridge", "text_ridge", "dimensions", "scaling")
+    decides = ("ridge", "text_ridge", "n_components", "scaling")
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]
@@ -92,7 +92,7 @@ class Cca(PairModel):
         self,
         ridge: float | Sequence[float] = 0.1,
         text_ridge: float | Sequence[float] = 0.1,
-        dimensions: int | Sequence[int] = 256,
+        n_components: int | Sequence[int] = 256,
         scaling: float | Sequence[float] = 1.0,
         judged_by: str = "pairs",
         retrain: bool = False,
@@ -100,7 +100,7 @@ class Cca(PairModel):
     ) -> None:
         self.ridge = ridge
         self.text_ridge = text_ridge
-        self.dimensions = dimensions
+        self.n_components = n_components
         self.scaling = scaling
         self.judged_by = judged_by
         self.retrain = retrain
@@ -110,7 +110,7 @@ class Cca(PairModel):
         return {
             "ridge": self._values("ridge", validation),
             "text_ridge": self._values("text_ridge", validation),
-            "dimensions": self._values("dimensions", validation, whole=True),
+            "n_components": self._values("n_components", validation, whole=True),
             "scaling": self._values("scaling", validation),
         }
 
@@ -123,7 +123,7 @@ class Cca(PairModel):
             prepared,
             x_ridge=choice["ridge"],
             y_ridge=choice["text_ridge"],
-            dimensions=int(choice["dimensions"]),
+            dimensions=int(choice["n_components"]),
         )
         scale = found.correlations ** choice["scaling"]
         progress("correlating", 1, 1)

@@ -30,7 +30,7 @@ class Cmtt(Annotator):
 
     Parameters
     ----------
-    rank : int or sequence of int
+    n_components : int or sequence of int
         Singular values kept; more than there are keeps them all.
     normalise : bool
         Bring the caption and the visterms of each picture to unit length before the SVD, which is
@@ -52,7 +52,7 @@ class Cmtt(Annotator):
     background_ : array of shape (T,)
         ``P(t)`` over all captions: the guess for a picture whose visterms say nothing.
     idf_ : array of shape (T,)
-    rank_, power_ : what was chosen.
+    n_components_, power_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -67,30 +67,30 @@ class Cmtt(Annotator):
     --------
     >>> pictures = np.array([[3, 0], [2, 1], [0, 4], [1, 0]])
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> model = Cmtt(rank=2).fit(pictures, captions)
+    >>> model = Cmtt(n_components=2).fit(pictures, captions)
     >>> model.word_probabilities([[2, 0]]).argmax(axis=1)
     array([0])
     """
 
     name = "cmtt"
     arrays = ("translation_", "background_", "idf_")
-    facts = ("n_features_in_", "rank_", "power_", "validation_")
-    decides = ("rank", "power")
+    facts = ("n_features_in_", "n_components_", "power_", "validation_")
+    decides = ("n_components", "power")
 
     translation_: NDArray[np.float32]
     background_: NDArray[np.float64]
-    rank_: int
+    n_components_: int
 
     def __init__(
         self,
-        rank: int | Sequence[int] = 200,
+        n_components: int | Sequence[int] = 200,
         normalise: bool = True,
         power: float | Sequence[float] = 1.0,
         retrain: bool = False,
         max_words: int | None = 4,
         random_state: int = 0,
     ) -> None:
-        self.rank = rank
+        self.n_components = n_components
         self.normalise = normalise
         self.power = power
         self.retrain = retrain
@@ -100,8 +100,12 @@ class Cmtt(Annotator):
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
         whole = "a whole number, 1 or more"
         return {
-            "rank": candidates(
-                "rank", self.rank, validation, lambda k: k >= 1 and k == int(k), whole
+            "n_components": candidates(
+                "n_components",
+                self.n_components,
+                validation,
+                lambda k: k >= 1 and k == int(k),
+                whole,
             )
         }
 
@@ -113,25 +117,25 @@ class Cmtt(Annotator):
         offered: dict[str, list[Any]],
         progress: Progress,
     ) -> tuple[float, Choice, dict[str, Any]]:
-        ranks = offered["rank"]
+        ranks = offered["n_components"]
         progress("choosing", 0, len(ranks) + 1)
         # One SVD serves all ranks: the leading k factors are the SVD of rank k.
         factors = self._factors(told, max(ranks))
         background = frequencies(told.captions)
-        best, choice, learnt = -1.0, {"rank": ranks[0]}, {}
+        best, choice, learnt = -1.0, {"n_components": ranks[0]}, {}
         for done, rank in enumerate(ranks, start=2):
             table = _translation(factors[:, :rank], told.captions.shape[1])
             rows = as_text(_translated(held, table, background), told.idf)
             reached = quality(rows, relevance)
             if reached > best:
-                best, choice = reached, {"rank": rank}
+                best, choice = reached, {"n_components": rank}
                 learnt = {"translation_": table, "background_": background}
             progress("choosing", done, len(ranks) + 1)
         return best, choice, learnt
 
     def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
         progress("training", 0, 1)
-        factors = self._factors(told, choice["rank"])
+        factors = self._factors(told, choice["n_components"])
         table = _translation(factors, told.captions.shape[1])
         progress("training", 1, 1)
         return {"translation_": table, "background_": frequencies(told.captions)}

@@ -53,7 +53,7 @@ class ConceptSvm(Model):
         precomputed kernel says nothing of validation pictures among themselves.
     max_words : int, optional
         Largest query made from the captions of validation pictures; None makes them all.
-    workers : int, optional
+    n_jobs : int, optional
         Threads; None uses all cores. The result is the same for any number.
 
     Attributes
@@ -117,7 +117,7 @@ class ConceptSvm(Model):
         fusion: str = "average",
         retrain: bool = False,
         max_words: int | None = 4,
-        workers: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.C = C
         self.word_C = word_C
@@ -126,7 +126,7 @@ class ConceptSvm(Model):
         self.fusion = fusion
         self.retrain = retrain
         self.max_words = max_words
-        self.workers = workers
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -185,8 +185,8 @@ class ConceptSvm(Model):
             raise BadInput(f"kernel is 'linear' or 'precomputed', not {self.kernel!r}")
         if self.fusion not in ("average", "weighted"):
             raise BadInput(f"fusion is 'average' or 'weighted', not {self.fusion!r}")
-        if self.workers is not None and not self.workers >= 1:
-            raise BadInput(f"workers must be 1 or more, or None for all cores, not {self.workers}")
+        if self.n_jobs is not None and not self.n_jobs >= 1:
+            raise BadInput(f"n_jobs must be 1 or more, or None for all cores, not {self.n_jobs}")
         if self.retrain and self.kernel == "precomputed":
             raise BadInput(
                 "retrain needs the kernels of validation pictures among themselves, which a "
@@ -241,7 +241,7 @@ class ConceptSvm(Model):
         return learnt
 
     def _workshop(self) -> Workshop:
-        return Workshop(self.kernel, self.balanced, self.workers)
+        return Workshop(self.kernel, self.balanced, self.n_jobs)
 
 
 def _best_each(

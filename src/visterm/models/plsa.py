@@ -41,7 +41,7 @@ class Plsa(Annotator):
 
     Parameters
     ----------
-    aspects : int or sequence of int
+    n_components : int or sequence of int
         How many aspects z.
     text_steps : int or sequence of int
         EM steps on the captions.
@@ -55,7 +55,7 @@ class Plsa(Annotator):
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
         Largest query made from the captions of validation pictures; None makes them all.
-    workers : int, optional
+    n_jobs : int, optional
         Threads; None uses all cores. The result is the same for any number.
     random_state : int
         Seed of P(z|p) and P(t|z) before the first step.
@@ -71,7 +71,7 @@ class Plsa(Annotator):
     text_likelihood_, visterm_likelihood_ : arrays
         Log-likelihood of captions and of visterms before each EM step.
     idf_ : array of shape (T,)
-    aspects_, text_steps_, visterm_steps_, folding_steps_, power_ : what was chosen.
+    n_components_, text_steps_, visterm_steps_, folding_steps_, power_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -85,7 +85,7 @@ class Plsa(Annotator):
     --------
     >>> pictures = np.array([[3, 0], [2, 1], [0, 4], [1, 3]])
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> model = Plsa(aspects=2).fit(pictures, captions)
+    >>> model = Plsa(n_components=2).fit(pictures, captions)
     >>> model.word_probabilities([[2, 0]]).argmax(axis=1)
     array([0])
     """
@@ -94,57 +94,57 @@ class Plsa(Annotator):
     arrays = ("words_", "visterms_", "prior_", "text_likelihood_", "visterm_likelihood_", "idf_")
     facts = (
         "n_features_in_",
-        "aspects_",
+        "n_components_",
         "text_steps_",
         "visterm_steps_",
         "folding_steps_",
         "power_",
         "validation_",
     )
-    decides = ("aspects", "text_steps", "visterm_steps", "folding_steps", "power")
+    decides = ("n_components", "text_steps", "visterm_steps", "folding_steps", "power")
 
     words_: NDArray[np.float64]
     visterms_: NDArray[np.float64]
     prior_: NDArray[np.float64]
     text_likelihood_: NDArray[np.float64]
     visterm_likelihood_: NDArray[np.float64]
-    aspects_: int
+    n_components_: int
     text_steps_: int
     visterm_steps_: int
     folding_steps_: int
 
     def __init__(
         self,
-        aspects: int | Sequence[int] = 200,
+        n_components: int | Sequence[int] = 200,
         text_steps: int | Sequence[int] = 40,
         visterm_steps: int = 20,
         folding_steps: int = 20,
         power: float | Sequence[float] = 1.0,
         retrain: bool = False,
         max_words: int | None = 4,
-        workers: int | None = None,
+        n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
-        self.aspects = aspects
+        self.n_components = n_components
         self.text_steps = text_steps
         self.visterm_steps = visterm_steps
         self.folding_steps = folding_steps
         self.power = power
         self.retrain = retrain
         self.max_words = max_words
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
         rule = "a whole number, 1 or more"
         for name in ("visterm_steps", "folding_steps"):
             candidates(name, (getattr(self, name),), validation, _whole, rule)
-        if self.workers is not None and not _whole(self.workers):
-            raise BadInput(f"workers must be {rule}, or None for all cores, not {self.workers!r}")
+        if self.n_jobs is not None and not _whole(self.n_jobs):
+            raise BadInput(f"n_jobs must be {rule}, or None for all cores, not {self.n_jobs!r}")
         if not isinstance(self.random_state, int | np.integer) or self.random_state < 0:
             raise BadInput(f"random_state must be a whole number ≥ 0, not {self.random_state}")
         return {
-            "aspects": candidates("aspects", self.aspects, validation, _whole, rule),
+            "n_components": candidates("n_components", self.n_components, validation, _whole, rule),
             "text_steps": candidates("text_steps", self.text_steps, validation, _whole, rule),
             "visterm_steps": [int(self.visterm_steps)],
             "folding_steps": [int(self.folding_steps)],
@@ -161,7 +161,7 @@ class Plsa(Annotator):
         from visterm.models._plsa_kernels import Counts
 
         new = Counts(held)
-        total = len(offered["aspects"]) * len(offered["text_steps"]) * self.visterm_steps
+        total = len(offered["n_components"]) * len(offered["text_steps"]) * self.visterm_steps
         best, choice, learnt = -1.0, {}, {}
         with self._threads() as threads:
             moments = self._moments(told, offered, threads)
@@ -190,14 +190,14 @@ class Plsa(Annotator):
         from visterm.models._plsa_kernels import Counts, walk_text, walk_visterms
 
         by_visterm = Counts(csr_array(told.counts.T.tocsr()))
-        for aspects in offered["aspects"]:
+        for aspects in offered["n_components"]:
             text_likelihood: list[float] = []
             texts = walk_text(told.captions, int(aspects), int(self.random_state), threads)
             for text_step, (pictures, words, likelihood) in enumerate(texts, start=1):
                 text_likelihood.append(likelihood)
                 if text_step not in offered["text_steps"]:
                     continue
-                chosen = {"aspects": aspects, "text_steps": text_step}
+                chosen = {"n_components": aspects, "text_steps": text_step}
                 visterm_likelihood: list[float] = []
                 walk = walk_visterms(by_visterm, pictures, threads)
                 for visterms, likelihood in islice(walk, offered["visterm_steps"][0]):
@@ -241,7 +241,7 @@ class Plsa(Annotator):
         return np.asarray(pictures @ self.words_.T)
 
     def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.workers or os.cpu_count() or 1)
+        return ThreadPoolExecutor(self.n_jobs or os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,16 @@ from visterm.models.inputs import relevance_for, word_matrix
 from visterm.text import Relevance, relevance_from_captions
 
 CHOICES: dict[str, dict[str, Any]] = {
-    "pamir": {"C": (0.1, 0.3, 1.0), "iterations": 10_000_000},
+    "pamir": {"C": (0.1, 0.3, 1.0), "max_iter": 10_000_000},
     "cmrm": {
         "alpha": (0.0, 0.1, 0.5),
         "beta": (0.1, 0.2, 0.4),
         "evidence": (None, 4.0, 8.0, 16.0),
         "power": (1.0, 0.5, 0.2),
     },
-    "cmtt": {"rank": (50, 100, 200, 300), "power": (1.0, 0.5)},
+    "cmtt": {"n_components": (50, 100, 200, 300), "power": (1.0, 0.5)},
     "plsa": {
-        "aspects": (200, 400, 800),
+        "n_components": (200, 400, 800),
         "text_steps": (20, 40),
         "visterm_steps": 2,
         "folding_steps": 8,
@@ -34,9 +34,9 @@ CHOICES: dict[str, dict[str, Any]] = {
     "concept_svm": {"C": (0.1, 1.0, 10.0)},
     "kernel_pamir": {"kernel": RBF(2.0), "C": (0.03, 0.1, 0.3), "averaged": True},
     "cca": {"ridge": (0.1, 0.3, 1.0), "text_ridge": (0.1, 0.3, 1.0), "scaling": (0.5, 1.0)},
-    "bitr": {"C": (10.0, 100.0, 1e3, 1e4), "rounds": 200},
-    "wsabie": {"rate": (0.003, 0.03)},
-    "knn": {"neighbours": (25, 100), "sharpness": (10.0, 20.0, 30.0)},
+    "bitr": {"C": (10.0, 100.0, 1e3, 1e4), "max_iter": 200},
+    "wsabie": {"learning_rate": (0.003, 0.03)},
+    "knn": {"n_neighbors": (25, 100), "sharpness": (10.0, 20.0, 30.0)},
 }
 """What validation pictures decide for each model: small grids around what ranked Corel's best, and
 for models of pairs IAPR TC-12's. BBNN has nothing but its rounds to decide."""

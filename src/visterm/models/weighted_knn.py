@@ -30,7 +30,7 @@ class WeightedKnn(PairModel):
 
     Parameters
     ----------
-    neighbours : int or sequence of int
+    n_neighbors : int or sequence of int
         k; all training pictures, if there are fewer.
     sharpness : float or sequence of float
         β: 0 counts all neighbours alike, more trusts the nearest.
@@ -50,7 +50,7 @@ class WeightedKnn(PairModel):
         Training pictures, of unit length.
     texts_data_, texts_indices_, texts_starts_ : arrays
         Their texts, as compressed rows.
-    neighbours_, sharpness_, rarity_ : what was chosen.
+    n_neighbors_, sharpness_, rarity_ : what was chosen.
     validation_ : float
         Best quality on validation pictures, NaN without them.
 
@@ -58,7 +58,7 @@ class WeightedKnn(PairModel):
     --------
     >>> pictures = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 4.0], [1.0, 3.0]])
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> WeightedKnn(neighbours=3).fit(pictures, captions).transform([[1, 0]]).argmax(axis=1)
+    >>> WeightedKnn(n_neighbors=3).fit(pictures, captions).transform([[1, 0]]).argmax(axis=1)
     array([0])
     """
 
@@ -67,31 +67,31 @@ class WeightedKnn(PairModel):
     facts = (
         "n_features_in_",
         "n_texts_in_",
-        "neighbours_",
+        "n_neighbors_",
         "sharpness_",
         "rarity_",
         "validation_",
     )
-    decides = ("neighbours", "sharpness", "rarity")
+    decides = ("n_neighbors", "sharpness", "rarity")
 
     pictures_: NDArray[np.float32]
     texts_data_: NDArray[np.float32]
     texts_indices_: NDArray[np.int32]
     texts_starts_: NDArray[np.int64]
-    neighbours_: int
+    n_neighbors_: int
     sharpness_: float
     rarity_: float
 
     def __init__(
         self,
-        neighbours: int | Sequence[int] = 100,
+        n_neighbors: int | Sequence[int] = 100,
         sharpness: float | Sequence[float] = 10.0,
         rarity: float | Sequence[float] = 0.0,
         judged_by: str = "words",
         retrain: bool = False,
         max_words: int | None = 4,
     ) -> None:
-        self.neighbours = neighbours
+        self.n_neighbors = n_neighbors
         self.sharpness = sharpness
         self.rarity = rarity
         self.judged_by = judged_by
@@ -100,7 +100,7 @@ class WeightedKnn(PairModel):
 
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
         return {
-            "neighbours": self._values("neighbours", validation, whole=True),
+            "n_neighbors": self._values("n_neighbors", validation, whole=True),
             "sharpness": self._values("sharpness", validation),
             "rarity": self._values("rarity", validation),
         }
@@ -141,7 +141,7 @@ class WeightedKnn(PairModel):
     def _lent(self, rows: NDArray[np.float32], texts: csr_array) -> NDArray[np.float32]:
         """What the nearest pictures lend some pictures of their texts."""
         likeness = rows @ self.pictures_.T
-        k = min(int(self.neighbours_), likeness.shape[1])
+        k = min(int(self.n_neighbors_), likeness.shape[1])
         nearest = np.argpartition(-likeness, k - 1, axis=1)[:, :k]
         cosines = np.take_along_axis(likeness, nearest, axis=1).astype(np.float64)
         weights = np.exp(self.sharpness_ * (cosines - cosines.max(axis=1, keepdims=True)))

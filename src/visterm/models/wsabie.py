@@ -35,13 +35,13 @@ class Wsabie(PairModel):
     outputs : {"words", "texts"}
         What is ranked for a picture: each word by itself, with a vector of its own (labels,
         phrases), or whole training texts by their vectors (captions).
-    dimensions : int
+    n_components : int
         Size of the common space.
-    longest : float or sequence of float
+    max_norm : float or sequence of float
         λ, the largest length of a column.
-    rate : float or sequence of float
+    learning_rate : float or sequence of float
         Learning rate.
-    passes : int
+    max_iter : int
         Steps, as multiples of the training pictures.
     judged_by : {"pairs", "words"}
         What validation pictures are ranked for: their own texts, or word queries made of captions.
@@ -57,7 +57,7 @@ class Wsabie(PairModel):
         Vᵀ.
     text_map_ : array of shape (T, k)
         Wᵀ or Zᵀ.
-    longest_, rate_ : what was chosen.
+    max_norm_, learning_rate_ : what was chosen.
     violations_ : float
         Share of the last pass's pairs that some output still came too close to.
     validation_ : float
@@ -67,7 +67,7 @@ class Wsabie(PairModel):
     --------
     >>> pictures = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 4.0], [1.0, 3.0]])
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> model = Wsabie(dimensions=4, passes=500).fit(pictures, captions)
+    >>> model = Wsabie(n_components=4, max_iter=500).fit(pictures, captions)
     >>> model.transform(pictures).argmax(axis=1)
     array([0, 0, 1, 1])
     """
@@ -77,12 +77,13 @@ class Wsabie(PairModel):
     facts = (
         "n_features_in_",
         "n_texts_in_",
-        "longest_",
-        "rate_",
+        "max_norm_",
+        "learning_rate_",
         "violations_",
         "validation_",
     )
-    decides = ("longest", "rate")
+    iteration = "passes"
+    decides = ("max_norm", "learning_rate")
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]
@@ -90,20 +91,20 @@ class Wsabie(PairModel):
     def __init__(
         self,
         outputs: str = "words",
-        dimensions: int = 100,
-        longest: float | Sequence[float] = 3.0,
-        rate: float | Sequence[float] = 0.01,
-        passes: int = 20,
+        n_components: int = 100,
+        max_norm: float | Sequence[float] = 3.0,
+        learning_rate: float | Sequence[float] = 0.01,
+        max_iter: int = 20,
         judged_by: str = "pairs",
         retrain: bool = False,
         max_words: int | None = 4,
         random_state: int = 0,
     ) -> None:
         self.outputs = outputs
-        self.dimensions = dimensions
-        self.longest = longest
-        self.rate = rate
-        self.passes = passes
+        self.n_components = n_components
+        self.max_norm = max_norm
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
         self.judged_by = judged_by
         self.retrain = retrain
         self.max_words = max_words
@@ -112,14 +113,14 @@ class Wsabie(PairModel):
     def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
         if self.outputs not in ("words", "texts"):
             raise BadInput(f"outputs is 'words' or 'texts', not {self.outputs!r}")
-        for name in ("dimensions", "passes"):
+        for name in ("n_components", "max_iter"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
         return {
             name: candidates(
                 name, getattr(self, name), validation, lambda c: 0 < c < np.inf, "positive"
             )
-            for name in ("longest", "rate")
+            for name in ("max_norm", "learning_rate")
         }
 
     def _learn(
@@ -132,7 +133,7 @@ class Wsabie(PairModel):
 
         pairs = self.outputs == "texts"
         x, y, words = prepared
-        n, width, k = len(x), y.shape[1], int(self.dimensions)
+        n, width, k = len(x), y.shape[1], int(self.n_components)
         rng = np.random.default_rng(self.random_state)
         V, Z = (
             (rng.standard_normal((rows, k)) / np.sqrt(k)).astype(np.float32)
@@ -142,8 +143,8 @@ class Wsabie(PairModel):
         ranks = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, outputs + 1))])
         state = np.array([self.random_state], dtype=np.uint64)
         violated = 0
-        for done in range(int(self.passes)):
-            progress("training", done, int(self.passes))
+        for done in range(int(self.max_iter)):
+            progress("training", done, int(self.max_iter))
             violated = warp_steps(
                 x,
                 y,
@@ -153,12 +154,12 @@ class Wsabie(PairModel):
                 ranks,
                 V,
                 Z,
-                float(choice["rate"]),
-                float(choice["longest"]),
+                float(choice["learning_rate"]),
+                float(choice["max_norm"]),
                 state,
                 n,
             )
-        progress("training", int(self.passes), int(self.passes))
+        progress("training", int(self.max_iter), int(self.max_iter))
         return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
 
     def _prepare(

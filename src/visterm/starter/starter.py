@@ -186,7 +186,7 @@ def _fitted(weights: NDArray[np.float32], idf: NDArray[np.float64]) -> Pamir:
     model = Pamir()
     model.weights_, model.idf_ = np.ascontiguousarray(weights, dtype=np.float32), idf
     model.n_features_in_ = weights.shape[1]
-    plain = {"C_": 0.1, "negatives_": 1, "warp_": False, "averaged_": False, "iterations_": 0}
+    plain = {"C_": 0.1, "negatives_": 1, "warp_": False, "averaged_": False, "n_iter_": 0}
     for name, value in (plain | {"validation_": float("nan")}).items():
         setattr(model, name, value)
     return model

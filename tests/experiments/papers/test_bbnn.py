@@ -10,9 +10,15 @@ from visterm.experiments.papers.bbnn import published
 from visterm.experiments.runner.presets import CHOICES
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import BlockCounts, Blocks
-from visterm.models import BBNN
+from visterm.models import Bbnn
 
-SMALL = {"block_units": 40, "picture_units": 40, "batch": 50, "epoch_pairs": 1500, "epochs": 6}
+SMALL = {
+    "block_units": 40,
+    "picture_units": 40,
+    "batch_size": 50,
+    "epoch_pairs": 1500,
+    "max_iter": 6,
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,7 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
 def on_scenes(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the tables look at few drawn scenes with small models."""
     monkeypatch.setitem(CHOICES, "bbnn", SMALL)
-    monkeypatch.setitem(CHOICES, "pamir", {"iterations": 50_000})
+    monkeypatch.setitem(CHOICES, "pamir", {"max_iter": 50_000})
     monkeypatch.setattr(bbnn_tables, "corel5k", lambda data, seed: protocol)
     compare = bbnn_tables.compare_with_bbnn
 
@@ -41,7 +47,7 @@ def test_tables_show_ours_beside_the_published_figures(on_scenes: None) -> None:
     assert report.found["published"]["BBNN"] == {"AvgP": 26.2, "P@10": 10.2}
     assert list(report.found["ours"]) == ["PAMIR", "BBNN"]
     ours = report.found["ours"]["BBNN"]
-    assert 1 <= ours["chosen"]["epochs"] <= SMALL["epochs"]
+    assert 1 <= ours["chosen"]["max_iter"] <= SMALL["max_iter"]
     assert ours["AvgP"] > 20
     text = report.table.to_text()
     assert "26.2" in text
@@ -52,13 +58,13 @@ def test_the_single_word_table_learns_and_ranks_single_words_only(
     on_scenes: None, protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learnt = []
-    fit = BBNN.fit
+    fit = Bbnn.fit
 
     def watched(self, *given, **named):
         learnt.append(self.max_words)
         return fit(self, *given, **named)
 
-    monkeypatch.setattr(BBNN, "fit", watched)
+    monkeypatch.setattr(Bbnn, "fit", watched)
     report = bbnn_tables.bbnn_3(None)
     assert set(learnt) == {1}
     held = protocol.test_relevance.words_per_query == 1

@@ -57,7 +57,7 @@ def test_models_learn_from_all_development_pictures_with_what_validation_chose(
 ) -> None:
     pamir = made["PAMIR"]
     assert pamir.model.C == pamir.outcome.chosen["C"] in CHOICES["pamir"]["C"]
-    assert pamir.model.iterations == pamir.outcome.chosen["iterations"]
+    assert pamir.model.max_iter == pamir.outcome.chosen["max_iter"]
     cmrm = made["CMRM"].model
     assert isinstance(cmrm, Cmrm)
     assert len(cmrm.captions_starts_) - 1 == len(protocol.development)

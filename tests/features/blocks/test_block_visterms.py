@@ -382,7 +382,7 @@ def test_blocks_work_in_a_pipeline_before_pamir() -> None:
     captions = words.counts([" ".join(scene.words) for scene in drawn])
     pixels = [scene.pixels for scene in drawn]
     channels = ((16, "joint", 200), (16, "colours", 50))
-    pipeline = make_pipeline(Blocks(channels=channels), Pamir(iterations=100_000))
+    pipeline = make_pipeline(Blocks(channels=channels), Pamir(max_iter=100_000))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scores = pipeline.fit(pixels[:120], captions[:120]).transform(pixels[120:])

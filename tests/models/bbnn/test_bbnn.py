@@ -13,7 +13,7 @@ from problems import problem
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput, MissingExtra
-from visterm.models import BBNN
+from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
 from visterm.text import relevance_from_captions
@@ -21,9 +21,9 @@ from visterm.text import relevance_from_captions
 CAPTIONS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
 
 
-def tiny(**changes: Any) -> BBNN:
-    small = {"numbers": 2, "block_units": 5, "picture_units": 4, "epochs": 2, "batch": 8}
-    return BBNN(**{**small, "epoch_pairs": 40, **changes})
+def tiny(**changes: Any) -> Bbnn:
+    small = {"block_width": 2, "block_units": 5, "picture_units": 4, "max_iter": 2, "batch_size": 8}
+    return Bbnn(**{**small, "epoch_pairs": 40, **changes})
 
 
 def network(seed: int = 0, numbers: int = 3, words: int = 4, dtype: type = np.float64) -> Network:
@@ -103,17 +103,17 @@ def test_a_block_of_zeros_is_no_block(pictures) -> None:
 
 def test_without_a_size_of_blocks_the_vector_is_one_block(pictures) -> None:
     X, Y = pictures
-    whole = tiny(numbers=None).fit(X, Y)
+    whole = tiny(block_width=None).fit(X, Y)
     assert whole.W1_.shape == (5, 6)
     size = np.sqrt(np.mean(X**2))
-    same = tiny(numbers=6).fit(X / size, Y)
+    same = tiny(block_width=6).fit(X / size, Y)
     np.testing.assert_allclose(whole.transform(X), same.transform(X / size), rtol=1e-3, atol=1e-5)
 
 
 def test_how_large_the_numbers_of_whole_vectors_are_does_not_matter(pictures) -> None:
     X, Y = pictures
-    mapped = tiny(numbers=None).fit(X, Y).transform(X)
-    larger = tiny(numbers=None).fit(1000 * X, Y).transform(1000 * X)
+    mapped = tiny(block_width=None).fit(X, Y).transform(X)
+    larger = tiny(block_width=None).fit(1000 * X, Y).transform(1000 * X)
     np.testing.assert_allclose(larger, mapped, rtol=1e-3, atol=1e-5)
 
 
@@ -188,17 +188,17 @@ def test_the_average_is_of_the_last_tenth_of_the_steps() -> None:
 # The drawing
 
 
-def told(crossed: bool, captions: bool = True) -> Pairs:
+def told(in_batch_negatives: bool, captions: bool = True) -> Pairs:
     matrix = csr_array(CAPTIONS)
     units = csr_array(CAPTIONS / np.linalg.norm(CAPTIONS, axis=1, keepdims=True))
     relevance = relevance_from_captions(matrix, np.ones(3))
-    return Pairs(relevance, units if captions else None, 0.1, crossed=crossed)
+    return Pairs(relevance, units if captions else None, 0.1, in_batch_negatives=in_batch_negatives)
 
 
-@pytest.mark.parametrize("crossed", [True, False])
-def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(crossed: bool) -> None:
+@pytest.mark.parametrize("in_batch_negatives", [True, False])
+def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(in_batch_negatives: bool) -> None:
     held, units = CAPTIONS > 0, CAPTIONS / np.linalg.norm(CAPTIONS, axis=1, keepdims=True)
-    pairs = told(crossed)
+    pairs = told(in_batch_negatives)
     for _ in range(20):
         batch = pairs.draw(30)
         asked = batch.queries > 0
@@ -207,7 +207,7 @@ def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(crossed: bool)
         answers = (held[worse][None] | ~asked[:, None]).all(axis=2)
         compared = np.isfinite(batch.margins)
         assert not (answers & compared).any()
-        assert (compared == (~answers if crossed else np.eye(30, dtype=bool))).all()
+        assert (compared == (~answers if in_batch_negatives else np.eye(30, dtype=bool))).all()
         apart = (batch.queries * units[better]).sum(axis=1)[:, None] - batch.queries @ units[
             worse
         ].T
@@ -216,10 +216,10 @@ def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(crossed: bool)
 
 
 def test_every_triplet_is_drawn_as_often_as_the_paper_draws_it() -> None:
-    """q uniform, p⁺ uniform among its answers, p⁻ uniform among the rest; crossed or not."""
+    """q uniform, p⁺ uniform among its answers, p⁻ uniform among the rest, in any batch."""
     seen = {}
-    for crossed in (True, False):
-        pairs, count = told(crossed, captions=False), np.zeros((5, 5))
+    for in_batch_negatives in (True, False):
+        pairs, count = told(in_batch_negatives, captions=False), np.zeros((5, 5))
         for _ in range(300):
             batch = pairs.draw(40)
             better, worse = batch.shown[batch.better], batch.shown[batch.worse]
@@ -227,7 +227,7 @@ def test_every_triplet_is_drawn_as_often_as_the_paper_draws_it() -> None:
             weight = compared / np.maximum(1, compared.sum(axis=1, keepdims=True))
             for i, j in zip(*np.nonzero(compared), strict=True):
                 count[better[i], worse[j]] += weight[i, j]
-        seen[crossed] = count / count.sum()
+        seen[in_batch_negatives] = count / count.sum()
     np.testing.assert_allclose(seen[True], seen[False], atol=0.015)
 
 
@@ -248,44 +248,62 @@ def test_a_step_down_the_slope_makes_the_loss_smaller() -> None:
 
 def test_the_number_of_cores_does_not_matter(monkeypatch) -> None:
     given = problem("blocks")
-    settings = {"numbers": 6, "block_units": 8, "picture_units": 8, "epochs": 1, "batch": 100}
+    settings = {
+        "block_width": 6,
+        "block_units": 8,
+        "picture_units": 8,
+        "max_iter": 1,
+        "batch_size": 100,
+    }
     rows = []
     for cores in (1, 2, 3):
         monkeypatch.setattr("joblib.cpu_count", lambda cores=cores: cores)
-        model = BBNN(**settings, epoch_pairs=1000).fit(given.X, given.Y)
+        model = Bbnn(**settings, epoch_pairs=1000).fit(given.X, given.Y)
         rows.append(model.transform(given.held_X).tobytes())
     assert rows[0] == rows[1] == rows[2]
 
 
-@pytest.mark.parametrize("crossed", [True, False])
-def test_learns_what_blocks_of_a_word_look_like(crossed: bool) -> None:
+@pytest.mark.parametrize("in_batch_negatives", [True, False])
+def test_learns_what_blocks_of_a_word_look_like(in_batch_negatives: bool) -> None:
     given = problem("blocks")
-    model = BBNN(numbers=6, block_units=20, picture_units=20, crossed=crossed, epoch_pairs=2000)
-    model.set_params(batch=50, epochs=8)
+    model = Bbnn(
+        block_width=6,
+        block_units=20,
+        picture_units=20,
+        in_batch_negatives=in_batch_negatives,
+        epoch_pairs=2000,
+    )
+    model.set_params(batch_size=50, max_iter=8)
     model.fit(given.X, given.Y, validation=(given.other_X, given.other_Y))
-    assert 1 <= model.epochs_ <= 8
+    assert 1 <= model.n_iter_ <= 8
     assert model.validation_ > given.chance + 0.3
     assert given.quality(model.transform(given.held_X)) > given.chance + 0.3
 
 
 def test_the_best_round_on_validation_pictures_is_kept() -> None:
     given = problem("blocks")
-    settings = {"numbers": 6, "block_units": 8, "picture_units": 8, "batch": 20, "random_state": 3}
-    model = BBNN(**settings, epochs=6, epoch_pairs=200)
+    settings = {
+        "block_width": 6,
+        "block_units": 8,
+        "picture_units": 8,
+        "batch_size": 20,
+        "random_state": 3,
+    }
+    model = Bbnn(**settings, max_iter=6, epoch_pairs=200)
     model.fit(given.X, given.Y, validation=(given.other_X, given.other_Y))
-    alone = BBNN(**settings, epochs=model.epochs_, epoch_pairs=200).fit(given.X, given.Y)
+    alone = Bbnn(**settings, max_iter=model.n_iter_, epoch_pairs=200).fit(given.X, given.Y)
     assert model.transform(given.held_X).tobytes() == alone.transform(given.held_X).tobytes()
     assert np.isnan(alone.validation_)
 
 
 def test_retraining_learns_from_validation_pictures_too() -> None:
     given = problem("blocks")
-    settings = {"numbers": 6, "block_units": 8, "picture_units": 8, "batch": 20}
-    model = BBNN(**settings, epochs=3, epoch_pairs=200, retrain=True)
+    settings = {"block_width": 6, "block_units": 8, "picture_units": 8, "batch_size": 20}
+    model = Bbnn(**settings, max_iter=3, epoch_pairs=200, retrain=True)
     model.fit(given.X, given.Y, validation=(given.other_X, given.other_Y))
     X = np.vstack([given.X, given.other_X])
     Y = np.vstack([given.Y.toarray(), given.other_Y.toarray()])
-    alone = BBNN(**settings, epochs=model.epochs_, epoch_pairs=200).fit(X, Y)
+    alone = Bbnn(**settings, max_iter=model.n_iter_, epoch_pairs=200).fit(X, Y)
     assert model.transform(given.held_X).tobytes() == alone.transform(given.held_X).tobytes()
 
 
@@ -302,14 +320,14 @@ def test_learns_from_relevance_with_a_constant_margin(pictures) -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"numbers": 4}, "no row of blocks of 4"),
-        ({"numbers": 0}, "numbers must be a whole number from 1"),
-        ({"look": 0.0}, "look is a share"),
+        ({"block_width": 4}, "no row of blocks of 4"),
+        ({"block_width": 0}, "numbers must be a whole number from 1"),
+        ({"block_share": 0.0}, "look is a share"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"momentum": 1.0}, "momentum from 0 to below 1"),
         ({"margin": "wide"}, "'constant' or 'caption', not 'wide'"),
         ({"least_margin": 0.0}, "least_margin must be positive"),
-        ({"epochs": 0}, "epochs must be a whole number from 1"),
+        ({"max_iter": 0}, "max_iter must be a whole number from 1"),
         ({"device": "tpu"}, "'cpu' or 'cuda', not 'tpu'"),
     ],
 )

@@ -96,7 +96,7 @@ def test_reaches_the_objective_of_a_general_solver_on_the_sphere(loss, pull, C):
         return 0.5 * (W * W).sum() + C * np.mean(pull + far - (S * Y).sum(axis=1))
 
     best = minimize(objective, np.full(6, 0.1), method="BFGS", options={"gtol": 1e-9})
-    model = Bitr(loss=loss, C=C, tolerance=1e-5).fit(X, Y)
+    model = Bitr(loss=loss, C=C, tol=1e-5).fit(X, Y)
     assert model.objective_ == pytest.approx(best.fun, rel=2e-5)
     assert objective(model.weights_.ravel().astype(float)) == pytest.approx(best.fun, rel=1e-4)
     assert model.gap_ <= 1e-5
@@ -121,7 +121,7 @@ def test_reaches_the_objective_of_a_general_solver_on_the_simplex(C):
         constraints=LinearConstraint(np.array(rows), lb=np.array(bounds)),
         options={"maxiter": 500, "ftol": 1e-12},
     )
-    model = Bitr(loss="manhattan", C=C, tolerance=1e-5).fit(X, Y)
+    model = Bitr(loss="manhattan", C=C, tol=1e-5).fit(X, Y)
     assert model.sums_ == (True, True)
     assert model.objective_ == pytest.approx(best.fun, rel=1e-4)
 
@@ -150,16 +150,16 @@ def test_the_small_dual_is_solved_to_its_tolerance():
 
 def test_the_gap_bounds_what_more_rounds_would_gain():
     X, Y = pairs(200, 8, 6)
-    few = Bitr(C=1000.0, rounds=4, tolerance=1e-6).fit(X, Y)
-    many = Bitr(C=1000.0, tolerance=1e-6).fit(X, Y)
+    few = Bitr(C=1000.0, max_iter=4, tol=1e-6).fit(X, Y)
+    many = Bitr(C=1000.0, tol=1e-6).fit(X, Y)
     assert few.gap_ > 1e-6 >= many.gap_
     assert many.objective_ <= few.objective_ <= many.objective_ / (1 - few.gap_) + 1e-6
 
 
 def test_the_euclidean_model_is_the_correlation_model_at_half_the_cost():
     X, Y = pairs(60, 5, 4)
-    far = Bitr(loss="euclidean", C=20.0, tolerance=1e-6).fit(X, Y)
-    near = Bitr(loss="correlation", C=10.0, tolerance=1e-6).fit(X, Y)
+    far = Bitr(loss="euclidean", C=20.0, tol=1e-6).fit(X, Y)
+    near = Bitr(loss="correlation", C=10.0, tol=1e-6).fit(X, Y)
     np.testing.assert_allclose(far.weights_, 2 * near.weights_, atol=5e-3)
 
 
@@ -183,8 +183,8 @@ def test_pairs_with_an_empty_side_teach_nothing():
         ({"loss": "hinge"}, "correlation, euclidean, manhattan"),
         ({"ranks": "both"}, "texts"),
         ({"C": 0}, "positive"),
-        ({"tolerance": 0}, "between 0 and 1"),
-        ({"rounds": 0}, "1 or more"),
+        ({"tol": 0}, "between 0 and 1"),
+        ({"max_iter": 0}, "1 or more"),
         ({"judged_by": "ear"}, "pairs"),
     ],
 )

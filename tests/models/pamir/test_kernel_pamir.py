@@ -18,7 +18,7 @@ from visterm.text import relevance_from_captions
 
 DENSE, SPARSE = problem("dense"), problem("sparse")
 OTHER = (DENSE.other_X, DENSE.other_Y)
-QUICK = {"iterations": 2000, "max_words": 3, "random_state": 5}
+QUICK = {"max_iter": 2000, "max_words": 3, "random_state": 5}
 
 
 def relevance():
@@ -67,14 +67,14 @@ def test_objectives_are_those_of_pamir(objective):
 # A kernel that somebody else computed
 
 
-@pytest.mark.parametrize("rank", [None, 50])
-def test_a_precomputed_kernel_teaches_what_the_kernel_teaches(rank, tmp_path):
+@pytest.mark.parametrize("n_components", [None, 50])
+def test_a_precomputed_kernel_teaches_what_the_kernel_teaches(n_components, tmp_path):
     kernel = RBF(2.0).fit(DENSE.X)
     own, other, held = (kernel(X, DENSE.X) for X in (DENSE.X, DENSE.other_X, DENSE.held_X))
     np.fill_diagonal(own, 1.0)  # as the kernel says, which knows it without rounding
-    given = KernelPamir("precomputed", rank=rank, C=(0.01, 0.1), **QUICK)
+    given = KernelPamir("precomputed", n_components=n_components, C=(0.01, 0.1), **QUICK)
     given.fit(own, DENSE.Y, validation=(other, DENSE.other_Y))
-    computed = KernelPamir(RBF(2.0), rank=rank, C=(0.01, 0.1), **QUICK)
+    computed = KernelPamir(RBF(2.0), n_components=n_components, C=(0.01, 0.1), **QUICK)
     computed.fit(DENSE.X, DENSE.Y, validation=OTHER)
     assert given.validation_ == pytest.approx(computed.validation_, abs=1e-3)
     np.testing.assert_allclose(given.alpha_, computed.alpha_, atol=1e-3)
@@ -143,7 +143,7 @@ def test_new_pictures_are_compared_within_the_clipped_kernel():
 
 
 def test_bags_come_as_vectors_and_rank_well():
-    model = KernelPamir(Match(width=10), iterations=20_000).fit(DENSE.X, DENSE.Y)
+    model = KernelPamir(Match(width=10), max_iter=20_000).fit(DENSE.X, DENSE.Y)
     assert model.kernel_["name"] == "match"
     assert DENSE.quality(model.transform(DENSE.held_X)) > DENSE.chance + 0.1
     assert Bags.of(DENSE.X, 10).sizes.tolist() == [3] * 160
@@ -154,7 +154,7 @@ def test_bags_come_as_vectors_and_rank_well():
 
 def test_a_full_rank_is_exact():
     exact = KernelPamir(RBF(2.0), **QUICK).fit(DENSE.X, DENSE.Y)
-    full = KernelPamir(RBF(2.0), rank=10_000, **QUICK).fit(DENSE.X, DENSE.Y)
+    full = KernelPamir(RBF(2.0), n_components=10_000, **QUICK).fit(DENSE.X, DENSE.Y)
     assert len(full.support_) == 160
     np.testing.assert_allclose(
         full.transform(DENSE.held_X), exact.transform(DENSE.held_X), atol=5e-3
@@ -162,8 +162,8 @@ def test_a_full_rank_is_exact():
 
 
 def test_a_low_rank_keeps_only_its_landmarks_and_ranks_nearly_as_well():
-    exact = KernelPamir(RBF(1.0), iterations=20_000).fit(DENSE.X, DENSE.Y)
-    low = KernelPamir(RBF(1.0), rank=60, iterations=20_000).fit(DENSE.X, DENSE.Y)
+    exact = KernelPamir(RBF(1.0), max_iter=20_000).fit(DENSE.X, DENSE.Y)
+    low = KernelPamir(RBF(1.0), n_components=60, max_iter=20_000).fit(DENSE.X, DENSE.Y)
     assert low.vectors_.shape == (60, 30)
     np.testing.assert_array_equal(low.vectors_, DENSE.X[low.support_].astype(np.float32))
     assert low.alpha_.shape == (10, 160)
@@ -175,22 +175,24 @@ def test_a_low_rank_keeps_only_its_landmarks_and_ranks_nearly_as_well():
 
 
 def test_a_low_rank_of_a_kernel_that_is_not_positive_is_survived():
-    model = KernelPamir(Match("linear", width=10), rank=40, **QUICK).fit(DENSE.X, DENSE.Y)
+    model = KernelPamir(Match("linear", width=10), n_components=40, **QUICK).fit(DENSE.X, DENSE.Y)
     assert np.isfinite(model.transform(DENSE.held_X)).all()
 
 
 # Choosing, retraining, files
 
 
-@pytest.mark.parametrize("rank", [None, 80])
-def test_retraining_learns_from_both_sets(rank):
-    again = KernelPamir(RBF(1.0), rank=rank, retrain=True, **QUICK)
+@pytest.mark.parametrize("n_components", [None, 80])
+def test_retraining_learns_from_both_sets(n_components):
+    again = KernelPamir(RBF(1.0), n_components=n_components, retrain=True, **QUICK)
     again.fit(DENSE.X, DENSE.Y, validation=OTHER)
     both = (
         np.vstack([DENSE.X, DENSE.other_X]),
         np.vstack([DENSE.Y.toarray(), DENSE.other_Y.toarray()]),
     )
-    whole = KernelPamir(RBF(1.0), rank=rank, **QUICK | {"iterations": again.iterations_}).fit(*both)
+    whole = KernelPamir(
+        RBF(1.0), n_components=n_components, **QUICK | {"max_iter": again.n_iter_}
+    ).fit(*both)
     assert again.pictures_ == 220
     np.testing.assert_allclose(again.alpha_, whole.alpha_, atol=1e-5)
     assert again.kernel_ == whole.kernel_, "the scale is that of all pictures"
@@ -234,8 +236,8 @@ def test_many_pictures_are_mapped_in_parts(monkeypatch):
         ({"kernel": "magic"}, "no kernel called 'magic'; there are linear, rbf.*precomputed"),
         ({"kernel": "sum"}, "'sum' is made of others"),
         ({"kernel": RBF(-1.0)}, "gamma must be positive"),
-        ({"rank": 0}, "rank must be"),
-        ({"rank": 2.5}, "rank must be"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"n_components": 2.5}, "n_components must be"),
         ({"C": 0}, "C must be positive"),
     ],
 )
@@ -247,6 +249,6 @@ def test_parameters_that_make_no_sense_are_refused(parameters, why):
 def test_a_table_too_large_for_memory_is_not_made(monkeypatch):
     monkeypatch.setattr(kernel_matrix, "_TABLE_BYTES", 4 * 160 * 160)
     KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y)
-    with pytest.raises(BadInput, match="rank=1000"):
+    with pytest.raises(BadInput, match="n_components=1000"):
         KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y, validation=OTHER)
-    KernelPamir(rank=20, **QUICK).fit(DENSE.X, DENSE.Y, validation=OTHER)
+    KernelPamir(n_components=20, **QUICK).fit(DENSE.X, DENSE.Y, validation=OTHER)

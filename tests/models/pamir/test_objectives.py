@@ -123,17 +123,17 @@ def test_nothing_learnt_averages_to_nothing(loop):
 
 
 def test_the_plain_algorithm_is_the_default():
-    model = Pamir(iterations=2000).fit(SPARSE.X, SPARSE.Y)
+    model = Pamir(max_iter=2000).fit(SPARSE.X, SPARSE.Y)
     assert (model.negatives_, model.warp_, model.averaged_) == (1, False, False)
 
 
 def test_validation_chooses_the_best_of_all_combinations(tmp_path):
     choices = {"C": (0.01, 0.1), "negatives": (1, 8), "warp": (False, True)}
-    model = Pamir(iterations=3000, averaged=[False, True], **choices)
+    model = Pamir(max_iter=3000, averaged=[False, True], **choices)
     model.fit(SPARSE.X, SPARSE.Y, validation=OTHER)
     alone = {
         (c, negatives, warp, averaged): Pamir(
-            C=c, negatives=negatives, warp=warp, averaged=averaged, iterations=3000
+            C=c, negatives=negatives, warp=warp, averaged=averaged, max_iter=3000
         )
         .fit(SPARSE.X, SPARSE.Y, validation=OTHER)
         .validation_
@@ -151,7 +151,7 @@ def test_validation_chooses_the_best_of_all_combinations(tmp_path):
 
 
 def test_a_fit_with_an_objective_is_that_of_its_solver():
-    model = Pamir(iterations=2000, negatives=6, averaged=True, max_words=3, random_state=5)
+    model = Pamir(max_iter=2000, negatives=6, averaged=True, max_words=3, random_state=5)
     model.fit(SPARSE.X, SPARSE.Y)
     triplets = triplets_of(RELEVANCE, None, 1.0)
     solver = solver_of("gram", averaged=True)
@@ -160,13 +160,13 @@ def test_a_fit_with_an_objective_is_that_of_its_solver():
 
 
 def test_going_on_uses_the_objective_but_never_the_average():
-    start = Pamir(iterations=500, negatives=4, averaged=True).fit(SPARSE.X, SPARSE.Y)
+    start = Pamir(max_iter=500, negatives=4, averaged=True).fit(SPARSE.X, SPARSE.Y)
     before = start.weights_.copy()
     start.partial_fit(SPARSE.X, SPARSE.Y, steps=1)
     moved = np.abs(start.weights_ - before).max()
     assert moved == 0 or moved > 1e-4, "an average over one step would hardly move"
     fresh = Pamir(negatives=4, averaged=True).partial_fit(SPARSE.X, SPARSE.Y, steps=1000)
-    hard = Pamir(negatives=4, iterations=1000).fit(SPARSE.X, SPARSE.Y)
+    hard = Pamir(negatives=4, max_iter=1000).fit(SPARSE.X, SPARSE.Y)
     assert fresh.weights_.tobytes() == hard.weights_.tobytes()
 
 

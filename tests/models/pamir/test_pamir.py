@@ -33,24 +33,24 @@ def moments() -> dict[tuple[float, int], float]:
     """AvgP on the other pictures at every moment that a search over two C looks at."""
     ends = [done for done, _ in _chunks(4000)]
     return {
-        (c, end): avgp_on_other(Pamir(C=c, iterations=end).fit(SPARSE.X, SPARSE.Y))
+        (c, end): avgp_on_other(Pamir(C=c, max_iter=end).fit(SPARSE.X, SPARSE.Y))
         for c, end in product((0.01, 1.0), ends)
     }
 
 
 def test_validation_picks_the_c_and_the_moment_with_the_best_avgp(moments):
-    model = Pamir(C=(0.01, 1.0), iterations=4000, patience=1000)
+    model = Pamir(C=(0.01, 1.0), max_iter=4000, patience=1000)
     model.fit(SPARSE.X, SPARSE.Y, validation=OTHER)
     best = max(moments.values())
     assert model.validation_ == pytest.approx(best, abs=1e-6)
-    assert moments[model.C_, model.iterations_] == pytest.approx(best, abs=1e-6)
+    assert moments[model.C_, model.n_iter_] == pytest.approx(best, abs=1e-6)
 
 
 def test_the_weights_are_those_of_the_best_moment_and_not_of_the_last(moments):
-    model = Pamir(C=1.0, iterations=4000, patience=1000)
+    model = Pamir(C=1.0, max_iter=4000, patience=1000)
     model.fit(SPARSE.X, SPARSE.Y, validation=OTHER)
-    assert model.iterations_ < 4000, "the best moment must not be the last for this test to tell"
-    then = Pamir(C=1.0, iterations=model.iterations_).fit(SPARSE.X, SPARSE.Y)
+    assert model.n_iter_ < 4000, "the best moment must not be the last for this test to tell"
+    then = Pamir(C=1.0, max_iter=model.n_iter_).fit(SPARSE.X, SPARSE.Y)
     np.testing.assert_allclose(model.weights_, then.weights_, atol=1e-6)
     assert avgp_on_other(model) == pytest.approx(model.validation_, abs=1e-6)
     assert model.validation_ > moments[1.0, 4000]
@@ -58,7 +58,7 @@ def test_the_weights_are_those_of_the_best_moment_and_not_of_the_last(moments):
 
 def test_patience_gives_up_on_a_c_that_gets_no_better(moments):
     looks: list[int] = []
-    model = Pamir(C=1.0, iterations=4000, patience=2)
+    model = Pamir(C=1.0, max_iter=4000, patience=2)
     model.fit(
         SPARSE.X,
         SPARSE.Y,
@@ -78,19 +78,19 @@ def test_patience_gives_up_on_a_c_that_gets_no_better(moments):
 
 
 def test_retraining_learns_from_both_sets_with_what_was_chosen():
-    chosen = Pamir(C=(0.01, 1.0), iterations=4000).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
-    again = Pamir(C=(0.01, 1.0), iterations=4000, retrain=True)
+    chosen = Pamir(C=(0.01, 1.0), max_iter=4000).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
+    again = Pamir(C=(0.01, 1.0), max_iter=4000, retrain=True)
     again.fit(SPARSE.X, SPARSE.Y, validation=OTHER)
-    assert (again.C_, again.iterations_) == (chosen.C_, chosen.iterations_)
+    assert (again.C_, again.n_iter_) == (chosen.C_, chosen.n_iter_)
     assert again.validation_ == chosen.validation_
     both = vstack([SPARSE.X, SPARSE.other_X]), vstack([SPARSE.Y, SPARSE.other_Y])
-    whole = Pamir(C=chosen.C_, iterations=chosen.iterations_).fit(*both)
+    whole = Pamir(C=chosen.C_, max_iter=chosen.n_iter_).fit(*both)
     assert again.weights_.tobytes() == whole.weights_.tobytes()
     assert again.idf_.tolist() == inverse_frequency(both[1].tocsr()).tolist()
 
 
 def test_validation_queries_are_weighed_by_the_training_captions():
-    model = Pamir(iterations=100).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
+    model = Pamir(max_iter=100).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
     assert model.idf_.tolist() == SPARSE.idf.tolist()
 
 
@@ -98,9 +98,9 @@ def test_validation_queries_are_weighed_by_the_training_captions():
 def test_sparse_and_dense_pictures_may_be_mixed_between_training_and_validation(learn_dense):
     forms = (lambda X: X.toarray(), lambda X: X)
     train, other = forms if learn_dense else forms[::-1]
-    mixed = Pamir(iterations=2000, retrain=True)
+    mixed = Pamir(max_iter=2000, retrain=True)
     mixed.fit(train(SPARSE.X), SPARSE.Y, validation=(other(SPARSE.other_X), SPARSE.other_Y))
-    plain = Pamir(iterations=2000, retrain=True).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
+    plain = Pamir(max_iter=2000, retrain=True).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
     np.testing.assert_allclose(mixed.weights_, plain.weights_, atol=1e-4)
 
 
@@ -109,8 +109,8 @@ def test_sparse_and_dense_pictures_may_be_mixed_between_training_and_validation(
 
 def test_relevance_made_from_captions_teaches_what_the_captions_teach():
     told = relevance_from_captions(SPARSE.Y, SPARSE.idf, max_words=4)
-    by_relevance = Pamir(iterations=3000).fit(SPARSE.X, told)
-    by_captions = Pamir(iterations=3000).fit(SPARSE.X, SPARSE.Y)
+    by_relevance = Pamir(max_iter=3000).fit(SPARSE.X, told)
+    by_captions = Pamir(max_iter=3000).fit(SPARSE.X, SPARSE.Y)
     assert by_relevance.weights_.tobytes() == by_captions.weights_.tobytes()
     assert (by_relevance.idf_ == 1).all()
 
@@ -118,9 +118,9 @@ def test_relevance_made_from_captions_teaches_what_the_captions_teach():
 def test_validation_may_be_relevance_whatever_the_margin():
     told = relevance_from_captions(SPARSE.other_Y, SPARSE.idf, max_words=4)
     for margin in ("constant", "caption"):
-        by_captions = Pamir(iterations=2000, margin=margin)
+        by_captions = Pamir(max_iter=2000, margin=margin)
         by_captions.fit(SPARSE.X, SPARSE.Y, validation=OTHER)
-        by_relevance = Pamir(iterations=2000, margin=margin)
+        by_relevance = Pamir(max_iter=2000, margin=margin)
         by_relevance.fit(SPARSE.X, SPARSE.Y, validation=(SPARSE.other_X, told))
         assert by_relevance.validation_ == by_captions.validation_
 
@@ -140,7 +140,7 @@ def test_relevance_for_other_pictures_or_words_is_refused():
     broken = Relevance(told.queries * np.nan, told.pictures)
     with pytest.raises(BadInput, match="query vectors hold NaN"):
         Pamir().fit(SPARSE.X, broken)
-    model = Pamir(iterations=10).fit(SPARSE.X, SPARSE.Y)
+    model = Pamir(max_iter=10).fit(SPARSE.X, SPARSE.Y)
     with pytest.raises(BadInput, match="knows 10 words, these queries use 9"):
         model.partial_fit(SPARSE.X, Relevance(told.queries[:, :9], told.pictures))
 
@@ -149,12 +149,12 @@ def test_relevance_for_other_pictures_or_words_is_refused():
 
 
 def test_partial_fit_goes_on_from_where_it_was():
-    model = Pamir(iterations=500).fit(SPARSE.X, SPARSE.Y)
+    model = Pamir(max_iter=500).fit(SPARSE.X, SPARSE.Y)
     before = model.weights_.copy()
     early = SPARSE.quality(model.transform(SPARSE.held_X))
     model.partial_fit(SPARSE.X, SPARSE.Y, steps=20_000)
     assert SPARSE.quality(model.transform(SPARSE.held_X)) > early + 0.05
-    assert model.iterations_ == 20_500
+    assert model.n_iter_ == 20_500
     unchanged = model.weights_.copy()
     model.partial_fit(SPARSE.X, SPARSE.Y, steps=0)
     assert model.weights_.tobytes() == unchanged.tobytes() != before.tobytes()
@@ -166,7 +166,7 @@ def test_each_partial_fit_draws_triplets_of_its_own():
     first.partial_fit(SPARSE.X, SPARSE.Y, steps=200)
     same_again = Pamir(random_state=0)
     same_again.partial_fit(SPARSE.X, SPARSE.Y, steps=200)
-    same_again.iterations_ = 0  # as if the second call drew from the seed of the first
+    same_again.n_iter_ = 0  # as if the second call drew from the seed of the first
     same_again.partial_fit(SPARSE.X, SPARSE.Y, steps=200)
     assert first.weights_.tobytes() != same_again.weights_.tobytes()
     assert first.weights_.tobytes() != moved.tobytes()
@@ -174,20 +174,18 @@ def test_each_partial_fit_draws_triplets_of_its_own():
 
 def test_partial_fit_is_repeatable_and_starts_from_nothing_like_fit():
     by_parts = Pamir().partial_fit(SPARSE.X, SPARSE.Y, steps=1000)
-    at_once = Pamir(iterations=1000).fit(SPARSE.X, SPARSE.Y)
+    at_once = Pamir(max_iter=1000).fit(SPARSE.X, SPARSE.Y)
     assert by_parts.weights_.tobytes() == at_once.weights_.tobytes()
     assert by_parts.idf_.tolist() == at_once.idf_.tolist()
 
 
 def test_partial_fit_looks_once_at_every_relevant_picture_by_default():
     model = Pamir().partial_fit(SPARSE.X, SPARSE.Y)
-    assert (
-        model.iterations_ == relevance_from_captions(SPARSE.Y, SPARSE.idf, max_words=4).pictures.nnz
-    )
+    assert model.n_iter_ == relevance_from_captions(SPARSE.Y, SPARSE.idf, max_words=4).pictures.nnz
 
 
 def test_partial_fit_keeps_the_word_weights_and_takes_new_pictures():
-    model = Pamir(C=(0.01, 0.1), iterations=1000).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
+    model = Pamir(C=(0.01, 0.1), max_iter=1000).fit(SPARSE.X, SPARSE.Y, validation=OTHER)
     model.partial_fit(SPARSE.other_X, SPARSE.other_Y, steps=1000)
     assert model.idf_.tolist() == SPARSE.idf.tolist()
     with pytest.raises(BadInput, match="knows 10 words, these captions use 9"):
@@ -210,7 +208,7 @@ def test_a_partial_fit_that_fails_leaves_nothing_half_fitted():
 
 
 def test_clicks_bring_the_clicked_picture_to_the_top(tmp_path):
-    Pamir(iterations=2000).fit(SPARSE.X, SPARSE.Y).save(tmp_path / "model")
+    Pamir(max_iter=2000).fit(SPARSE.X, SPARSE.Y).save(tmp_path / "model")
     model = Pamir.load(tmp_path / "model")  # a loaded model learns on as well
     pictures = SPARSE.held_X.toarray()
     query = np.zeros(10)
@@ -226,8 +224,8 @@ def test_clicks_bring_the_clicked_picture_to_the_top(tmp_path):
 
 
 def test_a_click_may_come_in_sparse_rows_and_moves_only_the_words_of_its_query():
-    plain = Pamir(iterations=100).fit(SPARSE.X, SPARSE.Y)
-    sparse = Pamir(iterations=100).fit(SPARSE.X, SPARSE.Y)
+    plain = Pamir(max_iter=100).fit(SPARSE.X, SPARSE.Y)
+    sparse = Pamir(max_iter=100).fit(SPARSE.X, SPARSE.Y)
     before = plain.weights_.copy()
     query = np.eye(1, 10, 4)
     plain.update(query[0], SPARSE.held_X[[0]].toarray()[0], SPARSE.held_X[[1]].toarray()[0])
@@ -268,7 +266,7 @@ def test_clicks_that_make_no_sense_are_refused_and_change_nothing():
         ({"margin": "wide"}, "'constant' or 'caption', not 'wide'"),
         ({"least_margin": 0.0}, "least_margin must be positive"),
         ({"least_margin": np.nan}, "least_margin must be positive"),
-        ({"iterations": 0}, "iterations must be at least 1"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
         ({"max_words": 0}, "max_words must be at least 1"),
         ({"random_state": -1}, "random_state"),
         ({"random_state": None}, "random_state"),
@@ -281,26 +279,26 @@ def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, why)
 
 
 def test_max_words_limits_the_queries_it_learns_from():
-    singles = Pamir(iterations=2000, max_words=1).fit(SPARSE.X, SPARSE.Y)
+    singles = Pamir(max_iter=2000, max_words=1).fit(SPARSE.X, SPARSE.Y)
     told = relevance_from_captions(SPARSE.Y, SPARSE.idf, max_words=1)
-    by_relevance = Pamir(iterations=2000).fit(SPARSE.X, told)
+    by_relevance = Pamir(max_iter=2000).fit(SPARSE.X, told)
     assert singles.weights_.tobytes() == by_relevance.weights_.tobytes()
 
 
 def test_a_larger_least_margin_asks_for_larger_weights():
     small, large = (
-        Pamir(C=10, iterations=5000, least_margin=margin).fit(SPARSE.X, SPARSE.Y)
+        Pamir(C=10, max_iter=5000, least_margin=margin).fit(SPARSE.X, SPARSE.Y)
         for margin in (1.0, 2.0)
     )
     assert np.abs(large.weights_).sum() > 1.5 * np.abs(small.weights_).sum()
 
 
 def test_chosen_parameters_survive_a_file(tmp_path):
-    model = Pamir(C=[0.01, 0.1], iterations=500)
+    model = Pamir(C=[0.01, 0.1], max_iter=500)
     model.fit(SPARSE.X, SPARSE.Y, validation=OTHER).save(tmp_path / "model")
     again = Pamir.load(tmp_path / "model")
     assert again.C == (0.01, 0.1)
-    for name in ("C_", "iterations_", "validation_", "n_features_in_"):
+    for name in ("C_", "n_iter_", "validation_", "n_features_in_"):
         assert getattr(again, name) == getattr(model, name)
     assert again.idf_.tobytes() == model.idf_.tobytes()
 

@@ -75,9 +75,9 @@ def settled(model: Model) -> Model:
     """A fresh model whose parameters are what a fit with validation pictures chose.
 
     >>> from visterm.models import Cmtt
-    >>> chooser = Cmtt(rank=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
-    >>> chooser.rank_ = 10  # as a fit with validation pictures leaves it
-    >>> settled(chooser).rank
+    >>> chooser = Cmtt(n_components=1).fit([[2.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+    >>> chooser.n_components_ = 10  # as a fit with validation pictures leaves it
+    >>> settled(chooser).n_components
     10
     """
     fresh: Model = clone(model).set_params(**model.decided())

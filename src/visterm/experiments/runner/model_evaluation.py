@@ -42,7 +42,7 @@ def evaluate(
     features = features or BLOCKS_FOR[learner.takes]
     if learner.takes == "blocks":
         fitting = {
-            "numbers": block_numbers(features),
+            "block_width": block_numbers(features),
             "epoch_pairs": pairs_of_a_round(protocol.captions.nnz),
         }
         learner.set_params(**fitting | parse_named(model).parameters)

@@ -49,7 +49,7 @@ def best(
     model = KernelPamir(
         kernel=RBF(2.0),
         C=(0.1, 0.3),
-        iterations=6_000_000,
+        max_iter=6_000_000,
         max_words=max_words,
         retrain=True,
         random_state=seed,

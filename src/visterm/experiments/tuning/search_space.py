@@ -100,7 +100,7 @@ class SearchSpace:
         """The model of a trial, ready to fit with validation pictures."""
         shared = {
             "C": trial.C,
-            "iterations": self.iterations,
+            "max_iter": self.iterations,
             "max_words": max_words,
             "random_state": seed,
             **objective_parameters(trial.objective),

@@ -166,7 +166,7 @@ def _run(
             model = space.learner(trial, max_words=protocol.max_words, seed=seed)
             model.fit(vectors[0], protocol.captions[train], validation=held, progress=progress)
             avgp.append(model.validation_)
-            iterations.append(model.iterations_)
+            iterations.append(model.n_iter_)
     except VistermError as error:
         return TrialResult(trial, seconds=time.monotonic() - began, failed=str(error))
     return TrialResult(trial, tuple(avgp), tuple(iterations), time.monotonic() - began)

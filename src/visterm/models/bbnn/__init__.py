@@ -1,5 +1,5 @@
-"""BBNN, the block-based neural network."""
+"""Bbnn, the block-based neural network."""
 
-from visterm.models.bbnn.bbnn import BBNN
+from visterm.models.bbnn.bbnn import Bbnn
 
-__all__ = ["BBNN"]
+__all__ = ["Bbnn"]

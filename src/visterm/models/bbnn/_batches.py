@@ -74,9 +74,9 @@ class Batch(NamedTuple):
 class Pairs:
     """Draws batches: q uniform over the queries, p⁺ over its answers, p⁻ over the other pictures.
 
-    Crossed, all pairs of a batch share its p⁻: each pair and p⁻ is a triplet drawn as before, only
-    no longer independently, and n pairs make n² triplets of 2n pictures. Otherwise each pair has a
-    p⁻ of its own, which is the paper's way.
+    With ``in_batch_negatives``, all pairs of a batch share its p⁻: each pair and p⁻ is a triplet
+    drawn as before, only no longer independently, and n pairs make n² triplets of 2n pictures.
+    Otherwise each pair has a p⁻ of its own, which is the paper's way.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Pairs:
         captions: csr_array | None,
         least: float,
         *,
-        crossed: bool = True,
+        in_batch_negatives: bool = True,
         seed: int = 0,
     ) -> None:
         self.pictures = relevance.pictures.shape[1]
@@ -100,7 +100,7 @@ class Pairs:
         if len(useful) == 0:
             raise BadInput("no query tells pictures apart; give captions that differ")
         self._queries, self._captions = useful.queries, captions
-        self._least, self._crossed = np.float32(least), crossed
+        self._least, self._in_batch = np.float32(least), in_batch_negatives
         self._starts = useful.pictures.indptr.astype(np.int64)
         self._answers = useful.pictures.indices.astype(np.int64)
         owner = np.repeat(np.arange(len(useful)), np.diff(self._starts))
@@ -114,7 +114,7 @@ class Pairs:
         better = self._answers[first + self._rng.integers(last - first)]
         worse = self._rng.integers(self.pictures, size=pairs)
         queries = self._queries[query].toarray()
-        if self._crossed:
+        if self._in_batch:
             margins = self._margins(queries, better, worse)
             margins[self._answered(query[:, None], worse)] = -np.inf
         else:

@@ -28,12 +28,12 @@ _AT_ONCE = 1 << 25
 """Numbers of picture vectors mapped together: 128 MB."""
 
 
-class BBNN(Model):
+class Bbnn(Model):
     """Block-based neural network.
 
     Parameters
     ----------
-    numbers : int, optional
+    block_width : int, optional
         How many numbers describe one block: a picture vector is its blocks one after another, and
         a block of zeros is none, so that pictures may have fewer blocks than others. None takes
         the whole vector for one block, which makes an ordinary network with two hidden layers; it
@@ -42,14 +42,14 @@ class BBNN(Model):
         Sizes of the two hidden layers (N1 and N2 of the paper).
     learning_rate, momentum : float
         Of stochastic gradient descent.
-    batch : int
+    batch_size : int
         Pairs of a query and an answer in one step.
-    crossed : bool
+    in_batch_negatives : bool
         Compare every pair of a step with every picture drawn to be beaten in it, and average over
         those it does not beat yet. False compares it with one only, as the paper does.
-    look : float
+    block_share : float
         Share of a picture's blocks that one step looks at, drawn anew each time.
-    epochs, epoch_pairs : int
+    max_iter, epoch_pairs : int
         At most so many rounds of so many pairs; with validation pictures the best round counts.
     margin : {"caption", "constant"}
         ε = max(``least_margin``, q·c⁺ − q·c⁻) with c the captions, or ε = ``least_margin``.
@@ -70,7 +70,7 @@ class BBNN(Model):
     W1_, B1_, W2_, B2_, W3_, B3_ : arrays
         Averages over the last tenth of the steps.
     idf_ : array of shape (T,)
-    epochs_ : int
+    n_iter_ : int
         Rounds learnt, or those that were best on validation pictures.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
@@ -79,7 +79,8 @@ class BBNN(Model):
     --------
     >>> pictures = np.array([[5, 0, 0, 1], [4, 1, 0, 0], [0, 0, 1, 4], [0, 5, 0, 0]])  # two blocks
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> model = BBNN(numbers=2, block_units=8, picture_units=8, batch=8, epochs=2, epoch_pairs=400)
+    >>> small = {"block_units": 8, "picture_units": 8, "batch_size": 8, "epoch_pairs": 400}
+    >>> model = Bbnn(block_width=2, max_iter=2, **small)
     >>> model.fit(pictures, captions).transform([[0, 4, 0, 0]]).argmax(axis=1)
     array([1])
     """
@@ -87,8 +88,9 @@ class BBNN(Model):
     name = "bbnn"
     takes = "blocks"
     arrays = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_", "idf_")
-    facts = ("n_features_in_", "epochs_", "validation_")
-    decides = ("epochs",)
+    facts = ("n_features_in_", "n_iter_", "validation_")
+    iteration = "epochs"
+    decides = ("max_iter",)
 
     W1_: NDArray[np.float32]
     B1_: NDArray[np.float32]
@@ -97,20 +99,20 @@ class BBNN(Model):
     W3_: NDArray[np.float32]
     B3_: NDArray[np.float32]
     idf_: NDArray[np.float64]
-    epochs_: int
+    n_iter_: int
     validation_: float
 
     def __init__(
         self,
-        numbers: int | None = None,
+        block_width: int | None = None,
         block_units: int = 500,
         picture_units: int = 1000,
         learning_rate: float = 0.1,
         momentum: float = 0.9,
-        batch: int = 192,
-        crossed: bool = True,
-        look: float = 0.5,
-        epochs: int = 40,
+        batch_size: int = 192,
+        in_batch_negatives: bool = True,
+        block_share: float = 0.5,
+        max_iter: int = 40,
         epoch_pairs: int = 50_000,
         margin: str = "caption",
         least_margin: float | None = None,
@@ -120,15 +122,15 @@ class BBNN(Model):
         device: str = "cpu",
         random_state: int = 0,
     ) -> None:
-        self.numbers = numbers
+        self.block_width = block_width
         self.block_units = block_units
         self.picture_units = picture_units
         self.learning_rate = learning_rate
         self.momentum = momentum
-        self.batch = batch
-        self.crossed = crossed
-        self.look = look
-        self.epochs = epochs
+        self.batch_size = batch_size
+        self.in_batch_negatives = in_batch_negatives
+        self.block_share = block_share
+        self.max_iter = max_iter
         self.epoch_pairs = epoch_pairs
         self.margin = margin
         self.least_margin = least_margin
@@ -157,7 +159,7 @@ class BBNN(Model):
         self._pairs(told)  # what cannot be learnt from is told before anything is computed
         report = progress or silent
         if validation is None:
-            layers, epochs, best = self._learn(vectors, told, None, self.epochs, report)
+            layers, epochs, best = self._learn(vectors, told, None, self.max_iter, report)
         else:
             others = picture_vectors(validation[0], width=vectors.shape[1])
             asked = held_relevance(validation[1], others.shape[0], told.idf, self.max_words)
@@ -165,14 +167,14 @@ class BBNN(Model):
                 both = stack(vectors, others)
                 all_told = told.joined(validation[1], others.shape[0], self.max_words)
             held = (others, asked)
-            layers, epochs, best = self._learn(vectors, told, held, self.epochs, report)
+            layers, epochs, best = self._learn(vectors, told, held, self.max_iter, report)
             if self.retrain:
                 told = all_told
                 layers, _, _ = self._learn(both, told, None, epochs, report, "retraining")
         self.W1_, self.B1_ = layers[0][:, :-1].copy(), layers[0][:, -1].copy()
         self.W2_, self.B2_, self.W3_, self.B3_ = layers[1:]
         self.idf_, self.n_features_in_ = told.idf, vectors.shape[1]
-        self.epochs_, self.validation_ = epochs, best
+        self.n_iter_, self.validation_ = epochs, best
         return self
 
     def _learn(
@@ -189,10 +191,10 @@ class BBNN(Model):
 
         place = place_of(self.device)
         pairs = self._pairs(told)
-        size = typical_size(vectors) if self.numbers is None else 1.0
-        pictures = as_blocks(vectors, self.numbers, size)
+        size = typical_size(vectors) if self.block_width is None else 1.0
+        pictures = as_blocks(vectors, self.block_width, size)
         blocks, there = place.put(pictures), pictures[:, :, -1] > 0
-        seen = None if held is None else place.put(as_blocks(held[0], self.numbers, size))
+        seen = None if held is None else place.put(as_blocks(held[0], self.block_width, size))
         first = self._first_layers(pictures.shape[2] - 1, len(told.idf))
         descent = Descent(
             Network([place.put(one) for one in first], place), self.learning_rate, self.momentum
@@ -200,9 +202,11 @@ class BBNN(Model):
         rng = np.random.default_rng(self.random_state)
         best, best_epoch, kept = -1.0, 0, descent.average.layers
         for epoch in range(1, epochs + 1):
-            for done in range(0, self.epoch_pairs, self.batch):
-                batch = pairs.draw(min(self.batch, self.epoch_pairs - done))
-                learn_from(descent, blocks, batch, some_of(there[batch.shown], self.look, rng))
+            for done in range(0, self.epoch_pairs, self.batch_size):
+                batch = pairs.draw(min(self.batch_size, self.epoch_pairs - done))
+                learn_from(
+                    descent, blocks, batch, some_of(there[batch.shown], self.block_share, rng)
+                )
             if held is not None and seen is not None:
                 reached = quality(place.get(descent.average.rows(seen)), held[1])
                 if reached > best:
@@ -227,7 +231,7 @@ class BBNN(Model):
         step = max(1, _AT_ONCE // vectors.shape[1])
         return np.concatenate(
             [
-                network.rows(as_blocks(vectors[start : start + step], self.numbers))
+                network.rows(as_blocks(vectors[start : start + step], self.block_width))
                 for start in range(0, vectors.shape[0], step)
             ]
         )
@@ -237,7 +241,13 @@ class BBNN(Model):
         if self.margin == "caption":
             captions, least = told.weighed_captions(), 0.1
         least = least if self.least_margin is None else self.least_margin
-        return Pairs(told.relevance, captions, least, crossed=self.crossed, seed=self.random_state)
+        return Pairs(
+            told.relevance,
+            captions,
+            least,
+            in_batch_negatives=self.in_batch_negatives,
+            seed=self.random_state,
+        )
 
     def _first_layers(self, numbers: int, words: int) -> list[NDArray[np.float32]]:
         """Weights uniform in ±1/√inputs and biases 0, drawn by NumPy: the same on any device."""
@@ -250,22 +260,29 @@ class BBNN(Model):
         return [np.hstack([layers[0], layers[1][:, None]]), *layers[2:]]
 
     def _check_blocks(self, width: int) -> None:
-        if self.numbers is not None and width % self.numbers:
+        if self.block_width is not None and width % self.block_width:
             raise BadInput(
-                f"a picture vector of {width} numbers is no row of blocks of {self.numbers}; "
-                "set numbers to how many describe one block, or to None for one block a picture"
+                f"a picture vector of {width} numbers is no row of blocks of {self.block_width}; "
+                "set block_width to how many describe one block, or to None for one block a picture"
             )
 
     def _check_parameters(self) -> None:
         if self.margin not in ("constant", "caption"):
             raise BadInput(f"margin is 'constant' or 'caption', not {self.margin!r}")
-        if self.numbers is not None:
-            _check_whole("numbers", self.numbers)
-        for name in ("block_units", "picture_units", "batch", "epochs", "epoch_pairs", "patience"):
+        if self.block_width is not None:
+            _check_whole("block_width", self.block_width)
+        for name in (
+            "block_units",
+            "picture_units",
+            "batch_size",
+            "max_iter",
+            "epoch_pairs",
+            "patience",
+        ):
             _check_whole(name, getattr(self, name))
         _check_whole("random_state", self.random_state, least=0)
-        if not 0 < self.look <= 1:
-            raise BadInput(f"look is a share above 0 and at most 1, not {self.look}")
+        if not 0 < self.block_share <= 1:
+            raise BadInput(f"block_share is a share above 0 and at most 1, not {self.block_share}")
         if not 0 < self.learning_rate < np.inf or not 0 <= self.momentum < 1:
             raise BadInput(
                 "learning_rate must be positive and momentum from 0 to below 1, not "

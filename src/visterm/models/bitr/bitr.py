@@ -42,9 +42,9 @@ class Bitr(PairModel):
         (Text2Im). Either model can be asked both ways; it learns for one.
     C : float or sequence of float
         How much violations count; validation pictures choose among several.
-    tolerance : float
+    tol : float
         Training ends when the duality gap is at most this fraction of the objective.
-    rounds : int
+    max_iter : int
         … or after so many planes, whatever the gap; `gap_` says how far it came.
     judged_by : {"pairs", "words"}
         What validation pictures are ranked for: their own texts, or word queries made of captions.
@@ -60,7 +60,7 @@ class Bitr(PairModel):
     gap_ : float
         The duality gap reached, as a fraction of the objective; an upper bound on what is missing.
     objective_ : float
-    rounds_ : int
+    n_iter_ : int
     C_ : what was chosen.
     validation_ : float
         Best quality on validation pictures, NaN without them.
@@ -93,10 +93,11 @@ class Bitr(PairModel):
         "sums_",
         "gap_",
         "objective_",
-        "rounds_",
+        "n_iter_",
         "C_",
         "validation_",
     )
+    iteration = "planes"
     decides = ("C",)
 
     weights_: NDArray[np.float32]
@@ -104,15 +105,15 @@ class Bitr(PairModel):
     """Whether pictures, and texts, are brought to sum 1 instead of unit length."""
     gap_: float
     objective_: float
-    rounds_: int
+    n_iter_: int
 
     def __init__(
         self,
         loss: str = "correlation",
         ranks: str = "texts",
         C: float | Sequence[float] = 1.0,
-        tolerance: float = 1e-3,
-        rounds: int = 2000,
+        tol: float = 1e-3,
+        max_iter: int = 2000,
         judged_by: str = "pairs",
         retrain: bool = False,
         max_words: int | None = 4,
@@ -120,8 +121,8 @@ class Bitr(PairModel):
         self.loss = loss
         self.ranks = ranks
         self.C = C
-        self.tolerance = tolerance
-        self.rounds = rounds
+        self.tol = tol
+        self.max_iter = max_iter
         self.judged_by = judged_by
         self.retrain = retrain
         self.max_words = max_words
@@ -131,10 +132,10 @@ class Bitr(PairModel):
             raise BadInput(f"loss is {', '.join(LOSSES)}, not {self.loss!r}")
         if self.ranks not in ("texts", "pictures"):
             raise BadInput(f"ranks is 'texts' or 'pictures', not {self.ranks!r}")
-        if not 0 < self.tolerance < 1:
-            raise BadInput(f"tolerance lies between 0 and 1, not {self.tolerance!r}")
-        if not self.rounds >= 1:
-            raise BadInput(f"rounds must be 1 or more, not {self.rounds!r}")
+        if not 0 < self.tol < 1:
+            raise BadInput(f"tol lies between 0 and 1, not {self.tol!r}")
+        if not self.max_iter >= 1:
+            raise BadInput(f"max_iter must be 1 or more, not {self.max_iter!r}")
         return {"C": candidates("C", self.C, validation, lambda c: 0 < c < np.inf, "positive")}
 
     def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[Rows, Rows, tuple[bool, bool]]:
@@ -161,8 +162,8 @@ class Bitr(PairModel):
             outputs_of(self.loss, outputs, simplex=simplex),
             outputs.shape[1],
             float(choice["C"]),
-            tolerance=self.tolerance,
-            rounds=self.rounds,
+            tol=self.tol,
+            max_iter=self.max_iter,
             progress=progress,
         )
         weights = found.W if self.ranks == "texts" else found.W.T
@@ -171,7 +172,7 @@ class Bitr(PairModel):
             "sums_": sums,
             "gap_": found.gap,
             "objective_": found.objective,
-            "rounds_": found.rounds,
+            "n_iter_": found.n_iter,
         }
 
     def _sums(self, vectors: NDArray[np.float32]) -> bool:

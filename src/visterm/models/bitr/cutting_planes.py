@@ -84,7 +84,7 @@ class Solution:
     W: NDArray[np.float64]
     objective: float
     bound: float
-    rounds: int
+    n_iter: int
 
     @property
     def gap(self) -> float:
@@ -98,21 +98,21 @@ def cut_planes(
     width: int,
     C: float,
     *,
-    tolerance: float,
-    rounds: int,
+    tol: float,
+    max_iter: int,
     progress: Progress,
 ) -> Solution:
-    """Minimise ``½‖W‖² + C·loss(X W)`` until the gap is under tolerance, or rounds are over."""
+    """Minimise ``½‖W‖² + C·loss(X W)`` in ``max_iter`` rounds, or to a gap under ``tol``."""
     n, p = inputs.shape
     planes = Planes(C, (p, width))
     W, scores = np.zeros((p, width)), np.zeros((n, width), np.float32)
     target_scores, ahead = np.empty_like(scores), np.empty_like(scores)
     cut, done = outputs.worst(scores), 0
     objective, bound = C * cut.slack, 0.0
-    for done in range(1, rounds + 1):
-        progress("cutting planes", done - 1, rounds)
+    for done in range(1, max_iter + 1):
+        progress("cutting planes", done - 1, max_iter)
         planes.add(_normal(inputs, cut.differences), cut.loss)
-        value = planes.solve(_DUAL_SHARE * max(objective - bound, tolerance * objective))
+        value = planes.solve(_DUAL_SHARE * max(objective - bound, tol * objective))
         bound = max(bound, value)
         target = planes.combined()
         np.matmul(inputs, target.astype(np.float32), out=target_scores)
@@ -122,10 +122,10 @@ def cut_planes(
             between(scores, target_scores, t, scores)
             objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * slack)
         # Only now: where C is small, W = 0 is within any tolerance, and ranks nothing.
-        if objective - bound <= tolerance * objective:
+        if objective - bound <= tol * objective:
             break
         cut = outputs.worst(between(scores, target_scores, _TOWARDS, ahead))
-    progress("cutting planes", rounds, rounds)
+    progress("cutting planes", max_iter, max_iter)
     return Solution(W, objective, bound, done)
 
 

@@ -30,7 +30,7 @@ class Computed:
         if 4 * n * m > _TABLE_BYTES:
             raise BadInput(
                 f"the kernel of {n:,} pictures with {m:,} takes {4 * n * m / 2**30:.0f} GiB; "
-                "give a rank, such as rank=1000, to learn through so many landmarks"
+                "give n_components, such as n_components=1000, to learn through so many landmarks"
             )
         own = self.kernel(self.vectors)
         return own if held is None else np.hstack([own, self.kernel(self.vectors, held)])

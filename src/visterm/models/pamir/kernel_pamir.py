@@ -54,7 +54,7 @@ class KernelPamir(PassiveAggressive):
         parameters, such as ``Sum((RBF(2), Linear()), weights=(1, 0.5))``), or "precomputed": X is
         then the n × n table of the training pictures when fitting, and new × n afterwards (also
         for validation pictures).
-    rank : int, optional
+    n_components : int, optional
         Learn through so many landmarks, chosen by pivoted Cholesky: ``K ≈ L Lᵀ``, and PAMIR is
         linear on the rows of L. For more pictures than a table of all pairs can hold, or to map
         new pictures faster. None is exact.
@@ -63,7 +63,7 @@ class KernelPamir(PassiveAggressive):
         becomes the nearest positive semi-definite table, and new pictures are compared within it.
         None does so where the kernel says that it is not positive; a precomputed one is trusted. A
         low-rank kernel never has any.
-    C, iterations, margin, least_margin, max_words, retrain, patience, random_state,
+    C, max_iter, margin, least_margin, max_words, retrain, patience, random_state,
     negatives, warp, averaged : as in `Pamir`
 
     Attributes
@@ -76,13 +76,13 @@ class KernelPamir(PassiveAggressive):
         Their vectors; not for a precomputed kernel.
     kernel_ : dict
         The fitted kernel, as JSON.
-    idf_, C_, iterations_, negatives_, warp_, averaged_, validation_ : as in `Pamir`
+    idf_, C_, n_iter_, negatives_, warp_, averaged_, validation_ : as in `Pamir`
 
     Examples
     --------
     >>> pictures = np.array([[0.0], [1.0], [5.0], [6.0], [9.0], [10.0]])  # near, far, near
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [1, 0]])
-    >>> model = KernelPamir(iterations=1000).fit(pictures, captions)
+    >>> model = KernelPamir(max_iter=1000).fit(pictures, captions)
     >>> model.transform([[0.5], [5.5], [9.5]]).argmax(axis=1)
     array([0, 1, 0])
     """
@@ -100,10 +100,10 @@ class KernelPamir(PassiveAggressive):
     def __init__(
         self,
         kernel: str | Kernel = "rbf",
-        rank: int | None = None,
+        n_components: int | None = None,
         clip: bool | None = None,
         C: float | Sequence[float] = 0.1,
-        iterations: int = 3_000_000,
+        max_iter: int = 3_000_000,
         margin: str = "constant",
         least_margin: float | None = None,
         max_words: int | None = 4,
@@ -115,10 +115,10 @@ class KernelPamir(PassiveAggressive):
         averaged: bool | Sequence[bool] = False,
     ) -> None:
         self.kernel = kernel
-        self.rank = rank
+        self.n_components = n_components
         self.clip = clip
         self.C = C
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.margin = margin
         self.least_margin = least_margin
         self.max_words = max_words
@@ -168,7 +168,7 @@ class KernelPamir(PassiveAggressive):
             compared: Compared = Given(vectors)
         else:
             compared = Computed(fresh_kernel(self.kernel).fit(vectors), vectors)
-        begin = self._begin_exactly if self.rank is None else self._begin_low_rank
+        begin = self._begin_exactly if self.n_components is None else self._begin_low_rank
         progress("comparing pictures", 0, 1)
         solver, coefficients, support = begin(compared, held, words)
         progress("comparing pictures", 1, 1)
@@ -209,9 +209,11 @@ class KernelPamir(PassiveAggressive):
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models.pamir._solvers import choose_solver
 
-        if not isinstance(self.rank, int | np.integer) or self.rank < 1:
-            raise BadInput(f"rank must be a whole number from 1 on, or None, not {self.rank!r}")
-        factor = low_rank(compared.columns, compared.diagonal(), int(self.rank))
+        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
+            raise BadInput(
+                f"n_components must be a whole number from 1 on, or None, not {self.n_components!r}"
+            )
+        factor = low_rank(compared.columns, compared.diagonal(), int(self.n_components))
         known, to_rows = factor.landmarks, factor.to_rows
         held_rows = None
         if held is not None:

@@ -36,7 +36,7 @@ class Pamir(PassiveAggressive):
     ----------
     C : float or sequence of float
         Largest step; of several, the one with the best AvgP on validation pictures is taken.
-    iterations : int
+    max_iter : int
         How many triplets to look at; with validation pictures, at most so many, and the best
         moment counts.
     margin : {"constant", "caption"}
@@ -46,7 +46,7 @@ class Pamir(PassiveAggressive):
     max_words : int, optional
         Largest query made from a caption; None makes them all.
     retrain : bool
-        Learn again from training and validation pictures, with C and iterations as chosen.
+        Learn again from training and validation pictures, with what was chosen.
     patience : int
         Give up after so many checks on validation pictures without a better AvgP.
     random_state : int
@@ -67,7 +67,7 @@ class Pamir(PassiveAggressive):
         W.
     idf_ : array of shape (T,)
         Word weights of the training captions; ones when it learnt from `Relevance`.
-    C_, iterations_, negatives_, warp_, averaged_ : what was chosen.
+    C_, n_iter_, negatives_, warp_, averaged_ : what was chosen.
     validation_ : float
         Best AvgP on validation pictures, NaN without them.
 
@@ -80,7 +80,7 @@ class Pamir(PassiveAggressive):
     --------
     >>> pictures = np.array([[1.0, 0.0], [0.8, 0.2], [0.0, 1.0], [0.1, 0.9]])
     >>> captions = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])  # sun, sun, sea, sea
-    >>> model = Pamir(iterations=1000).fit(pictures, captions)
+    >>> model = Pamir(max_iter=1000).fit(pictures, captions)
     >>> model.transform([[1.0, 0.0]]).argmax(axis=1)
     array([0])
     """
@@ -93,7 +93,7 @@ class Pamir(PassiveAggressive):
     def __init__(
         self,
         C: float | Sequence[float] = 0.1,
-        iterations: int = 3_000_000,
+        max_iter: int = 3_000_000,
         margin: str = "constant",
         least_margin: float | None = None,
         max_words: int | None = 4,
@@ -105,7 +105,7 @@ class Pamir(PassiveAggressive):
         averaged: bool | Sequence[bool] = False,
     ) -> None:
         self.C = C
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.margin = margin
         self.least_margin = least_margin
         self.max_words = max_words
@@ -140,8 +140,8 @@ class Pamir(PassiveAggressive):
         Examples
         --------
         >>> sun, sea = [1.0, 0.0], [0.0, 1.0]
-        >>> before = Pamir(iterations=100).fit([sun, sea], np.eye(2))
-        >>> after = Pamir(iterations=100).fit([sun, sea], [[1, 0], [0, 0]], initial=before)
+        >>> before = Pamir(max_iter=100).fit([sun, sea], np.eye(2))
+        >>> after = Pamir(max_iter=100).fit([sun, sea], [[1, 0], [0, 0]], initial=before)
         >>> bool((after.weights_[1] == before.weights_[1]).all())
         True
         """
@@ -166,7 +166,7 @@ class Pamir(PassiveAggressive):
         vectors = picture_vectors(X, width=self.n_features_in_ if fitted else None)
         told = self._supervision(Y, vectors.shape[0], self.idf_ if fitted else None)
         steps = told.relevance.pictures.nnz if steps is None else steps
-        before = self.iterations_ if fitted else 0
+        before = self.n_iter_ if fitted else 0
         start = self.weights_ if fitted else np.zeros((len(told.idf), vectors.shape[1]), np.float32)
         triplets = self._triplets(told)
         # A seed of its own for each call, or every call would draw the same triplets again.
@@ -177,7 +177,7 @@ class Pamir(PassiveAggressive):
         if not fitted:
             self._remember({"n_features_in_": vectors.shape[1], "idf_": told.idf}, plan)
             self.validation_ = float("nan")
-        self.iterations_ = before + steps
+        self.n_iter_ = before + steps
         return self
 
     def update(self, query: Row, better: Row, worse: Row, margin: float = 1.0) -> float:

@@ -70,16 +70,17 @@ class PassiveAggressive(Model):
         "negatives_",
         "warp_",
         "averaged_",
-        "iterations_",
+        "n_iter_",
         "validation_",
     )
-    decides: ClassVar[tuple[str, ...]] = ("C", "negatives", "warp", "averaged", "iterations")
+    iteration: ClassVar[str | None] = "triplets"
+    decides: ClassVar[tuple[str, ...]] = ("C", "negatives", "warp", "averaged", "max_iter")
 
     C: float | Sequence[float]
     negatives: int | Sequence[int]
     warp: bool | Sequence[bool]
     averaged: bool | Sequence[bool]
-    iterations: int
+    max_iter: int
     margin: str
     least_margin: float | None
     max_words: int | None
@@ -132,7 +133,7 @@ class PassiveAggressive(Model):
         given = None if initial is None else initial.idf_
         told = self._supervision(Y, vectors.shape[0], given)
         report = progress or silent
-        best, plan, iterations = float("nan"), plans[0], self.iterations
+        best, plan, iterations = float("nan"), plans[0], self.max_iter
         if validation is not None:
             held = picture_vectors(validation[0], width=vectors.shape[1])
             held_told = self._supervision(validation[1], held.shape[0], told.idf)
@@ -152,7 +153,7 @@ class PassiveAggressive(Model):
             fitted = started.fitted(learnt)
         self._remember(fitted, plan)
         self.idf_, self.n_features_in_ = told.idf, vectors.shape[1]
-        self.validation_, self.iterations_ = best, iterations
+        self.validation_, self.n_iter_ = best, iterations
         return self
 
     def _remember(self, fitted: dict[str, Any], plan: Plan) -> None:
@@ -189,8 +190,8 @@ class PassiveAggressive(Model):
             raise BadInput(f"margin is 'constant' or 'caption', not {self.margin!r}")
         if self.least_margin is not None and not 0 < self.least_margin < np.inf:
             raise BadInput(f"least_margin must be positive and finite, not {self.least_margin}")
-        if self.iterations < 1:
-            raise BadInput(f"iterations must be at least 1, not {self.iterations}")
+        if self.max_iter < 1:
+            raise BadInput(f"max_iter must be at least 1, not {self.max_iter}")
         if not isinstance(self.random_state, int | np.integer) or self.random_state < 0:
             raise BadInput(f"random_state must be a whole number ≥ 0, not {self.random_state}")
 
@@ -246,15 +247,15 @@ class PassiveAggressive(Model):
         from visterm.models.pamir._solvers import objective_of
 
         best = Found(-1.0, plans[0], 0, solver.learnt())
-        total = self.iterations * len(plans)
+        total = self.max_iter * len(plans)
         for number, plan in enumerate(plans):
             objective = objective_of(triplets, plan.negatives, plan.warp)
             solver.restart(self.random_state, averaged=plan.averaged)
             best_here, since = -1.0, 0
-            for done, chunk in _chunks(self.iterations):
+            for done, chunk in _chunks(self.max_iter):
                 solver.run(triplets, plan.C, chunk, objective)
                 reached = quality(solver.validation_rows(), held)
-                progress("training", number * self.iterations + done, total)
+                progress("training", number * self.max_iter + done, total)
                 since = 0 if reached > best_here else since + 1
                 best_here = max(best_here, reached)
                 if reached > best.avgp:

@@ -44,7 +44,7 @@ def compare_with_bbnn(
     with seconds.on("features"):
         vectors = describe(protocol, blocks, progress=progress)
     model = make_model("bbnn", max_words=protocol.max_words, seed=protocol.seed)
-    model.set_params(numbers=blocks.block_numbers)
+    model.set_params(block_width=blocks.block_numbers)
     made["BBNN"] = choose_and_index(protocol, vectors, model, seconds, progress=progress)
     return made
 

@@ -47,7 +47,7 @@ def bitr(loss: str, judged_by: str = "pairs") -> Make:
         loss=loss,
         ranks=ranks,
         C=_STRENGTHS[1::2] if slow else _STRENGTHS,
-        rounds=40 if slow else 100,
+        max_iter=40 if slow else 100,
         judged_by=judged_by,
         max_words=1,
     )
@@ -57,8 +57,8 @@ def wsabie(outputs: str) -> Make:
     """A WSABIE model, with its rate for validation pictures to choose."""
     return lambda _: Wsabie(
         outputs=outputs,
-        dimensions=TOPICS,
-        rate=(0.003, 0.03),
+        n_components=TOPICS,
+        learning_rate=(0.003, 0.03),
         judged_by="words" if outputs == "words" else "pairs",
         max_words=1,
     )
@@ -71,7 +71,7 @@ def cca(**changes: Any) -> Cca:
         "text_ridge": (0.1, 0.3, 1.0),
         "scaling": (0.5, 1.0, 1.5),
     }
-    return Cca(**{**offered, "dimensions": 256, **changes})
+    return Cca(**{**offered, "n_components": 256, **changes})
 
 
 def paper_pairs(
@@ -88,7 +88,7 @@ def paper_pairs(
         ridge=(0.1, 0.3, 1.0, 3.0),
         text_ridge=(0.03, 0.1, 0.3, 1.0),
         scaling=(0.0, 0.5, 1.0),
-        dimensions=TOPICS,
+        n_components=TOPICS,
     )
     held = (pictures[p.choose], texts[p.choose])
     model.fit(pictures[p.teach], texts[p.teach], validation=held, progress=progress)
@@ -140,7 +140,7 @@ def knn_scores(
     """Weighted kNN, its parameters chosen on validation pictures by single labels."""
     p = partition
     model = WeightedKnn(
-        neighbours=(25, 50, 100),
+        n_neighbors=(25, 50, 100),
         sharpness=(5.0, 10.0, 15.0, 20.0, 30.0, 45.0),
         retrain=True,
         max_words=1,
@@ -148,7 +148,7 @@ def knn_scores(
     held = (pictures[p.choose], true[p.choose])
     model.fit(pictures[p.teach], true[p.teach], validation=held, progress=progress)
     return model.transform(pictures[p.test]), {
-        "neighbours": model.neighbours_,
+        "n_neighbors": model.n_neighbors_,
         "sharpness": model.sharpness_,
         "validation": model.validation_,
     }
@@ -159,7 +159,7 @@ def svm_scores(
 ) -> NDArray[np.floating]:
     """One SVM a label: its decision values, not standardised, so that rare labels stay rare."""
     p = partition
-    model = ConceptSvm(C=1.0, fusion="weighted", workers=workers)
+    model = ConceptSvm(C=1.0, fusion="weighted", n_jobs=workers)
     model.fit(pictures[p.development], true[p.development], progress=progress)
     return model.transform(pictures[p.test]) * model.deviation_ + model.mean_
 

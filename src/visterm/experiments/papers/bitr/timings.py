@@ -49,13 +49,13 @@ def bitr_fig3(data: Path | None, seed: int = 0, progress: Progress = silent) -> 
         x, y = drawn_pairs(pairs, width, seed)
         seconds: list[float | int | str | None] = []
         for C in STRENGTHS:
-            model = Bitr(C=C, rounds=5000)
+            model = Bitr(C=C, max_iter=5000)
             seconds.append(_seconds(lambda m=model: m.fit(x, y)))  # type: ignore[misc]  # noqa: B023
             gaps[f"{pairs} pairs of {width}, C = {C:g}"] = model.gap_
         rows[f"{pairs:,} pairs of {width} + {width}"] = seconds
     progress("timing", total, total)
-    one_pass = Wsabie(outputs="texts", passes=1)
-    Wsabie(outputs="texts", passes=1).fit(*drawn_pairs(100, 5, seed))
+    one_pass = Wsabie(outputs="texts", max_iter=1)
+    Wsabie(outputs="texts", max_iter=1).fit(*drawn_pairs(100, 5, seed))
     x, y = drawn_pairs(PAIRS[0], WIDTHS[0], seed)
     wsabie = 20 * _seconds(lambda: one_pass.fit(x, y))
     columns = [f"C = {C:g}" for C in STRENGTHS]

@@ -145,7 +145,7 @@ def _preferred(
 def _pamir(way: PamirSetting, max_words: int | None, seed: int) -> Pamir | KernelPamir:
     shared: dict[str, Any] = {
         "C": (0.03, 0.1, 0.3),
-        "iterations": 4_000_000,
+        "max_iter": 4_000_000,
         "averaged": True,
         "max_words": max_words,
         "retrain": True,

@@ -151,7 +151,7 @@ def _tried(
 
 def _shared(protocol: Protocol) -> dict[str, Any]:
     return {
-        "iterations": 4_000_000,
+        "max_iter": 4_000_000,
         "max_words": protocol.max_words,
         "random_state": protocol.seed,
     }
