@@ -75,7 +75,7 @@ def measure(files: list[Path], pictures: int, rounds: int, most: int) -> dict[st
     chosen = [files[i % len(files)] for i in range(pictures)]
     ours: dict[str, Extract] = {
         "threads": cnn.transform,
-        "processes": CNN(normalise="none", workers=cpu_count()).transform,
+        "processes": CNN(normalise="none", n_jobs=cpu_count()).transform,
     }
     try:
         peers, note = torch_sides(cnn), None

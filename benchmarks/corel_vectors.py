@@ -30,7 +30,7 @@ def kept_vectors(pictures: Sequence[Path], kept: Path | None) -> Floats:
             raise SystemExit(f"{kept} holds {len(vectors)} vectors, not {len(pictures)}")
         return vectors
     say(f"describing {len(pictures)} pictures")
-    vectors = np.asarray(CNN(workers=2).transform(pictures), dtype=np.float32)
+    vectors = np.asarray(CNN(n_jobs=2).transform(pictures), dtype=np.float32)
     if kept is not None:
         np.save(kept, vectors)
     return vectors

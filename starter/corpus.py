@@ -104,7 +104,7 @@ def _activations(paths: list[Path], kept: Path | None) -> NDArray[np.float32]:
         if len(found) != len(paths):
             raise SystemExit(f"{kept} holds {len(found)} pictures, not {len(paths)}")
         return np.asarray(found, dtype=np.float32)
-    found = np.asarray(CNN(normalise="none", workers=2).transform(paths), dtype=np.float32)
+    found = np.asarray(CNN(normalise="none", n_jobs=2).transform(paths), dtype=np.float32)
     if kept is not None:
         np.save(kept, found)
     return found

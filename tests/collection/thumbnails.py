@@ -20,9 +20,9 @@ class Thumbnails(Extractor):
     name = "thumbnails"
     arrays = ("unit_",)
 
-    def __init__(self, max_side: int = 64, workers: int = 1) -> None:
+    def __init__(self, max_side: int = 64, n_jobs: int = 1) -> None:
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
 
     def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
         self.unit_ = np.ones(1, np.float32)

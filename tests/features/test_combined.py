@@ -15,8 +15,7 @@ from sklearn.base import clone
 
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput, NotFitted
-from visterm.features import CNN, Blobs, Blocks, Combined, Extractor, Sift, parse_features
-from visterm.features.cnn import OnnxEmbedder
+from visterm.features import Blocks, Combined, Extractor
 from visterm.features.concatenation import MOST_DENSE, choose_weights, join_rows
 from visterm.features.picture_batches import Pixels
 from visterm.stored import read_stored
@@ -29,8 +28,8 @@ class MeanColour(Extractor):
     arrays = ("seen_",)
     max_side = None
 
-    def __init__(self, workers: int = 1) -> None:
-        self.workers = workers
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
 
     def fit(self, pictures: object, y: object = None) -> MeanColour:
         self.seen_ = np.ones(1)
@@ -144,8 +143,8 @@ def test_a_combination_joins_what_its_parts_say(pictures: list[np.ndarray]) -> N
 
 def test_the_given_parts_are_not_touched(pictures: list[np.ndarray]) -> None:
     part = edges()
-    Combined([part, MeanColour()], workers=2).fit(pictures[:8])  # one batch needs no processes
-    assert part.workers == 1
+    Combined([part, MeanColour()], n_jobs=2).fit(pictures[:8])  # one batch needs no processes
+    assert part.n_jobs == 1
     with pytest.raises(NotFitted):
         part.transform(pictures)
 
@@ -230,42 +229,3 @@ def test_an_unfitted_combination_says_so(pictures: list[np.ndarray], tmp_path: P
         Combined([edges()]).transform(pictures)
     with pytest.raises(NotFitted, match="call fit first"):
         Combined([edges()]).save(tmp_path / "nothing")
-
-
-def test_names_make_extractors() -> None:
-    assert type(parse_features("cnn")) is CNN
-    sift = parse_features("sift", workers=3, random_state=7)
-    assert isinstance(sift, Sift)
-    assert (sift.workers, sift.random_state) == (3, 7)
-    combined = parse_features("blocks + cnn+blobs", workers=2)
-    assert isinstance(combined, Combined)
-    assert [type(part) for part in combined.parts] == [Blocks, CNN, Blobs]
-    assert (combined.workers, combined.parts[1].workers) == (2, 2)
-
-
-def test_files_of_embedders_may_hold_plus_signs() -> None:
-    combined = parse_features("blocks+onnx:a+b.onnx+sift")
-    assert isinstance(combined, Combined)
-    blocks, embedder, sift = combined.parts
-    assert isinstance(embedder, OnnxEmbedder)
-    assert embedder.path == "a+b.onnx"
-    assert (blocks.name, sift.name) == ("blocks", "sift")
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        (
-            "blurbs",
-            "no features called 'blurbs'; there are blocks, block-counts, visterm-counts",
-        ),
-        ("", "no features called ''"),
-        ("blocks+", "no features called ''"),
-        ("cnn+cnn", "the same features twice"),
-        ("onnx", "onnx needs a file: onnx:model.onnx"),
-        ("sift:4000", "only onnx takes a file"),
-    ],
-)
-def test_names_that_mean_nothing_are_refused(text: str, match: str) -> None:
-    with pytest.raises(BadInput, match=match):
-        parse_features(text)

@@ -46,16 +46,16 @@ def test_every_picture_is_worked_on_once_in_order(many: list[Scene]) -> None:
     assert sums(batches) == {i: int(p.sum()) for i, p in enumerate(pictures)}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, 2])
 def test_unreadable_pictures_cost_themselves_and_give_reasons(
-    folder: list[Path], many: list[Scene], workers: int
+    folder: list[Path], many: list[Scene], n_jobs: int
 ) -> None:
     heard: list[tuple[str, int, int]] = []
     batches = list(
         over_pictures(
             lambda pixels: [int(p.sum()) for p in pixels],
             folder,
-            workers=workers,
+            n_jobs=n_jobs,
             progress=lambda *said: heard.append(said),
             what="adding up",
         )
@@ -110,7 +110,7 @@ def test_a_stream_of_pictures_is_refused() -> None:
 
 
 def test_no_pictures_are_no_batches() -> None:
-    assert list(over_pictures(len, [], workers=2)) == []
+    assert list(over_pictures(len, [], n_jobs=2)) == []
 
 
 def test_pixels_are_shrunk_as_files_are(tmp_path: Path, scenes: list[np.ndarray]) -> None:
@@ -135,7 +135,7 @@ def test_a_picture_that_kills_its_process_costs_only_itself(many: list[Scene]) -
     heard: list[int] = []
     batches = list(
         over_pictures(
-            die_of_66, pictures, workers=2, progress=lambda what, done, total: heard.append(done)
+            die_of_66, pictures, n_jobs=2, progress=lambda what, done, total: heard.append(done)
         )
     )
     skipped = [skip for batch in batches for skip in batch.skipped]
@@ -153,7 +153,7 @@ def test_errors_of_the_work_itself_reach_the_caller(many: list[Scene]) -> None:
         raise RuntimeError("a bug, not a broken picture")
 
     with pytest.raises(RuntimeError, match="a bug"):
-        list(over_pictures(fail, [scene.pixels for scene in many], workers=2))
+        list(over_pictures(fail, [scene.pixels for scene in many], n_jobs=2))
 
 
 def test_in_one_process_only_the_next_batch_is_decoded_ahead(folder: list[Path]) -> None:

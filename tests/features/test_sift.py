@@ -196,8 +196,8 @@ def test_rows_do_not_depend_on_workers_or_neighbours(many: list[Scene]) -> None:
     pictures = [scene.pixels for scene in many]
     sift = Sift(visterms=25).fit(pictures)
     rows = sift.transform(pictures)
-    assert (sift.set_params(workers=2).transform(pictures) != rows).nnz == 0
-    assert (sift.set_params(workers=1).transform(pictures[40:41]) != rows[[40]]).nnz == 0
+    assert (sift.set_params(n_jobs=2).transform(pictures) != rows).nnz == 0
+    assert (sift.set_params(n_jobs=1).transform(pictures[40:41]) != rows[[40]]).nnz == 0
     assert (clone(sift).fit_transform(pictures) != rows).nnz == 0
 
 

@@ -49,7 +49,7 @@ def train(
     from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
     from visterm.errors import BadInput
-    from visterm.experiments.runner.notation import parse_named
+    from visterm.features.notation import parse_named
 
     name, parameters = parse_named(model)
     for word in parameters.keys() & {"model", "force", "progress"}:  # of train, not of any model

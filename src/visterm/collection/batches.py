@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection import captions
-from visterm.collection.extractors import key_of
 from visterm.collection.reading import Opened, still_as
 from visterm.collection.rows import Rows
 from visterm.collection.survey import CAPTIONS, READ, RETURNED, Survey, Task, Tell
@@ -42,7 +41,7 @@ class Batches:
         self.plan, self.extractor, self.report = plan, extractor, report
         self.tell, self.progress = tell, progress
         self.catalogue = plan.catalogue
-        self.rows = Rows(plan.catalogue, key_of(extractor))
+        self.rows = Rows(plan.catalogue, extractor.key)
         self.done, self.total = 0, len(plan)
 
     def take(self, batch: list[Opened]) -> None:
@@ -77,7 +76,7 @@ class Batches:
             self.extractor.rows,
             [str(self.plan.root / one.task.path) for one in files],
             max_side=self.extractor.max_side,
-            workers=self.extractor.workers,
+            n_jobs=self.extractor.n_jobs,
             progress=lambda what, done, total: self.progress(
                 "adding pictures", self.done + len(batch) - len(files) + done, self.total
             ),

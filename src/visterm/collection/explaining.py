@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from visterm.collection.answering import Answering, answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns, with_clicks
-from visterm.collection.extractors import kept, key_of
+from visterm.collection.extractors import kept
 from visterm.collection.search import UnknownWords, located
 from visterm.collection.taught import Taught
 from visterm.collection.versions import MODEL
@@ -144,7 +144,7 @@ def _parts(catalogue: Catalogue, root: Path, now: Answering, picture: int) -> Pa
     from visterm.pictures import read_picture
 
     extractor = kept(catalogue, catalogue.get("features") or "")
-    if extractor is None or key_of(extractor) != now.version.extractor:
+    if extractor is None or extractor.key != now.version.extractor:
         return None
     for path in located(catalogue, root, [picture]).get(picture, ()):
         try:

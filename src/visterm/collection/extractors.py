@@ -21,17 +21,6 @@ SAMPLE = 2000
 _FILE = "extractor.safetensors"
 
 
-def key_of(extractor: Extractor) -> str:
-    """Names and versions, as in ``cnn-1``: vectors of different keys cannot be compared.
-
-    >>> from visterm.features import parse_features
-    >>> key_of(parse_features("blocks+cnn")).count("+")
-    1
-    """
-    parts = getattr(extractor, "parts", [extractor])
-    return "+".join(f"{part.name}-{part.version}{_plugged_in(part)}" for part in parts)
-
-
 def choose(catalogue: Catalogue, name: str | None = None) -> str:
     """The name of the extractor to use: as asked, as before, or the best there is."""
     from visterm.features import parse_features
@@ -67,11 +56,11 @@ def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
     from visterm.features import parse_features
 
     named = parse_features(name)
-    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", key_of(named))
+    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", named.key)
     if found is None:
         return None
     extractor = type(named).load(catalogue.store / found)
-    extractor.workers = workers
+    extractor.n_jobs = workers
     return extractor
 
 
@@ -87,17 +76,17 @@ def prepare(
     extractor = kept(catalogue, name, workers)
     if extractor is None:
         extractor = _fit(name, sample, workers, progress)
-        key = key_of(extractor)
+        key = extractor.key
         file = Path("features", key, _FILE)
         (catalogue.store / file).parent.mkdir(parents=True, exist_ok=True)
         extractor.save(catalogue.store / file)
         digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
         with catalogue.transaction() as db:
             db.execute("INSERT INTO extractors VALUES (?, ?, ?)", (key, file.as_posix(), digest))
-    if (catalogue.get("features"), catalogue.get("extractor")) != (name, key_of(extractor)):
+    if (catalogue.get("features"), catalogue.get("extractor")) != (name, extractor.key):
         with catalogue.transaction():
             catalogue.set("features", name)
-            catalogue.set("extractor", key_of(extractor))
+            catalogue.set("extractor", extractor.key)
     return extractor
 
 
@@ -106,7 +95,7 @@ def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) ->
 
     from visterm.features import parse_features
 
-    extractor = parse_features(name, workers=workers)
+    extractor = parse_features(name, n_jobs=workers)
     progress("preparing to look", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are told one by one when their turn comes.
@@ -114,12 +103,6 @@ def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) ->
         extractor.fit([str(path) for path in sample])
     progress("preparing to look", 1, 1)
     return extractor
-
-
-def _plugged_in(extractor: Extractor) -> str:
-    """What tells one embedder in a file from another."""
-    path = getattr(extractor, "path", None)
-    return "" if path is None else f"-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _usable(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from visterm.collection.batches import Added, Batches
 from visterm.collection.catalogue import Catalogue
-from visterm.collection.extractors import SAMPLE, kept, key_of, prepare
+from visterm.collection.extractors import SAMPLE, kept, prepare
 from visterm.collection.reading import opened_batches
 from visterm.collection.survey import Survey, Tell, begin, finish, survey
 from visterm.errors import BadInput
@@ -53,7 +53,7 @@ def ingest(
 
     extractor = kept(catalogue, features, workers)
     begin(catalogue, root, paths)
-    plan = survey(catalogue, root, paths, None if extractor is None else key_of(extractor), skip)
+    plan = survey(catalogue, root, paths, None if extractor is None else extractor.key, skip)
     if len(plan) and extractor is None:
         extractor = _fitted(plan, features, workers, progress, skip)
     if extractor is not None:

@@ -77,7 +77,7 @@ def scenes(folder: Path, pictures: int, *, seed: int = 0, progress: Progress = s
 
 def scene_blocks(seed: int = 0) -> Blocks:
     """Block visterms for some hundred drawn pictures, on all cores."""
-    return Blocks(channels=SCENE_CHANNELS, workers=os.cpu_count() or 1, random_state=seed)
+    return Blocks(channels=SCENE_CHANNELS, n_jobs=os.cpu_count() or 1, random_state=seed)
 
 
 def telling_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:

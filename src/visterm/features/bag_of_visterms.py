@@ -183,7 +183,7 @@ class Bag(Extractor):
             work,
             pictures,
             max_side=self.max_side,
-            workers=self.workers,
+            n_jobs=self.n_jobs,
             progress=progress,
             what=what,
         ):
@@ -219,7 +219,7 @@ class Bag(Extractor):
             known = f"{first}, {' or '.join(others)}"
             raise BadInput(f"weighting is {known}, not {self.weighting!r}")
         check_levels(self.pyramid, self.level_weights)
-        check_whole(self, max_side=1, workers=1, random_state=0, nearest=1)
+        check_whole(self, max_side=1, n_jobs=1, random_state=0, nearest=1)
 
 
 class _Count:

@@ -16,9 +16,10 @@ from visterm.features.bag_of_visterms import Bag
 from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
 from visterm.features.extractor import Extractor, Rows
 from visterm.features.picture_batches import Picture, Pixels, shrunk
+from visterm.features.registry import extractor_class
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
-from visterm.stored import FORMAT, _plain, _tuples, read_stored
+from visterm.stored import FORMAT, _plain, read_stored
 
 
 class Combined(Extractor):
@@ -34,7 +35,7 @@ class Combined(Extractor):
     normalise : {"each", "late"}
         Each part to unit length before they are joined, or only once afterwards. Late is the ECML
         paper's way to join blobs and SIFT, and only for bags of visterms.
-    workers : int
+    n_jobs : int
         Processes for all parts together.
 
     Examples
@@ -55,12 +56,12 @@ class Combined(Extractor):
         parts: Sequence[Extractor],
         weights: Sequence[float] | None = None,
         normalise: str = "each",
-        workers: int = 1,
+        n_jobs: int = 1,
     ) -> None:
         self.parts = parts
         self.weights = weights
         self.normalise = normalise
-        self.workers = workers
+        self.n_jobs = n_jobs
 
     def fit(
         self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
@@ -96,9 +97,16 @@ class Combined(Extractor):
         self._check_fitted()
         found = []
         for part in self.parts_:
-            part.workers = self.workers
+            part.n_jobs = self.n_jobs
             found.append(part.rows([shrunk(pixels, part.max_side) for pixels in pictures]))
         return self._joined(found)
+
+    @property
+    def key(self) -> str:
+        """Keys of all parts; weights and normalisation behind them where they are not the usual."""
+        joined = "+".join(part.key for part in self.parts)
+        given = self._given("parts", "n_jobs")
+        return f"({joined}){given}" if given else joined
 
     @property
     def max_side(self) -> int | None:  # type: ignore[override]
@@ -137,7 +145,7 @@ class Combined(Extractor):
                 _restored(part, _of_part(arrays, number))
                 for number, part in enumerate(about["parts"])
             ]
-            parameters = {key: _tuples(value) for key, value in about["parameters"].items()}
+            parameters = cls._named_now(about["parameters"])
             combined = cls([clone(part) for part in parts], **parameters)
         except (KeyError, TypeError) as error:
             raise BadInput(f"{path} is damaged, or of another version: {error}") from None
@@ -157,7 +165,7 @@ class Combined(Extractor):
             raise BadInput(f"parts are normalised {known}, not {self.normalise!r}")
         copies: list[Extractor] = [clone(part) for part in self.parts]
         for part in copies:
-            part.workers = self.workers
+            part.n_jobs = self.n_jobs
             if self.normalise == "late":
                 if not isinstance(part, Bag):
                     raise BadInput(f"{part.name} has no tf·idf to normalise late; normalise each")
@@ -178,12 +186,11 @@ def _about(part: Extractor) -> dict[str, Any]:
 
 
 def _restored(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Extractor:
-    from visterm.features.notation import kind_of
-
-    kind = kind_of(about["name"])
-    part = kind(**{key: _tuples(value) for key, value in about["parameters"].items()})
+    kind = extractor_class(about["name"])
+    part = kind(**kind._named_now(about["parameters"]))
+    facts = kind._named_now(about["facts"])
     for key in kind.facts:
-        setattr(part, key, _tuples(about["facts"][key]))
+        setattr(part, key, facts[key])
     part._restore(arrays)
     return part
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +18,10 @@ from visterm.errors import BadInput, VistermError
 from visterm.features.picture_batches import Picture, Pixels, Skipped, over_pictures
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
+
+_UNNEEDED = re.compile(r"[\s'\"]")
+_UNSAFE = re.compile(r"[^\w.,=()\[\]-]")  # in the name of a folder
+_LONGEST_KEY = 80
 
 Rows: TypeAlias = "csr_array | NDArray[np.float32]"
 
@@ -38,7 +45,31 @@ class Extractor(Stored):
     version: ClassVar[int] = 1
     max_side: int | None
     """Pictures are shrunk to this many pixels on the long side before they are described."""
-    workers: int
+    n_jobs: int
+    old_names: ClassVar[Mapping[str, str]] = {"workers": "n_jobs"}
+
+    @property
+    def key(self) -> str:
+        """Name, version and parameters that are not the usual ones, as in ``cnn-1(size=288)``.
+
+        Vectors of different keys cannot be compared. A key can be the name of a folder.
+        """
+        return f"{self.name}-{self.version}{self._given('n_jobs')}"
+
+    def _given(self, *but: str) -> str:
+        """Parameters other than their defaults, in brackets; nothing where there are none."""
+        usual = {key: one.default for key, one in signature(type(self)).parameters.items()}
+        given = ",".join(
+            f"{key}={value}"
+            for key, value in self.get_params(deep=False).items()
+            if key not in but and value != usual[key]
+        )
+        if not given:
+            return ""
+        text = f"({re.sub(_UNNEEDED, '', given)})"
+        if len(text) <= _LONGEST_KEY and not _UNSAFE.search(text):
+            return text
+        return f"-{hashlib.sha256(given.encode()).hexdigest()[:16]}"
 
     @property
     def block_numbers(self) -> int | None:
@@ -74,7 +105,7 @@ class Extractor(Stored):
             self.rows,
             pictures,
             max_side=self.max_side,
-            workers=self.workers,
+            n_jobs=self.n_jobs,
             progress=progress,
             what="extracting",
         ):

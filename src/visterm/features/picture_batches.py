@@ -1,7 +1,7 @@
 """Work over many pictures: decoded one by one, described in fixed batches, on every core.
 
 A broken picture costs its own row and yields a reason. Batches have one size whatever the number
-of workers, so that the results do not depend on it either.
+of processes, so that the results do not depend on it either.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def over_pictures(
     pictures: Sequence[Picture],
     *,
     max_side: int | None = None,
-    workers: int = 1,
+    n_jobs: int = 1,
     progress: Progress = silent,
     what: str = "pictures",
 ) -> Iterator[PictureBatch[Result]]:
     """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
 
-    With several workers and more than one batch, even a picture that kills its process costs only
+    With several processes and more than one batch, even a picture that kills its process costs only
     itself; otherwise the work is done in this process.
 
     >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
@@ -68,7 +68,7 @@ def over_pictures(
         for start in range(0, len(pictures), BATCH)
     ]
     done = 0
-    for batch in _in_order(work, batches, max_side, min(workers, len(batches))):
+    for batch in _in_order(work, batches, max_side, min(n_jobs, len(batches))):
         done += len(batch.numbers) + len(batch.skipped)
         progress(what, done, len(pictures))
         yield batch
@@ -92,9 +92,9 @@ def _in_order(
     work: Callable[[list[Pixels]], Result],
     batches: list[list[tuple[int, Picture]]],
     max_side: int | None,
-    workers: int,
+    n_jobs: int,
 ) -> Iterator[PictureBatch[Result]]:
-    if workers <= 1:
+    if n_jobs <= 1:
         yield from _in_this_process(work, batches, max_side)
         return
     from joblib import Parallel, delayed
@@ -102,9 +102,7 @@ def _in_order(
 
     position = 0
     while position < len(batches):
-        pool = Parallel(
-            n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
-        )
+        pool = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
         try:
             for batch in pool(delayed(_run)(work, b, max_side) for b in batches[position:]):
                 position += 1
@@ -216,7 +214,7 @@ def _run_apart(
     except TerminatedWorkerError:
         raise VistermError(
             f"pictures {batch[0][0]} to {batch[-1][0]} end their process together but not alone; "
-            "there may be too little memory: try fewer workers"
+            "there may be too little memory: try fewer processes"
         ) from None
     finally:
         alone.shutdown()

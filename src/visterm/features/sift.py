@@ -72,7 +72,7 @@ class Sift(_SiftBag):
     max_side : int
         Pictures are shrunk to this long side. OpenCV doubles them again: 192 gives about as many
         key-points as the papers had.
-    workers, random_state : int
+    n_jobs, random_state : int
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Sift(_SiftBag):
         pyramid: Sequence[str] = ("whole",),
         level_weights: Sequence[float] | None = None,
         max_side: int = 192,
-        workers: int = 1,
+        n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
         self.visterms = visterms
@@ -109,7 +109,7 @@ class Sift(_SiftBag):
         self.pyramid = pyramid
         self.level_weights = level_weights
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _describe(self, pixels: Pixels) -> list[Local]:
@@ -141,7 +141,7 @@ class DenseSift(_SiftBag):
     contrast : float
         Squares whose grey levels, from 0 to 255, deviate by less from their mean count as flat:
         SIFT would make as much of their noise as of any edge.
-    visterms, rootsift, root, weighting, pyramid, level_weights, max_side, workers, random_state
+    visterms, rootsift, root, weighting, pyramid, level_weights, max_side, n_jobs, random_state
         As for `Sift`.
 
     Examples
@@ -166,7 +166,7 @@ class DenseSift(_SiftBag):
         pyramid: Sequence[str] = ("whole",),
         level_weights: Sequence[float] | None = None,
         max_side: int = 192,
-        workers: int = 1,
+        n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
         self.visterms = visterms
@@ -179,7 +179,7 @@ class DenseSift(_SiftBag):
         self.pyramid = pyramid
         self.level_weights = level_weights
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _describe(self, pixels: Pixels) -> list[Local]:

@@ -13,14 +13,12 @@ from visterm.datasets.corel5k import Corel5k
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.experiments.runner.latent_space import latent_rows
-from visterm.experiments.runner.notation import parse_named, split_joined
 from visterm.experiments.runner.picture_features import (
     BLOCKS_FOR,
     PictureFeatures,
     block_numbers,
     check_features,
     describe_by,
-    make_part,
 )
 from visterm.experiments.runner.protocol import Protocol, split_off_test
 from visterm.features.concatenation import join_rows
@@ -50,31 +48,6 @@ def tokens(tmp_path: Path) -> Protocol:
     made = split_off_test(CaptionedPictures(parts[0].paths * 2, parts[0].captions * 2))
     corel = Corel5k(tmp_path, *parts)
     return Protocol("toy", *parts, made.vocabulary, None, 8, 0, corel)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("cnn(288)", "in brackets stand parameters with values"),
-        ("cnn(size=__import__('os'))", "in brackets stand parameters with values"),
-        ("cnn(size=288", "no name with parameters"),
-        ("cnn(size=1, size=2)", "stands there once"),
-        ("cnn(**{})", "by its name"),
-    ],
-)
-def test_broken_notation_is_refused_and_never_run(text: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        parse_named(text)
-
-
-def test_plus_signs_join_parts_only_outside_brackets_and_file_names() -> None:
-    assert split_joined("a(x=1e+3)+b") == ["a(x=1e+3)", "b"]
-    assert split_joined("onnx:my+net.onnx+b") == ["onnx:my+net.onnx", "b"]
-
-
-def test_parameters_reach_the_extractor() -> None:
-    assert make_part("cnn(size=288, crop=squash)").get_params()["crop"] == "squash"
-    assert make_part("dense-sift(sides=(16, 32))").get_params()["sides"] == (16, 32)
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,9 @@ def test_the_seed_decides_the_visterms(pictures: list[np.ndarray], rows: csr_arr
 def test_results_do_not_depend_on_the_number_of_workers(
     pictures: list[np.ndarray], rows: csr_array
 ) -> None:
-    two = small(workers=2)
+    two = small(n_jobs=2)
     assert the_same(two.fit_transform(pictures), rows)
-    two.workers = 3
+    two.n_jobs = 3
     assert the_same(two.transform(pictures), rows)
 
 
@@ -246,7 +246,7 @@ def test_parameters_are_stored_as_given_and_cloned() -> None:
         "root": False,
         "weighting": "counts",
         "max_side": 100,
-        "workers": 2,
+        "n_jobs": 2,
         "random_state": 9,
     }
     blocks = Blocks(**given)
@@ -289,7 +289,7 @@ def test_a_clone_has_learnt_nothing(fitted: Blocks, pictures: list[np.ndarray]) 
         ({"colours": 257}, "from 1 to 256"),
         ({"weighting": "bm25"}, "'counts', not 'bm25'"),
         ({"max_side": 0}, "max_side is a whole number from 1 on, not 0"),
-        ({"workers": 0}, "workers is a whole number from 1 on"),
+        ({"n_jobs": 0}, "n_jobs is a whole number from 1 on"),
         ({"random_state": None}, "random_state is a whole number from 0 on, not None"),
     ],
 )

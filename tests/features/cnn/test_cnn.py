@@ -69,7 +69,7 @@ def test_grid_cells_run_row_by_row_and_have_unit_length() -> None:
 def test_a_picture_has_one_vector_whatever_its_neighbours_and_workers() -> None:
     whole = CNN().transform(PICTURES * 12)
     alone = np.concatenate([CNN().transform([picture]) for picture in PICTURES])
-    pooled = CNN(workers=2).transform(PICTURES * 12)
+    pooled = CNN(n_jobs=2).transform(PICTURES * 12)
     np.testing.assert_array_equal(whole, np.tile(alone, (12, 1)))
     np.testing.assert_array_equal(whole, pooled)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from visterm.errors import BadInput
-from visterm.experiments.runner.notation import parse_named
 from visterm.experiments.runner.picture_features import (
     BLOCKS_FOR,
     block_numbers,
@@ -15,6 +14,7 @@ from visterm.experiments.runner.picture_features import (
 from visterm.experiments.runner.presets import best, make_model
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import Outcome, Seconds, describe, run
+from visterm.features.notation import parse_named
 from visterm.models.selection import pairs_of_a_round
 from visterm.progress import Progress, silent
 

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from visterm.errors import BadInput
 from visterm.experiments.runner.latent_space import latent_rows
-from visterm.experiments.runner.notation import parse_named, split_joined
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.row_cache import keep_rows, kept_rows
 from visterm.experiments.runner.runs import Described, describe, describe_development
@@ -26,6 +25,7 @@ from visterm.features.bag_of_visterms import Bag
 from visterm.features.blobs.blobs import count_blob_tokens
 from visterm.features.concatenation import join_rows
 from visterm.features.extractor import Rows
+from visterm.features.notation import parse_named, weighted_parts
 from visterm.features.parameters import is_whole
 from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.progress import Progress, silent
@@ -79,7 +79,7 @@ class PictureFeatures:
 
     def vectors(self, features: str, *, progress: Progress = silent) -> Parts:
         """Vectors of unit length; several parts side by side, each of unit length before."""
-        weights, names = _weighted_parts(features)
+        weights, names = weighted_parts(features)
         for name in names:
             path = self._path(name)
             if path is not None and name not in self._vectors and (rows := kept_rows(path)):
@@ -96,9 +96,9 @@ class PictureFeatures:
 
     def counts(self, features: str, *, progress: Progress = silent) -> Parts:
         """Visterm counts, side by side, for the models that take them."""
-        _, names = _weighted_parts(features)
+        _, names = weighted_parts(features)
         for name in names:
-            if not _is_tokens(name) and not isinstance(make_part(name), Bag):
+            if not _is_tokens(name) and not isinstance(parse_features(name), Bag):
                 raise BadInput(f"{name} has no visterms to count; this model needs some")
         self._describe([name for name in names if name not in self._counts], progress)
         found = [self._counts[name] for name in names]
@@ -109,7 +109,7 @@ class PictureFeatures:
             if _is_tokens(name):
                 self._counts[name], self._vectors[name] = self._blob_tokens(name)
                 continue
-            extractor = make_part(name, workers=self.workers, seed=self.seed)
+            extractor = parse_features(name, n_jobs=self.workers, random_state=self.seed)
             if isinstance(extractor, Bag):
                 extractor.set_params(weighting="counts")
                 self._counts[name] = self._extracted(extractor, progress)
@@ -122,7 +122,7 @@ class PictureFeatures:
     def _path(self, name: str) -> Path | None:
         if self.kept is None or _is_tokens(name) or name.startswith("onnx:"):
             return None
-        told = (name, make_part(name).version, self.test, self.seed, self.about)
+        told = (name, parse_features(name).version, self.test, self.seed, self.about)
         return self.kept / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:32]}.npz"
 
     def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
@@ -173,9 +173,9 @@ def check_features(features: str) -> None:
     Traceback (most recent call last):
     visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, output, size
     """
-    for name in _weighted_parts(features)[1]:
+    for name in weighted_parts(features)[1]:
         if not _is_tokens(name):
-            make_part(name)
+            parse_features(name)
 
 
 def block_numbers(features: str) -> int | None:
@@ -184,22 +184,9 @@ def block_numbers(features: str) -> int | None:
     >>> block_numbers("block-counts"), block_numbers("block-counts+cnn")
     (109, None)
     """
-    _, names = _weighted_parts(features)
+    _, names = weighted_parts(features)
     alone = len(names) == 1 and not _is_tokens(names[0])
-    return make_part(names[0]).block_numbers if alone else None
-
-
-def make_part(text: str, *, workers: int = 1, seed: int = 0) -> Extractor:
-    """One extractor, with the parameters in brackets behind its name."""
-    if "(" not in text:
-        return parse_features(text, workers=workers, random_state=seed)
-    name, parameters = parse_named(text)
-    extractor = parse_features(name, workers=workers, random_state=seed)
-    known = sorted(set(extractor.get_params()) - {"workers", "random_state", "weighting"})
-    for parameter in parameters:
-        if parameter not in known:
-            raise BadInput(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
-    return extractor.set_params(**parameters)
+    return parse_features(names[0]).block_numbers if alone else None
 
 
 def _is_tokens(text: str) -> bool:
@@ -212,22 +199,6 @@ def _is_tokens(text: str) -> bool:
     if not all(is_whole(value, 1) for value in parameters.values()):
         raise BadInput(f"latent is a whole number from 1 on; {text!r} says otherwise")
     return name == BLOB_TOKENS
-
-
-def _weighted_parts(features: str) -> tuple[list[float], list[str]]:
-    """Weights and names of ``2*cnn+blocks``."""
-    weights, names = [], []
-    for part in split_joined(features):
-        head, star, tail = part.partition("*")
-        try:
-            weight = float(head) if star else 1.0
-        except ValueError:
-            raise BadInput(f"{part!r}: before * stands a number, as in 2*cnn") from None
-        weights.append(weight)
-        names.append(tail.strip() if star else part)
-    if len(set(names)) < len(names):
-        raise BadInput(f"{features!r} names the same features twice")
-    return weights, names
 
 
 def _sparse(rows: Rows) -> csr_array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
-from visterm.experiments.runner.notation import parse_named
 from visterm.features import CNN, Combined, Extractor, parse_features
+from visterm.features.notation import parse_named
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Model, model_of
 from visterm.models.selection import CHOICES
@@ -14,7 +14,7 @@ from visterm.models.selection import CHOICES
 
 def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:
     """The extractor of a name, or of several joined by +, on all cores unless told otherwise."""
-    return parse_features(name, workers=workers or os.cpu_count() or 1, random_state=seed)
+    return parse_features(name, n_jobs=workers or os.cpu_count() or 1, random_state=seed)
 
 
 def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Model:
@@ -54,4 +54,4 @@ def best(
         retrain=True,
         random_state=seed,
     )
-    return Combined(views, workers=workers or os.cpu_count() or 1), model
+    return Combined(views, n_jobs=workers or os.cpu_count() or 1), model

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from visterm.errors import BadInput
-from visterm.experiments.runner.notation import parse_named
 from visterm.experiments.runner.picture_features import check_features
+from visterm.features.notation import parse_named
 from visterm.kernels import KERNELS, Kernel
 from visterm.models import KernelPamir, Pamir
 

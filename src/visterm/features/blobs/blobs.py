@@ -51,7 +51,7 @@ class Blobs(Bag):
         How much each level of the pyramid counts; equally by default.
     max_side : int
         Pictures are shrunk to this long side.
-    workers, random_state : int
+    n_jobs, random_state : int
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Blobs(Bag):
         pyramid: Sequence[str] = ("whole",),
         level_weights: Sequence[float] | None = None,
         max_side: int = 192,
-        workers: int = 1,
+        n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
         self.visterms = visterms
@@ -90,7 +90,7 @@ class Blobs(Bag):
         self.pyramid = pyramid
         self.level_weights = level_weights
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _channels(self) -> list[BagChannel]:

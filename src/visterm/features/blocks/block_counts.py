@@ -32,7 +32,7 @@ class BlockCounts(Extractor):
         Size of the RGB codebook.
     max_side : int
         Pictures are shrunk to this long side, so that a block sees the same part of any picture.
-    workers, random_state : int
+    n_jobs, random_state : int
 
     Examples
     --------
@@ -52,13 +52,13 @@ class BlockCounts(Extractor):
         side: int = 32,
         colours: int = 50,
         max_side: int = 192,
-        workers: int = 1,
+        n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
         self.side = side
         self.colours = colours
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @property
@@ -80,7 +80,7 @@ class BlockCounts(Extractor):
             pictures,
             self.colours,
             max_side=self.max_side,
-            workers=self.workers,
+            n_jobs=self.n_jobs,
             seed=self.random_state,
         )
         self._descriptor = BlockDescriptor(self.colours_, [self.side])
@@ -102,4 +102,4 @@ class BlockCounts(Extractor):
             raise BadInput(f"side is an even number from 4 on, not {self.side!r}")
         if not is_whole(self.colours, 1) or self.colours > 256:
             raise BadInput(f"colours are a whole number from 1 to 256, not {self.colours!r}")
-        check_whole(self, max_side=1, workers=1, random_state=0)
+        check_whole(self, max_side=1, n_jobs=1, random_state=0)

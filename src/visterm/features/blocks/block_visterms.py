@@ -40,7 +40,7 @@ class Blocks(Bag):
         Counts are what the generative models want; raw tf·idf is for normalising late.
     max_side : int
         Pictures are shrunk to this long side, so that a block sees the same part of any picture.
-    workers, random_state : int
+    n_jobs, random_state : int
     pyramid : sequence of {"whole", "thirds", "quarters"}
         Cells that have visterms of their own.
     level_weights : sequence of float, optional
@@ -66,7 +66,7 @@ class Blocks(Bag):
         root: bool = True,
         weighting: str = "tfidf",
         max_side: int = 192,
-        workers: int = 1,
+        n_jobs: int = 1,
         random_state: int = 0,
         pyramid: Sequence[str] = ("whole",),
         level_weights: Sequence[float] | None = None,
@@ -76,7 +76,7 @@ class Blocks(Bag):
         self.root = root
         self.weighting = weighting
         self.max_side = max_side
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.pyramid = pyramid
         self.level_weights = level_weights
@@ -108,7 +108,7 @@ class Blocks(Bag):
             pictures,
             self.colours,
             max_side=self.max_side,
-            workers=self.workers,
+            n_jobs=self.n_jobs,
             seed=self.random_state,
         )
         self._descriptor = BlockDescriptor(self.colours_, self._sides())
@@ -136,8 +136,8 @@ class VistermCounts(Blocks):
 
     name = "visterm-counts"
 
-    def __init__(self, workers: int = 1, random_state: int = 0) -> None:
-        super().__init__(weighting="counts", workers=workers, random_state=random_state)
+    def __init__(self, n_jobs: int = 1, random_state: int = 0) -> None:
+        super().__init__(weighting="counts", n_jobs=n_jobs, random_state=random_state)
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ def learn_colours(
     colours: int,
     *,
     max_side: int | None,
-    workers: int = 1,
+    n_jobs: int = 1,
     seed: int = 0,
 ) -> NDArray[np.float32]:
     """So many typical colours of some of the pictures; fewer where there are no more.
@@ -32,7 +32,7 @@ def learn_colours(
     found: list[NDArray[np.uint8]] = []
     skipped: list[Skipped] = []
     for batch in over_pictures(
-        _Pixels(seed), [pictures[i] for i in chosen], max_side=max_side, workers=workers
+        _Pixels(seed), [pictures[i] for i in chosen], max_side=max_side, n_jobs=n_jobs
     ):
         if batch.result is not None:
             found.append(batch.result)

@@ -27,7 +27,7 @@ class CNNPyramid(Extractor):
     pyramid : sequence of {"whole", "thirds", "quarters"}
     level_weights : sequence of float, optional
         How much each level counts; equally by default.
-    size, crop, workers
+    size, crop, n_jobs
         As for `CNN`.
 
     Examples
@@ -46,13 +46,13 @@ class CNNPyramid(Extractor):
         level_weights: Sequence[float] | None = None,
         size: int = 224,
         crop: str = "half",
-        workers: int = 1,
+        n_jobs: int = 1,
     ) -> None:
         self.pyramid = pyramid
         self.level_weights = level_weights
         self.size = size
         self.crop = crop
-        self.workers = workers
+        self.n_jobs = n_jobs
 
     def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
@@ -80,7 +80,7 @@ class CNNPyramid(Extractor):
         return self._cnn().max_side
 
     def _cnn(self) -> CNN:
-        return CNN(self.size, self.crop, "grid", "none", self.workers)
+        return CNN(self.size, self.crop, "grid", "none", self.n_jobs)
 
     def _check_fitted(self) -> None:
         """Nothing is learnt, so it is always ready."""

@@ -36,7 +36,7 @@ class CNN(NetworkExtractor):
         One vector a picture, or one for each cell of the grid, row by row: (n, cells, 1280).
     normalise : {"sqrt-l2", "l2", "none"}
         Square roots and unit length, unit length only, or the activations as they are.
-    workers : int
+    n_jobs : int
         Processes that decode and describe pictures.
 
     Examples
@@ -61,13 +61,13 @@ class CNN(NetworkExtractor):
         crop: str = "half",
         output: str = "pooled",
         normalise: str = "sqrt-l2",
-        workers: int = 1,
+        n_jobs: int = 1,
     ) -> None:
         self.size = size
         self.crop = crop
         self.output = output
         self.normalise = normalise
-        self.workers = workers
+        self.n_jobs = n_jobs
 
     def seen(self, pixels: Pixels) -> tuple[float, float, float, float]:
         """The part of a picture that the grid covers: left, top, right and bottom, in pixels."""

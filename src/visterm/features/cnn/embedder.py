@@ -29,7 +29,7 @@ class OnnxEmbedder(NetworkExtractor):
     ----------
     path : str
         The ONNX file.
-    workers : int
+    n_jobs : int
         Processes that decode and describe pictures.
     """
 
@@ -37,9 +37,14 @@ class OnnxEmbedder(NetworkExtractor):
     version = 1
     facts = ("digest_",)
 
-    def __init__(self, path: str | os.PathLike[str], workers: int = 1) -> None:
+    def __init__(self, path: str | os.PathLike[str], n_jobs: int = 1) -> None:
         self.path = os.fspath(path)
-        self.workers = workers
+        self.n_jobs = n_jobs
+
+    @property
+    def key(self) -> str:
+        """Name, version, and what tells one file from another."""
+        return f"{self.name}-{self.version}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
     def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
         """Open the model and remember it and its recipe by their content; nothing is learnt."""

@@ -34,7 +34,7 @@ class NetworkExtractor(Extractor):
         return frame(pixels, self._recipe())
 
     def rows(self, pictures: list[Pixels]) -> NDArray[np.float32]:
-        """Vectors of decoded pictures, one a row, on all cores that the workers leave."""
+        """Vectors of decoded pictures, one a row, on all cores that the processes leave."""
         network, recipe, output = self._opened()
 
         def some(pictures: list[Pixels]) -> list[NDArray[np.float32]]:
@@ -45,7 +45,7 @@ class NetworkExtractor(Extractor):
             pictures[first : first + self.together]
             for first in range(0, len(pictures), self.together)
         ]
-        threads = min(_cores() // max(1, self.workers), len(groups))
+        threads = min(_cores() // max(1, self.n_jobs), len(groups))
         if threads <= 1:
             found = [row for group in groups for row in some(group)]
         else:

@@ -89,7 +89,7 @@ class Partition:
 
 def cnn_vectors(paths: list[Path], workers: int, progress: Progress) -> NDArray[np.float32]:
     """CNN vectors of pictures."""
-    return np.asarray(_described(paths, CNN(workers=workers), paths, progress), np.float32)
+    return np.asarray(_described(paths, CNN(n_jobs=workers), paths, progress), np.float32)
 
 
 def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDArray[np.float32]:
@@ -104,7 +104,7 @@ def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDA
         weighting="counts",
         root=False,
         max_side=176,
-        workers=workers,
+        n_jobs=workers,
         random_state=iapr.seed,
     )
     teach = [iapr.paths[i] for i in np.sort(order[:_TEACH_VISTERMS])]
@@ -135,7 +135,7 @@ def _described(
 
 
 def _recipe(paths: list[Path], extractor: Extractor, teach: list[Path]) -> str:
-    settings = {k: v for k, v in extractor.get_params().items() if k != "workers"}
+    settings = {k: v for k, v in extractor.get_params().items() if k != "n_jobs"}
     return f"{extractor.name} {extractor.version} {settings} {paths} {teach}"
 
 

@@ -100,7 +100,7 @@ def by_side(
     blocks = Blocks(
         channels=[(side, "joint", size) for side, size in pairs],
         weighting="counts",
-        workers=os.cpu_count() or 1,
+        n_jobs=os.cpu_count() or 1,
         random_state=protocol.seed,
     )
     counts = describe_development(protocol, blocks, progress=progress)
@@ -171,7 +171,7 @@ class _Rooted:
 def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float32]]:
     """Pictures × blocks × bins of the training and of the validation pictures."""
     workers = os.cpu_count() or 1
-    blocks = Blocks([(_SIDE, "joint", 2)], workers=workers, random_state=protocol.seed)
+    blocks = Blocks([(_SIDE, "joint", 2)], n_jobs=workers, random_state=protocol.seed)
     paths = protocol.development.paths
     parts = [[paths[i] for i in numbers] for numbers in protocol.split]
     blocks.fit(parts[0])
@@ -182,7 +182,7 @@ def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float
                 _Rooted(blocks),
                 part,
                 max_side=blocks.max_side,
-                workers=workers,
+                n_jobs=workers,
                 progress=progress,
                 what="describing blocks",
             )
