@@ -61,6 +61,36 @@ def test_other_captions_are_tried_anew(folder: Path):
     assert (found.returncode, found.stdout) == (0, "scene-0002.jpg\n")
 
 
+def test_one_word_on_three_pictures_is_learnt_against_the_others(folder: Path):
+    beaches = visterm("search", "beach", "--paths", "-k", "3", cwd=folder).stdout.split()
+    tigers = visterm("search", "tiger", cwd=folder).stdout
+    for name in beaches:
+        visterm("caption", name, "Anna", cwd=folder)
+    found = visterm("search", "Anna", "--paths", "-k", "3", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    assert IN_VAIN not in found.stderr
+    assert set(found.stdout.split()) == set(beaches)
+    assert visterm("search", "tiger", cwd=folder).stdout == tigers
+
+
+def test_a_word_in_all_captions_is_learnt_beside_others(folder: Path):
+    beaches = visterm("search", "beach", "--paths", "-k", "3", cwd=folder).stdout.split()
+    for name, words in zip(beaches, ("Anna", "Anna", "Anna with Bruno"), strict=True):
+        visterm("caption", name, words, cwd=folder)
+    found = visterm("search", "Anna", "--paths", "-k", "3", cwd=folder)
+    assert set(found.stdout.split()) == set(beaches)
+    assert visterm("search", "bruno", "--paths", "-k", "1", cwd=folder).stdout.strip() == beaches[2]
+
+
+def test_one_word_on_all_pictures_leaves_the_starter_answering(folder: Path):
+    before = visterm("search", "beach", cwd=folder)
+    for path in sorted(folder.glob("*.jpg")):
+        visterm("caption", path, "Anna", cwd=folder)
+    found = visterm("search", "beach", cwd=folder)
+    assert (found.returncode, found.stdout) == (0, before.stdout)
+    assert found.stderr.count(IN_VAIN) == 1
+
+
 def test_training_by_name_still_says_that_captions_are_too_few(folder: Path):
     visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
     for _ in range(2):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.captions import to_learn_from
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.mapping import findable
 from visterm.collection.rows import Rows
 from visterm.collection.stop_words import STOP_WORDS
 from visterm.errors import VistermError
@@ -29,6 +30,7 @@ _ENOUGH_TO_JUDGE = 10
 _MANY = 100
 """From so many captions on, a word must stand in two: one picture teaches nothing to others."""
 _MOST_SETS = 2_000_000
+_MOST_NEGATIVES = 1000
 _LARGEST_QUERY = 4
 
 
@@ -48,9 +50,12 @@ class Lesson:
     max_words: int
     initial: Pamir | None = None
     """Where learning starts, if not from zero."""
+    uncaptioned: int = 0
+    """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
 
     def __len__(self) -> int:
-        return len(self.held)
+        """How many captioned pictures there are."""
+        return len(self.held) - self.uncaptioned
 
     @property
     def words(self) -> int:
@@ -63,7 +68,7 @@ class Lesson:
         if self.initial is not None:
             return np.exp(-self.vocabulary.idf)
         held = np.bincount(self.captions.indices, minlength=len(self.vocabulary))
-        return held / len(self)
+        return held / len(self.held)
 
     @property
     def can_be_judged(self) -> bool:
@@ -98,30 +103,60 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
     vocabulary = Vocabulary.from_captions(
         texts, min_captions=2 if len(texts) >= _MANY else 1, stop_words=STOP_WORDS
     )
+    negatives: list[int] = []
+    if _needs_negatives(vocabulary.counts(texts)):
+        negatives = _uncaptioned(catalogue, extractor, [number for number, *_ in found])
+        vocabulary = vocabulary.weighted_by([*texts, *[""] * len(negatives)])
     initial = None
     if starter is not None:
-        vocabulary, initial = starter.beginning(vocabulary, len(texts))
-    captions = vocabulary.counts(texts)
-    told = np.diff(captions.indptr) > 0
-    words = len(np.unique(captions.indices))
-    if told.sum() < 2 or words < 2:
-        raise TooFewCaptions(
-            f"{told.sum()} captioned pictures with {words} words are too few to learn "
-            "from; ranking needs at least 2 pictures with different words"
-        )
-    kept = [one for one, has_words in zip(found, told, strict=True) if has_words]
-    captions = captions[np.flatnonzero(told)]
-    held = np.array([held_out(digest) for _, digest, _ in kept])
-    pictures = [number for number, *_ in kept]
+        vocabulary, initial = starter.beginning(vocabulary, len(texts) + len(negatives))
+    captions = vocabulary.counts([*texts, *[""] * len(negatives)])
+    worded = np.diff(captions.indptr) > 0
+    _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))
+    worded[len(texts) :] = True
+    kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
+    captions = captions[np.flatnonzero(worded)]
+    held = [held_out(digest) for _, digest, _ in kept] + [False] * len(negatives)
+    pictures = [number for number, *_ in kept] + negatives
     return Lesson(
         np.array(pictures),
         vectors_of(catalogue, extractor, pictures),
         captions,
         vocabulary,
-        held,
+        np.array(held),
         _largest_query(np.diff(captions.indptr)),
         initial,
+        len(negatives),
     )
+
+
+def _check_enough(captioned: int, words: int, negatives: int) -> None:
+    if captioned < 2:
+        raise TooFewCaptions(
+            f"captions with words for {captioned} of the pictures are too few to learn from; "
+            "caption at least 2"
+        )
+    if words < 2 and not negatives:
+        raise TooFewCaptions(
+            f"one word in all {captioned} captions is too few to learn from, as there is no "
+            "picture without it; add others, or caption some with other words"
+        )
+
+
+def _needs_negatives(captions: csr_array) -> bool:
+    """Whether some word stands in all of a few captions, so that they cannot say what it is not."""
+    worded = int((np.diff(captions.indptr) > 0).sum())
+    if not 1 < worded < _MANY:
+        return False
+    return bool(np.bincount(captions.indices).max() == worded)
+
+
+def _uncaptioned(catalogue: Catalogue, extractor: str, captioned: list[int]) -> list[int]:
+    """Some pictures without a caption: who did not caption them most likely does not mean them."""
+    others = np.setdiff1d(findable(catalogue, extractor), captioned)
+    if len(others) > _MOST_NEGATIVES:
+        others = np.random.default_rng(0).choice(others, _MOST_NEGATIVES, replace=False)
+    return sorted(others.tolist())
 
 
 def held_out(digest: bytes) -> bool:
