@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -89,6 +90,22 @@ def test_one_word_on_all_pictures_leaves_the_starter_answering(folder: Path):
     found = visterm("search", "beach", cwd=folder)
     assert (found.returncode, found.stdout) == (0, before.stdout)
     assert found.stderr.count(IN_VAIN) == 1
+
+
+def test_names_of_several_words_stay_together(folder: Path):
+    names = sorted(path.name for path in folder.glob("*.jpg"))
+    captions = ("Aunt Rosa", "Aunt Rosa", "a dog in New York", "New York", "people")
+    for name, words in zip(names, captions, strict=False):
+        visterm("caption", name, words, cwd=folder)
+    for query in ("Aunt Rosa", '"aunt rosa"', "rosa"):
+        found = visterm("search", query, "--paths", "-k", "2", cwd=folder)
+        assert set(found.stdout.split()) == set(names[:2]), query
+    found = visterm("search", "New York -people", "--paths", "-k", "2", cwd=folder)
+    assert set(found.stdout.split()) == set(names[2:4])
+    described = json.loads(visterm("describe", names[0], "--json", cwd=folder).stdout)
+    words = [one["word"] for one in described["pictures"][0]["words"]]
+    assert "aunt rosa" in words
+    assert not {"aunt", "rosa"} & set(words)
 
 
 def test_training_by_name_still_says_that_captions_are_too_few(folder: Path):

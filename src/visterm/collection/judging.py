@@ -17,7 +17,6 @@ from visterm.errors import BadInput
 from visterm.index import Index
 from visterm.text.meaning import meanings
 from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
-from visterm.text.tokens import tokens
 
 _RIVALS = 1000
 """A yes is compared with some of so many pictures that rank highest."""
@@ -149,6 +148,6 @@ def _told(taught: Taught, query: QueryVector, pictures: list[int]) -> dict[int, 
     """Whether the captions of those pictures that have some hold all wanted words of a query."""
     wanted = set(query.numbers[query.weights > 0].tolist())
     return {
-        picture: wanted <= {taught.vocabulary.number(word) for word in tokens(text)}
+        picture: wanted <= set(taught.vocabulary.numbers_in(text))
         for picture, text in heard(taught.catalogue, pictures).items()
     }

@@ -92,6 +92,7 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
         Where there is too little, with what is missing.
     """
     from visterm.text import Vocabulary
+    from visterm.text.names import names_in
 
     found = list(to_learn_from(catalogue, extractor))
     if not found:
@@ -101,7 +102,10 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
         )
     texts = [text for *_, text in found]
     vocabulary = Vocabulary.from_captions(
-        texts, min_captions=2 if len(texts) >= _MANY else 1, stop_words=STOP_WORDS
+        texts,
+        min_captions=2 if len(texts) >= _MANY else 1,
+        stop_words=STOP_WORDS,
+        names=names_in(texts, STOP_WORDS),
     )
     negatives: list[int] = []
     if _needs_negatives(vocabulary.counts(texts)):

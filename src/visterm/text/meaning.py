@@ -49,6 +49,9 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     >>> meanings("ocean", Vocabulary.of_words(["sea", "tree"]))
     [Meaning(number=0, share=1.0)]
     """
+    names = vocabulary.names_with(word)[:CLOSEST]
+    if names:
+        return [Meaning(number, 1 / len(names)) for number in names]
     for form in same_words(word):
         number = vocabulary.number(form)
         if number is not None:

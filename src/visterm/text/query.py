@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -113,7 +114,7 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     sums: dict[int, float] = {}
     unknown: dict[str, None] = {}
     taken: dict[str, list[str]] = {}
-    for word, weight in query.words:
+    for word, weight in _with_names(query.words, vocabulary):
         number = vocabulary.number(word)
         if number is not None:
             found: Sequence[tuple[int, float]] = [(number, 1.0)]
@@ -130,6 +131,15 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
         weights = wanted
     length = float(np.sqrt(np.square(weights).sum())) or 1.0
     return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown), taken)
+
+
+def _with_names(
+    words: Sequence[tuple[str, float]], vocabulary: Vocabulary
+) -> Iterator[tuple[str, float]]:
+    """Words and weights, neighbours of one weight joined to the names that are known."""
+    for weight, some in groupby(words, key=lambda pair: pair[1]):
+        for word in vocabulary.joined([word for word, _ in some]):
+            yield word, weight
 
 
 def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:

@@ -42,7 +42,12 @@ def tokens(text: str) -> list[str]:
     ['a', 'tree', 'two', 'trees', 'a', 'tee-shirt', 'café']
     """
     text = one_form(text)
-    return _word(text.isascii()).findall(text)
+    return word_pattern(text).findall(text)
+
+
+def word_pattern(text: str) -> re.Pattern[str]:
+    """What is a word in this text."""
+    return _word(text.isascii())
 
 
 def one_form(text: str) -> str:

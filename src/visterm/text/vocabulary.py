@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+_BEGINNING = 3
+"""Letters by which a name of several words is looked for, whatever form its first word has."""
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Words, their inverse document frequency, and how to find them in a text.
+
+    A word may be a name of several, as "new york"; the longest that a text holds is found.
 
     Attributes
     ----------
@@ -59,6 +65,11 @@ class Vocabulary:
             raise BadInput(f"a vocabulary holds each word once; repeated: {', '.join(repeated)}")
         object.__setattr__(self, "_number", {key: t for t, key in enumerate(keys)})
         object.__setattr__(self, "_written", {word: t for t, word in enumerate(self.words)})
+        lengths: dict[str, set[int]] = {}
+        for word in self.words:
+            if " " in word:
+                lengths.setdefault(word[:_BEGINNING], set()).add(word.count(" ") + 1)
+        object.__setattr__(self, "_lengths", lengths)
 
     @classmethod
     def from_captions(
@@ -67,14 +78,23 @@ class Vocabulary:
         *,
         min_captions: int = 1,
         stop_words: Iterable[str] = (),
+        names: Iterable[str] = (),
         language: str | None = "english",
     ) -> Vocabulary:
-        """Learn the words that at least ``min_captions`` captions hold."""
+        """Learn the words that at least ``min_captions`` captions hold.
+
+        ``names`` of several words are words as well; what stands in them only is no other word.
+
+        >>> Vocabulary.from_captions(["aunt rosa", "a rosa"], names=["aunt rosa"]).words
+        ('a', 'aunt rosa', 'rosa')
+        """
         forms: dict[str, Counter[str]] = {}
         holding: Counter[str] = Counter()
         if isinstance(captions, str):
             raise BadInput(f"give a list of captions, as in [{captions!r}], not one text")
-        folded = [[(_fold(token, language), token) for token in tokens(c)] for c in captions]
+        read = [tokens(caption) for caption in captions]
+        known = cls.of_words(list(names), language=language)
+        folded = [[(_fold(token, language), token) for token in known.joined(c)] for c in read]
         for caption in folded:
             holding.update({key for key, _ in caption})
             for key, token in caption:
@@ -84,7 +104,7 @@ class Vocabulary:
         # Most frequent form first; between equals the shorter, then the earlier in the alphabet.
         shown = {k: min(forms[k], key=lambda w: (-forms[k][w], len(w), w)) for k in kept}
         return cls.of_words(sorted(shown.values()), language=language).weighted_by(
-            " ".join(token for _, token in caption) for caption in folded
+            " ".join(caption) for caption in read
         )
 
     @classmethod
@@ -115,6 +135,45 @@ class Vocabulary:
             return found
         return self._number.get(_fold(form, self.language))  # type: ignore[attr-defined]
 
+    def joined(self, words: Sequence[str]) -> list[str]:
+        """Words in order, with those joined that make up a name, the longest first.
+
+        >>> Vocabulary.of_words(["new york", "york"]).joined(["old", "new", "york"])
+        ['old', 'new york']
+        """
+        found, at = [], 0
+        while at < len(words):
+            size = self._name_at(words, at)
+            found.append(" ".join(words[at : at + size]))
+            at += size
+        return found
+
+    def names_with(self, word: str) -> list[int]:
+        """Numbers of the names of several words that hold a word.
+
+        >>> Vocabulary.of_words(["aunt rosa", "york"]).names_with("Rosa")
+        [0]
+        """
+        if not self._lengths:  # type: ignore[attr-defined]
+            return []
+        key = f" {self._key(word)} "
+        return [t for t, one in enumerate(self.keys) if " " in one and key in f" {one} "]
+
+    def numbers_in(self, text: str) -> list[int]:
+        """The words of a text in order, the names of several among them and their words as well."""
+        words = tokens(text)
+        names = (name for name in self.joined(words) if " " in name) if self._lengths else ()  # type: ignore[attr-defined]
+        found = map(self.number, (*words, *names))
+        return [number for number in found if number is not None]
+
+    def _name_at(self, words: Sequence[str], at: int) -> int:
+        """How many words a name has that begins here; 1 where none does."""
+        lengths = self._lengths.get(words[at][:_BEGINNING], ())  # type: ignore[attr-defined]
+        for size in sorted(lengths, reverse=True):
+            if at + size <= len(words) and self.number(" ".join(words[at : at + size])) is not None:
+                return size
+        return 1
+
     def counts(self, texts: Iterable[str]) -> csr_array:
         """Texts × words: how often each text holds each word. Unknown words are passed over."""
         from scipy.sparse import csr_array
@@ -123,7 +182,7 @@ class Vocabulary:
             raise BadInput(f"give a list of texts, as in [{texts!r}], not one text")
         starts, indices, data = [0], [], []
         for text in texts:
-            found = Counter(t for token in tokens(text) if (t := self.number(token)) is not None)
+            found = Counter(self.numbers_in(text))
             for t in sorted(found):
                 indices.append(t)
                 data.append(found[t])
@@ -164,4 +223,6 @@ class Vocabulary:
 
 
 def _fold(token: str, language: str | None) -> str:
-    return token if language is None else fold(token, language)
+    if language is None:
+        return token
+    return " ".join(fold(word, language) for word in token.split(" "))

@@ -37,11 +37,12 @@ class WordCounts:
         self._counting = threading.Lock()
 
     def starting(self, catalogue: Catalogue, start: str, k: int) -> list[Counted]:
-        """Words that begin like this, the most frequent first."""
+        """Words that begin like this, the most frequent first; then names with such a word."""
         self._count(catalogue)
         wanted = one_form(start.strip())
         found = [one for one in self._words if one.word.startswith(wanted)]
-        return found[:k]
+        found += [one for one in self._words if f" {wanted}" in one.word]
+        return list(dict.fromkeys(found))[:k]
 
     def forget(self) -> None:
         """Count anew at the next question."""
@@ -61,7 +62,7 @@ class WordCounts:
 def _state(catalogue: Catalogue) -> tuple[object, ...]:
     with catalogue.snapshot() as db:
         captions = db.execute("SELECT count(*), total(length(text)) FROM captions").fetchone()
-        version = db.execute("SELECT max(id) FROM versions").fetchone()
+        version = db.execute("SELECT max(id), max(time) FROM versions").fetchone()
     return (*captions, *version)
 
 
@@ -84,7 +85,8 @@ def _counted(catalogue: Catalogue) -> list[Counted]:
     for (text,) in catalogue.db.execute(
         "SELECT text FROM captions JOIN pictures ON pictures.id = picture WHERE present > 0"
     ):
-        for token in set(tokens(text)):
+        words = tokens(text)
+        for token in {*words, *(() if vocabulary is None else vocabulary.joined(words))}:
             if token not in form:
                 form[token] = token if vocabulary is None else _learnt_form(token, vocabulary)
             counts[form[token]] += 1

@@ -111,9 +111,20 @@ export class Box {
   take(number) {
     const { start, end } = this.current()
     const rest = this.input.value.slice(end)
-    const head = `${this.input.value.slice(0, start)}${this.words[number].word} `
+    const word = this.words[number].word
+    const head = `${withoutBeginning(this.input.value.slice(0, start), word)}${word} `
     this.input.value = head + rest.trimStart()
     this.input.setSelectionRange(head.length, head.length)
     this.close()
   }
+}
+
+// What stands before a name of several words, without those of its words that were typed already.
+function withoutBeginning(before, name) {
+  const words = name.split(' ')
+  for (let typed = words.length - 1; typed > 0; typed -= 1) {
+    const beginning = `${words.slice(0, typed).join(' ')} `
+    if (` ${before.toLowerCase()}`.endsWith(` ${beginning}`)) return before.slice(0, -beginning.length)
+  }
+  return before
 }

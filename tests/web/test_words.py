@@ -1,0 +1,27 @@
+"""Completion: words of captions and of the model, names of several words among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visterm.collection import Collection
+from visterm.datasets.scenes import draw_scenes
+from visterm.web.words import WordCounts
+
+
+def test_names_of_several_words_are_completed_as_one(tmp_path: Path) -> None:
+    draw_scenes(tmp_path, 6, size=(48, 32))
+    with Collection.open(tmp_path) as collection:
+        collection.add(features="blocks", workers=1)
+        for number, words in enumerate(("Aunt Rosa", "Aunt Rosa", "a rosy dog", "dog"), 1):
+            collection.caption(tmp_path / f"scene-000{number}.jpg", words)
+        collection.train(max_iter=100)
+        counts = WordCounts()
+
+        def completed(start: str) -> list[tuple[str, int]]:
+            found = counts.starting(collection.catalogue, start, 8)
+            return [(one.word, one.captions) for one in found if one.known]
+
+        assert completed("au") == [("aunt rosa", 2)]
+        assert completed("aunt r") == [("aunt rosa", 2)]
+        assert completed("ros") == [("rosy", 1), ("aunt rosa", 2)]
