@@ -159,13 +159,11 @@ def _own_kind(
     starter: Starter, folder: Path, kept: Path | None
 ) -> Callable[[Taught, csr_array], dict[str, float]]:
     """AvgP of the starter's words on IAPR's test pictures, before learning and after."""
-    data = read_iaprtc12(folder)
-    vectors = kept_vectors(data.test_labels.paths, kept)
+    tested = read_iaprtc12(folder).tested
+    vectors = kept_vectors(tested.paths, kept)
     texts = [
         f"{labels} {sentences}"
-        for labels, sentences in zip(
-            data.test_labels.captions, data.test_captions.captions, strict=True
-        )
+        for labels, sentences in zip(tested.words, tested.captions, strict=True)
     ]
     held = starter.vocabulary.counts(texts)
     relevance = relevance_from_captions(held, np.ones(held.shape[1]), max_words=1)

@@ -68,22 +68,19 @@ class Corpus:
 def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
     """Read captions, and describe the pictures unless ``kept`` holds their vectors already."""
     data = read_iaprtc12(folder)
+    pictures = data.train + data.tested
     texts = [
         f"{labels} {sentences}"
-        for part in (
-            zip(data.train_labels.captions, data.train_captions.captions, strict=True),
-            zip(data.test_labels.captions, data.test_captions.captions, strict=True),
-        )
-        for labels, sentences in part
+        for labels, sentences in zip(pictures.words, pictures.captions, strict=True)
     ]
-    taught = len(data.train_labels)
+    taught = len(data.train)
     vocabulary = Vocabulary.from_captions(
         texts[:taught], min_captions=LEAST, stop_words=STOP_WORDS | NOT_TAUGHT
     )
     words = vocabulary.counts(texts).astype(np.float32)
     words.data[:] = 1
-    activations = _activations([*data.train_labels.paths, *data.test_labels.paths], kept)
-    folders = np.array([path.parent.name for path in data.train_labels.paths])
+    activations = _activations(pictures.paths, kept)
+    folders = np.array([path.parent.name for path in data.train.paths])
     names = np.random.default_rng(seed).permutation(np.unique(folders))
     held = np.isin(folders, names[: round(HELD_OUT * len(names))])
     return Corpus(
@@ -91,7 +88,7 @@ def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
         activations,
         words,
         vocabulary,
-        frozenset(" ".join(data.train_labels.captions).split()),
+        frozenset(" ".join(data.train.words).split()),
         np.flatnonzero(~held),
         np.flatnonzero(held),
         np.arange(taught, len(texts)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.datasets import data_folder, read_corel5k, read_iaprtc12
+from visterm.datasets import data_folder, read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import BadInput
 
 
@@ -46,7 +46,7 @@ def test_wrong_blobs_are_named(corel: Path, content: str, said: str) -> None:
         _ = read_corel5k(corel).development_blobs
 
 
-@pytest.mark.parametrize("read", [read_corel5k, read_iaprtc12])
+@pytest.mark.parametrize("read", [read_corel5k, read_flickr8k, read_iaprtc12])
 def test_another_folder_is_refused_in_one_line(
     read: Callable[[Path], object], tmp_path: Path
 ) -> None:
@@ -56,16 +56,29 @@ def test_another_folder_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_iapr_tables_must_list_the_same_pictures(tmp_path: Path) -> None:
+def test_iapr_has_captions_and_labels_of_the_same_pictures(tmp_path: Path) -> None:
     for part in ("train", "test"):
-        (tmp_path / f"{part}_labels.tsv").write_text("a.jpg\tsky\nb.jpg\tsea\n")
-        (tmp_path / f"{part}_captions.tsv").write_text("a.jpg\tA sky.\nb.jpg\tA sea;\n")
+        (tmp_path / f"{part}_labels.tsv").write_text(f"{part}a.jpg\tsky\n{part}b.jpg\tsea\n")
+        (tmp_path / f"{part}_captions.tsv").write_text(
+            f"{part}b.jpg\tA sea;\n{part}a.jpg\tA sky.\n"
+        )
     data = read_iaprtc12(tmp_path)
-    assert data.train_captions.captions == ["A sky.", "A sea;"]
-    assert data.test_labels.captions == ["sky", "sea"]
-    (tmp_path / "test_captions.tsv").write_text("b.jpg\tA sea;\na.jpg\tA sky.\n")
-    with pytest.raises(BadInput, match=r"test_labels\.tsv and test_captions\.tsv"):
+    assert data.train.captions == ["A sea;", "A sky."]
+    assert data.tested.words == ["sea", "sky"]
+    (tmp_path / "test_labels.tsv").write_text("testa.jpg\tsky\n")
+    with pytest.raises(BadInput, match=r"1 pictures of test_captions have no row .*testb\.jpg"):
         read_iaprtc12(tmp_path)
+
+
+def test_flickr_merges_the_sentences_of_a_picture(tmp_path: Path) -> None:
+    for part in ("train", "dev", "test"):
+        rows = [f"{part}{i}.jpg\tA dog number {n}.\n" for i in range(2) for n in range(5)]
+        (tmp_path / f"{part}_captions.tsv").write_text("".join(rows))
+    data = read_flickr8k(tmp_path)
+    assert [len(data.train), len(data.validation or []), len(data.tested)] == [2, 2, 2]
+    captions, owners = data.tested.single_captions()
+    assert captions[:2] == ["A dog number 0.", "A dog number 1."]
+    assert owners == [0] * 5 + [1] * 5
 
 
 def test_the_folder_given_wins_over_the_variable(
@@ -111,6 +124,17 @@ def test_the_real_corel_has_its_known_sizes() -> None:
 
 def test_the_real_iapr_has_its_known_sizes() -> None:
     data = read_iaprtc12(here("iaprtc12"))
-    assert (len(data.train_labels), len(data.test_captions)) == (17665, 1962)
-    labels = {word for caption in data.train_labels.captions for word in caption.split()}
+    assert (len(data.train), len(data.tested)) == (17665, 1962)
+    labels = {word for caption in data.train.words for word in caption.split()}
     assert len(labels) == 291
+
+
+def test_the_real_flickr_has_its_published_split() -> None:
+    data = read_flickr8k(here("flickr8k"))
+    assert [len(data.train), len(data.validation or []), len(data.tested)] == [6000, 1000, 1000]
+    assert len(data.tested.single_captions()[0]) == 5000
+
+
+def test_a_folder_above_the_data_sets_will_do(tmp_path: Path) -> None:
+    (tmp_path / "corel5k").mkdir()
+    assert data_folder("corel5k", tmp_path) == tmp_path / "corel5k"

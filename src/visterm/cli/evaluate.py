@@ -1,20 +1,40 @@
-"""visterm evaluate: how good a model is on a benchmark."""
+"""visterm evaluate: how good models are on a data set."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visterm.cli.benchmarks import Data, Dataset, Seed, Workers
+from visterm.cli.benchmarks import (
+    Data,
+    Dataset,
+    Labels,
+    Layout,
+    Seed,
+    Test,
+    Train,
+    Validation,
+    Workers,
+)
 from visterm.cli.collections import Json
 from visterm.cli.train import NAMES
 
 
 def evaluate(
-    dataset: Dataset,
+    dataset: Dataset = None,
     data: Data = None,
-    model: Annotated[str, typer.Option(help=f"Which model: {', '.join(NAMES)}.")] = "pamir",
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    labels: Labels = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Which model: {', '.join(NAMES)}, or your own as module:Class; repeat to compare."
+        ),
+    ] = None,
     features: Annotated[
         str | None,
         typer.Option(
@@ -23,31 +43,71 @@ def evaluate(
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Features and model together: best.")] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="The words that queries are made of, a line each.")
+    ] = None,
+    min_captions: Annotated[
+        int | None, typer.Option(help="Pictures that must hold a word, for it to count.")
+    ] = None,
+    max_words: Annotated[int | None, typer.Option(help="Words of the largest query.")] = None,
+    ranks: Annotated[
+        bool,
+        typer.Option("--ranks", help="Also rank pictures for captions, and captions for pictures."),
+    ] = False,
     seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(help="Runs of each model, with seeds of their own.")] = 1,
     workers: Workers = None,
+    layout: Layout = "text",
     json: Json = False,
 ) -> None:
-    """Measure a model on a benchmark.
+    """Measure models on a data set.
 
-    Hyper-parameters are chosen on validation pictures; test pictures are ranked once.
+    Hyper-parameters are chosen on validation pictures; test pictures are ranked once. Several
+    models, or several seeds, are compared in one table: means, 95 % confidence intervals over
+    queries, and p-values of Wilcoxon's test against the best one.
     """
-    from visterm.cli.output import print_json, progress_bar
-    from visterm.experiments.runner.model_evaluation import evaluate, evaluate_preset
-    from visterm.experiments.runner.protocol import protocol_of
+    import os
+    import sys
 
-    protocol = protocol_of(dataset, data, seed=seed)
-    with progress_bar() as progress:
+    from visterm.cli.benchmarks import check_layout, dataset_of, laid_out, reported
+    from visterm.cli.output import print_json
+    from visterm.experiments.runner.comparison import compare_models_by_name
+    from visterm.experiments.runner.model_evaluation import evaluate_preset
+    from visterm.experiments.runner.protocol import protocol_of
+    from visterm.experiments.runner.reports import outcome_text
+
+    check_layout(layout)
+    words = vocabulary.read_text(encoding="utf-8").split() if vocabulary is not None else None
+    found = dataset_of(
+        dataset, data, train, validation, test, labels,
+        words=words, min_captions=min_captions, max_words=max_words,
+    )  # fmt: skip
+    protocol = protocol_of(found, seed=seed)
+    names, shown = model or ["pamir"], dataset or found.name
+    if any(":" in name for name in names):
+        sys.path.insert(0, os.getcwd())  # one's own module lies where the command is typed
+    with reported() as progress:
         if preset is not None:
-            found = evaluate_preset(protocol, preset, workers=workers, progress=progress)
+            only = evaluate_preset(
+                protocol, preset, workers=workers, ranks=ranks, progress=progress
+            )
         else:
-            found = evaluate(protocol, model, features, workers=workers, progress=progress)
-    if json:
+            made = compare_models_by_name(
+                protocol, names, features,
+                seeds=seeds, workers=workers, ranks=ranks, progress=progress,
+            )  # fmt: skip
+            only = made.runs[names[0]][0]
+    if preset is None and (len(names) > 1 or seeds > 1 or layout != "text"):
+        if json:
+            print_json({"dataset": shown, **made.to_json()})
+        else:
+            title = f"{shown}, {len(protocol.test_relevance):,} queries"
+            typer.echo(laid_out(made.table(title), layout))
+    elif json:
         print_json(
-            {"dataset": dataset, "model": found.model, "features": found.features}
-            | found.outcome.to_json()
+            {"dataset": shown, "model": only.model, "features": only.features}
+            | only.outcome.to_json()
         )
     else:
-        from visterm.experiments.runner.reports import outcome_text
-
-        title = f"{dataset}, {found.model} on {found.features}"
-        typer.echo(outcome_text(title, found.outcome))
+        title = f"{shown}, {only.model} on {only.features}"
+        typer.echo(outcome_text(title, only.outcome))

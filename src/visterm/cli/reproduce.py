@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.benchmarks import Data, Seed
+from visterm.cli.benchmarks import Data, Labels, Layout, Seed, Test, Train, Validation
 from visterm.cli.collections import Json
 from visterm.experiments.papers.registry import TABLES
 
 if TYPE_CHECKING:
     from visterm.experiments.runner.reports import Report
 
-LAYOUTS = ("text", "markdown", "latex")
-
 
 def reproduce(
     tables: Annotated[list[str], typer.Argument(help=f"Some of {', '.join(TABLES)}.")],
     data: Data = None,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    labels: Labels = None,
     seed: Seed = 0,
     partitions: Annotated[
         int | None,
         typer.Option(help="bitr-2 to bitr-7: test on so many of ten parts; 0: as the data split."),
     ] = None,
-    layout: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
+    layout: Layout = "text",
     figure: Annotated[
         Path | None,
         typer.Option(help="Draw it too: a .png, .svg or .pdf file; a folder for several tables."),
@@ -39,23 +41,24 @@ def reproduce(
 
     A star marks a figure of ours that is significantly above every other model's (Wilcoxon, 95 %).
     Tables of one experiment, such as tpami-7 to tpami-12, share its run when asked for together.
+    With --train and --test the same tables are made of another data set's pictures.
     side-by-side ranks drawn scenes, or Corel's pictures where --data names them, and writes a page.
     """
-    from visterm.cli.output import print_json, progress_bar
-    from visterm.errors import BadInput
+    from visterm.cli.benchmarks import check_layout, dataset_of, laid_out, reported
+    from visterm.cli.output import print_json
     from visterm.experiments.papers.registry import reproduce as make
 
-    if layout not in LAYOUTS:
-        raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
+    check_layout(layout)
     figures = _figure_files(tables, figure)
+    own = train and dataset_of(None, data, train, validation, test, labels)
     found: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(tables):
-        with progress_bar() as progress:
-            report = make(name, data, seed=seed, partitions=partitions, progress=progress)
+        with reported() as progress:
+            report = make(name, own or data, seed=seed, partitions=partitions, progress=progress)
         # Each as soon as it is there: the next may take an hour, or be stopped.
         _write(report, figures.get(name), page)
         if not json:
-            typer.echo(("\n\n" if found else "") + _shown(report, layout))
+            typer.echo(("\n\n" if found else "") + laid_out(report.table, layout))
         found[name] = report.to_json()
     if json:
         print_json(found[tables[0]] if len(found) == 1 else found)
@@ -89,9 +92,3 @@ def _write(report: Report, figure: Path | None, page: Path) -> None:
         draw_table(report.table, figure)
     if report.page is not None:
         write_whole(page, report.page)
-
-
-def _shown(report: Report, layout: str) -> str:
-    table = report.table
-    ways = {"text": table.to_text, "markdown": table.to_markdown, "latex": table.to_latex}
-    return ways[layout]()

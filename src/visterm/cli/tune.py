@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.benchmarks import Data, Dataset, Seed, Workers
+from visterm.cli.benchmarks import Data, Dataset, Labels, Seed, Train, Validation, Workers
 from visterm.cli.collections import Json
 
 
 def tune(
-    dataset: Dataset,
+    dataset: Dataset = None,
     data: Data = None,
+    train: Train = None,
+    validation: Validation = None,
+    labels: Labels = None,
     features: Annotated[
         list[str] | None,
         typer.Option(help="Features to try, such as blocks, cnn(size=288) or cnn+blocks; repeat."),
@@ -41,7 +44,8 @@ def tune(
     Tries one setting after another around the best so far. Test pictures are not looked at. Run it
     again with the same options to go on where it stopped.
     """
-    from visterm.cli.output import print_json, progress_bar
+    from visterm.cli.benchmarks import dataset_of, reported
+    from visterm.cli.output import print_json
     from visterm.experiments.runner.protocol import protocol_of
     from visterm.experiments.tuning.search_space import SearchSpace
     from visterm.experiments.tuning.study import tune as search
@@ -56,15 +60,16 @@ def tune(
         repeats=repeats,
     )
     space.check()
-    protocol = protocol_of(dataset, data, seed=seed)
-    with progress_bar() as progress:
+    given = dataset_of(dataset, data, train, validation, None, labels)
+    protocol, shown = protocol_of(given, seed=seed), dataset or given.name
+    with reported() as progress:
         found = search(
             protocol, space, seconds=seconds, log=log, workers=workers, progress=progress
         )
     if json:
-        print_json({"dataset": dataset, "log": str(log), **found.to_json()})
+        print_json({"dataset": shown, "log": str(log), **found.to_json()})
         return
-    typer.echo(found.table(f"{dataset}, AvgP on {protocol.held_out} validation pictures").to_text())
+    typer.echo(found.table(f"{shown}, AvgP on {protocol.held_out} validation pictures").to_text())
     if not found.finished:
         left = found.trials - len(found.results)
         typer.echo(f"\n{left} of {found.trials} trials are left; run it again to go on ({log})")

@@ -1,4 +1,4 @@
-"""Readers of public benchmarks and of captioned folders, and the drawn scenes of the demo.
+"""One reader of captioned pictures, the public data sets that are read by it, and drawn scenes.
 
 Importing this room loads NumPy only; Pillow comes with the first scene that is drawn.
 """
@@ -7,27 +7,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from visterm.datasets.captioned_dataset import CaptionedDataset, QueryOptions, read_dataset
 from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
 from visterm.datasets.corel5k import Corel5k, read_corel5k
-from visterm.datasets.iaprtc12 import IaprTc12, read_iaprtc12
+from visterm.datasets.flickr8k import read_flickr8k
+from visterm.datasets.iaprtc12 import read_iaprtc12
 from visterm.datasets.locations import data_folder
 
 if TYPE_CHECKING:
     from visterm.datasets.scenes import SCENE_WORDS, Scene, draw_scene, draw_scenes
 
 __all__ = [
+    "DATASETS",
     "SCENE_WORDS",
+    "CaptionedDataset",
     "CaptionedPictures",
     "Corel5k",
-    "IaprTc12",
+    "QueryOptions",
     "Scene",
     "data_folder",
     "draw_scene",
     "draw_scenes",
     "read_corel5k",
+    "read_dataset",
+    "read_flickr8k",
     "read_iaprtc12",
     "read_tsv",
 ]
+
+DATASETS = {"corel5k": read_corel5k, "iaprtc12": read_iaprtc12, "flickr8k": read_flickr8k}
+"""The public data sets by name, and what reads each from its folder."""
 
 _DRAWN = ("SCENE_WORDS", "Scene", "draw_scene", "draw_scenes")
 

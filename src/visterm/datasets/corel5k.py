@@ -9,21 +9,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
-from visterm.datasets.locations import data_folder, expect_files
+from visterm.datasets.captioned_dataset import CaptionedDataset, QueryOptions
+from visterm.datasets.captioned_pictures import read_tsv
+from visterm.datasets.locations import dataset_folder
 from visterm.errors import BadInput
 
 Blobs = list[NDArray[np.int64]]
 """For each picture the tokens of the regions it holds, from 1 to 499, each once."""
 
 
-@dataclass(frozen=True)
-class Corel5k:
+@dataclass(frozen=True, eq=False)
+class Corel5k(CaptionedDataset):
     """Corel's two parts; the original blob tokens are read when they are first asked for."""
 
-    folder: Path
-    development: CaptionedPictures
-    test: CaptionedPictures
+    folder: Path = Path()
 
     @cached_property
     def development_blobs(self) -> Blobs:
@@ -33,22 +32,24 @@ class Corel5k:
     @cached_property
     def test_blobs(self) -> Blobs:
         """The blob tokens of each test picture, row for row."""
-        return _read_blobs(self.folder / "test_blobs.txt", len(self.test))
+        return _read_blobs(self.folder / "test_blobs.txt", len(self.tested))
 
 
 def read_corel5k(folder: Path | str | None = None) -> Corel5k:
     """Read the Corel folder: ``train.tsv`` and ``test.tsv``, pictures under ``images/``.
 
-    One test picture stands in the table twice, as it does in the papers.
+    One test picture stands in the table twice, as it does in the papers; words are those of at
+    least two test captions, and every set of words that a caption holds is a query.
 
     Parameters
     ----------
     folder
-        The folder, or None to look where :func:`~visterm.datasets.locations` does.
+        The folder, or None to look where :func:`~visterm.datasets.data_folder` does.
     """
-    found = data_folder("corel5k", folder)
-    expect_files(found, "corel5k", ("train.tsv", "test.tsv"))
-    return Corel5k(found, read_tsv(found / "train.tsv"), read_tsv(found / "test.tsv"))
+    found = dataset_folder("corel5k", folder, ("train.tsv", "test.tsv"))
+    train, test = (read_tsv(found / table, merge=False) for table in ("train.tsv", "test.tsv"))
+    queries = QueryOptions(language=None, max_words=None, words_from="test")
+    return Corel5k("corel5k", train, test, queries=queries, held_out=500, folder=found)
 
 
 def _read_blobs(table: Path, rows: int) -> Blobs:

@@ -11,15 +11,15 @@ VARIABLE = "VISTERM_DATA"
 
 
 def data_folder(name: str, given: Path | str | None = None) -> Path:
-    """Find the folder of the benchmark ``name``.
+    """Find the folder of the data set ``name``.
 
     Parameters
     ----------
     name
-        The benchmark's folder name, such as ``corel5k``.
+        Its folder's name, such as ``corel5k``.
     given
-        The folder itself, which then is the only one looked at. Without it ``$VISTERM_DATA/name``
-        is taken.
+        The folder itself, or the one above it; then no other is looked at. Without it
+        ``$VISTERM_DATA/name`` is taken.
 
     Raises
     ------
@@ -28,6 +28,7 @@ def data_folder(name: str, given: Path | str | None = None) -> Path:
     """
     if given is not None:
         folder, hint = Path(given), "check the path you gave"
+        folder = folder / name if (folder / name).is_dir() else folder
     elif os.environ.get(VARIABLE):
         folder = Path(os.environ[VARIABLE]) / name
         hint = f"{VARIABLE} must name the folder that holds {name}/"
@@ -38,12 +39,14 @@ def data_folder(name: str, given: Path | str | None = None) -> Path:
     return folder
 
 
-def expect_files(folder: Path, what: str, names: tuple[str, ...]) -> None:
-    """Check that a folder holds a benchmark's files, and say which are missing if not."""
-    missing = [name for name in names if not (folder / name).is_file()]
+def dataset_folder(name: str, given: Path | str | None, tables: tuple[str, ...]) -> Path:
+    """The folder of the data set ``name``, checked to hold its tables."""
+    folder = data_folder(name, given)
+    missing = [table for table in tables if not (folder / table).is_file()]
     if missing:
         raise BadInput(
-            f"{folder} is not the {what} folder: it lacks {', '.join(missing)}; expected are "
-            f"{', '.join(names)} beside images/ (give the folder, or set {VARIABLE} to the one "
+            f"{folder} is not the {name} folder: it lacks {', '.join(missing)}; expected are "
+            f"{', '.join(tables)} beside images/ (give the folder, or set {VARIABLE} to the one "
             "above it)"
         )
+    return folder

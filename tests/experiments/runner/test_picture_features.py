@@ -42,11 +42,11 @@ def tokens(tmp_path: Path) -> Protocol:
         rows = [" ".join(map(str, rng.integers(1, 500, size=9))) for _ in range(count)]
         (tmp_path / f"{name}_blobs.txt").write_text("\n".join(rows) + "\n")
     parts = [
-        CaptionedPictures([Path(f"{i}.jpg") for i in range(n)], ["tree snow", "sea"] * (n // 2))
+        CaptionedPictures([Path(f"{n}-{i}.jpg") for i in range(n)], ["tree snow", "sea"] * (n // 2))
         for n in (40, 10)
     ]
-    made = split_off_test(CaptionedPictures(parts[0].paths * 2, parts[0].captions * 2))
-    corel = Corel5k(tmp_path, *parts)
+    made = split_off_test(parts[0])
+    corel = Corel5k("toy", parts[0], parts[1], folder=tmp_path)
     return Protocol("toy", *parts, made.vocabulary, None, 8, 0, corel)
 
 

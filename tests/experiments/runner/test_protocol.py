@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from visterm.datasets.captioned_pictures import CaptionedPictures
-from visterm.datasets.locations import data_folder
+from visterm.datasets import CaptionedDataset, CaptionedPictures, data_folder, read_dataset
 from visterm.errors import BadInput
+from visterm.evaluation import seen_queries
 from visterm.experiments.papers.registry import TABLES, maker_of, reproduce
-from visterm.experiments.runner.protocol import Protocol, corel5k, split_off_test
+from visterm.experiments.runner.protocol import Protocol, corel5k, protocol_of, split_off_test
+from visterm.text import relevance_from_captions
 
 
 def captioned(count: int) -> CaptionedPictures:
@@ -47,6 +49,38 @@ def test_too_few_pictures_or_words_are_refused_with_advice() -> None:
     )
     with pytest.raises(BadInput, match="nothing to learn"):
         split_off_test(lonely)
+
+
+def test_several_captions_of_a_picture_are_never_parted(tmp_path: Path) -> None:
+    table = tmp_path / "captions.tsv"
+    said = ["a tree in snow", "snow on a tree", "the sea", "sun and sea", "a tree by the sea"]
+    table.write_text("".join(f"{i}.jpg\t{text}\n" for i in range(40) for text in said))
+    protocol = protocol_of(read_dataset(table))
+    assert set(protocol.development.paths).isdisjoint(protocol.test.paths)
+    assert len(protocol.development) + len(protocol.test) == 40
+    train, valid = protocol.split
+    assert len({protocol.development.paths[i] for i in [*train, *valid]}) == 32
+
+
+def test_validation_pictures_that_are_given_validate_whatever_the_seed() -> None:
+    parts = [
+        replace(captioned(n), paths=[Path(f"{n}-{i}.jpg") for i in range(n)]) for n in (30, 10, 20)
+    ]
+    data = CaptionedDataset("given", parts[0], parts[2], parts[1])
+    for seed in (0, 1):
+        train, valid = protocol_of(data, seed=seed).split
+        assert train.tolist() == list(range(30))
+        assert valid.tolist() == list(range(30, 40))
+
+
+def test_queries_are_seen_when_a_development_picture_answers_them() -> None:
+    protocol = split_off_test(captioned(60))
+    few = replace(protocol, development=protocol.development.take([0, 1]), held_out=1)
+    for one in (protocol, few):
+        relevance = relevance_from_captions(one.captions, one.vocabulary.idf, max_words=4)
+        expected = seen_queries(one.test_relevance, relevance)
+        assert one.seen_queries.tolist() == expected.tolist()
+    assert 0 < few.seen_queries.sum() < len(few.seen_queries)
 
 
 @pytest.fixture(scope="module")

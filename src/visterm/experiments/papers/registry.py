@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.experiments.runner.protocol import Source
     from visterm.experiments.runner.reports import Report
 
 TABLES = {
@@ -58,7 +58,7 @@ def maker_of(table: str) -> Callable[..., Report]:
 
 def reproduce(
     table: str,
-    data: Path | None = None,
+    data: Source = None,
     *,
     seed: int = 0,
     partitions: int | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from visterm.evaluation import evaluate, seen_queries, slices
+from visterm.evaluation import evaluate, slices
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import Described, Outcome, Seconds, chosen_by
 from visterm.models import Model
@@ -64,10 +64,8 @@ def choose_and_index(
     relevance = protocol.test_relevance
     with seconds.on("retrieval"):
         rank_all(rows, relevance)
-    seen = seen_queries(relevance, protocol.development_relevance)
-    outcome = Outcome(
-        evaluate(rows, relevance), slices(relevance, seen), seconds, chosen_by(chooser)
-    )
+    parts = slices(relevance, protocol.seen_queries)
+    outcome = Outcome(evaluate(rows, relevance), parts, seconds, chosen_by(chooser))
     return IndexedModel(learner, rows, outcome)
 
 

@@ -1,4 +1,4 @@
-"""One model on one benchmark: features, validation and a single look at the test pictures."""
+"""Models on a data set: features, validation, and a single look at the test pictures."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from visterm.errors import BadInput
 from visterm.experiments.runner.picture_features import (
     BLOCKS_FOR,
+    PictureFeatures,
     block_numbers,
     check_features,
-    describe_by,
 )
 from visterm.experiments.runner.presets import best, make_model
 from visterm.experiments.runner.protocol import Protocol
-from visterm.experiments.runner.runs import Outcome, Seconds, describe, run
+from visterm.experiments.runner.runs import Described, Outcome, Seconds, describe, run
 from visterm.features.notation import parse_named
 from visterm.models.selection import pairs_of_a_round
 from visterm.progress import Progress, silent
@@ -27,20 +27,26 @@ class ModelEvaluation(NamedTuple):
     outcome: Outcome
 
 
-def evaluate(
+def evaluate_model(
     protocol: Protocol,
     model: str = "pamir",
     features: str | None = None,
     *,
+    described: PictureFeatures | None = None,
     workers: int | None = None,
+    ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelEvaluation:
-    """A model by its name; without ``features`` on blocks, in the form that it takes."""
+    """A model by its name; without ``features`` on blocks, in the form that it takes.
+
+    ``described`` holds what other models on the same pictures have had described already.
+    """
     if features is not None:
         check_features(features)
     learner = make_model(model, max_words=protocol.max_words, seed=protocol.seed)
-    features = features or BLOCKS_FOR[learner.takes]
-    if learner.takes == "blocks":
+    takes = getattr(learner, "takes", "vectors")
+    features = features or BLOCKS_FOR[takes]
+    if takes == "blocks":
         fitting = {
             "block_width": block_numbers(features),
             "epoch_pairs": pairs_of_a_round(protocol.captions.nnz),
@@ -48,15 +54,9 @@ def evaluate(
         learner.set_params(**fitting | parse_named(model).parameters)
     seconds = Seconds()
     with seconds.on("features"):
-        vectors = describe_by(
-            protocol,
-            features,
-            counts=learner.takes == "counts",
-            workers=workers,
-            seed=protocol.seed,
-            progress=progress,
-        )
-    outcome = run(protocol, vectors, learner, seconds, progress=progress)
+        made = described or PictureFeatures(protocol, workers=workers, seed=protocol.seed)
+        rows = (made.counts if takes == "counts" else made.vectors)(features, progress=progress)
+    outcome = run(protocol, Described(*rows), learner, seconds, ranks=ranks, progress=progress)
     return ModelEvaluation(model, features, outcome)
 
 
@@ -65,6 +65,7 @@ def evaluate_preset(
     preset: str,
     *,
     workers: int | None = None,
+    ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelEvaluation:
     """Features and model together, by the preset's name."""
@@ -74,5 +75,5 @@ def evaluate_preset(
     seconds = Seconds()
     with seconds.on("features"):
         vectors = describe(protocol, extractor, progress=progress)
-    outcome = run(protocol, vectors, learner, seconds, progress=progress)
+    outcome = run(protocol, vectors, learner, seconds, ranks=ranks, progress=progress)
     return ModelEvaluation(learner.name, "cnn, four views", outcome)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
 from visterm.errors import BadInput
 from visterm.features import CNN, Combined, Extractor, parse_features
@@ -24,6 +26,8 @@ def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Mod
     'manhattan'
     """
     named = parse_named(name)
+    if ":" in named.name:
+        return _own_model(*named)
     kind = model_of(named.name)
     model = kind(**CHOICES.get(kind.name, {}))
     known = model.get_params()
@@ -33,6 +37,19 @@ def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Mod
     wanted = {"max_words": max_words, "retrain": True, "random_state": seed, "judged_by": "words"}
     fitting = {key: value for key, value in wanted.items() if key in known}
     return model.set_params(**fitting | named.parameters)
+
+
+def _own_model(name: str, parameters: dict[str, Any]) -> Model:
+    """A model of somebody else's module, such as ``my_module:MyModel``."""
+    module, _, kind = name.partition(":")
+    try:
+        model: Model = getattr(import_module(module), kind)(**parameters)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise BadInput(f"the model {name} cannot be made: {error}") from None
+    for method in ("fit", "transform"):
+        if not callable(getattr(model, method, None)):
+            raise BadInput(f"{name} has no {method}; a model has fit(X, Y) and transform(X)")
+    return model
 
 
 def best(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
-from visterm.datasets.corel5k import Corel5k, read_corel5k
+from visterm.datasets import (
+    CaptionedDataset,
+    CaptionedPictures,
+    Corel5k,
+    QueryOptions,
+    read_corel5k,
+)
 from visterm.errors import BadInput
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
+
+Source = Path | CaptionedDataset | None
+"""Where pictures come from: a data set, the folder of one, or None for where the data lie."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,9 @@ class Protocol:
         How many development pictures choose hyper-parameters.
     corel : Corel5k, optional
         Where the original blob tokens are.
+    validation_given : bool
+        Whether the last ``held_out`` development pictures are the data set's own validation part;
+        else they are drawn by the seed.
     """
 
     name: str
@@ -40,26 +52,43 @@ class Protocol:
     held_out: int
     seed: int = 0
     corel: Corel5k | None = None
+    validation_given: bool = False
 
     @cached_property
     def captions(self) -> csr_array:
         """Development pictures × words."""
-        return self.vocabulary.counts(self.development.captions)
+        return self.vocabulary.counts(self.development.words)
 
     @cached_property
     def split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the training and of the validation pictures."""
-        order = np.random.default_rng(self.seed).permutation(len(self.development))
         teaching = len(self.development) - self.held_out
+        if self.validation_given:
+            return np.arange(teaching), np.arange(teaching, len(self.development))
+        order = np.random.default_rng(self.seed).permutation(len(self.development))
         return np.sort(order[:teaching]), np.sort(order[teaching:])
 
     @cached_property
     def test_relevance(self) -> Relevance:
-        return self._relevance(self.vocabulary.counts(self.test.captions))
+        return self._relevance(self.vocabulary.counts(self.test.words))
 
     @cached_property
-    def development_relevance(self) -> Relevance:
-        return self._relevance(self.captions)
+    def seen_queries(self) -> NDArray[np.bool_]:
+        """Which test queries some development picture answers.
+
+        Each is looked up in the development captions: their own queries would be far too many.
+        """
+        holders = self.captions.tocsc()
+        postings = [
+            holders.indices[holders.indptr[t] : holders.indptr[t + 1]]
+            for t in range(holders.shape[1])
+        ]
+        queries = self.test_relevance.queries
+        seen = np.zeros(len(self.test_relevance), dtype=bool)
+        for number, (first, last) in enumerate(pairwise(queries.indptr)):
+            holding = sorted((postings[t] for t in queries.indices[first:last]), key=len)
+            seen[number] = not holding or len(reduce(_common, holding)) > 0
+        return seen
 
     def relevance_of(self, numbers: NDArray[np.int64]) -> Relevance:
         """Queries that some of these development pictures answer."""
@@ -69,26 +98,36 @@ class Protocol:
         return relevance_from_captions(captions, self.vocabulary.idf, max_words=self.max_words)
 
 
-def protocol_of(dataset: str, folder: Path | None = None, *, seed: int = 0) -> Protocol:
-    """A benchmark by its name, or the table of one's own pictures."""
-    if dataset == "corel5k":
-        return corel5k(folder, seed=seed)
-    if dataset.endswith(".tsv"):
-        return captioned_folder(Path(dataset), seed=seed)
-    raise BadInput(f"no dataset called {dataset!r}; give corel5k or a table ending in .tsv")
+def protocol_of(data: CaptionedDataset, *, seed: int = 0, share: float = 0.2) -> Protocol:
+    """How a data set is run: its own parts where they are given, others drawn by the seed.
+
+    Where no test pictures are given, ``share`` of the pictures are drawn for it: whole pictures,
+    never some of the captions of one.
+    """
+    development, test = data.development, data.test
+    if test is None:
+        test, development = _drawn_test(data.train, share, seed)
+        development = development if data.validation is None else development + data.validation
+    given = data.validation is not None
+    held_out = len(data.validation) if data.validation is not None else data.held_out
+    return Protocol(
+        data.name,
+        development,
+        test,
+        data.queries.vocabulary(development.words, test.words),
+        data.queries.max_words,
+        held_out or max(1, len(development) // 10),
+        seed,
+        data if isinstance(data, Corel5k) else None,
+        validation_given=given,
+    )
 
 
-def corel5k(folder: Path | None = None, *, seed: int = 0) -> Protocol:
-    """Corel as the papers use it: words of at least two test captions, queries of any length."""
-    data = read_corel5k(folder)
-    words = Vocabulary.from_captions(data.test.captions, min_captions=2, language=None)
-    vocabulary = words.weighted_by(data.development.captions)
-    return Protocol("corel5k", data.development, data.test, vocabulary, None, 500, seed, data)
-
-
-def captioned_folder(table: Path, *, seed: int = 0) -> Protocol:
-    """Any table of ``path<TAB>words``: a fifth of the pictures is the test, drawn by the seed."""
-    return split_off_test(read_tsv(table), seed=seed)
+def corel5k(data: Source = None, *, seed: int = 0) -> Protocol:
+    """Corel as the papers use it, from its folder; or another data set in its place."""
+    if not isinstance(data, CaptionedDataset):
+        data = read_corel5k(data)
+    return protocol_of(data, seed=seed)
 
 
 def split_off_test(
@@ -99,22 +138,26 @@ def split_off_test(
     language: str | None = "english",
 ) -> Protocol:
     """Draw test pictures from captioned ones; a tenth of the rest is for validation."""
+    queries = QueryOptions(language=language)
+    return protocol_of(
+        CaptionedDataset(pictures.name, pictures, queries=queries), seed=seed, share=share
+    )
+
+
+def _drawn_test(
+    pictures: CaptionedPictures, share: float, seed: int
+) -> tuple[CaptionedPictures, CaptionedPictures]:
+    """Test pictures, and the others."""
     if len(pictures) < 20:
         raise BadInput(
             f"{len(pictures)} captioned pictures are too few to test on; 20 is the least"
         )
     order = np.random.default_rng(seed).permutation(len(pictures))
     tested = max(1, round(share * len(pictures)))
-    test = _take(pictures, np.sort(order[:tested]), "test")
-    development = _take(pictures, np.sort(order[tested:]), "development")
-    vocabulary = Vocabulary.from_captions(development.captions, min_captions=2, language=language)
-    if len(vocabulary) == 0:
-        raise BadInput("no word stands in two captions: there is nothing to learn")
-    held_out = max(1, len(development) // 10)
-    return Protocol(pictures.name, development, test, vocabulary, 4, held_out, seed)
+    parts = (np.sort(order[:tested]), "test"), (np.sort(order[tested:]), "development")
+    test, development = (pictures.take(numbers, name) for numbers, name in parts)
+    return test, development
 
 
-def _take(pictures: CaptionedPictures, numbers: NDArray[np.int64], name: str) -> CaptionedPictures:
-    return CaptionedPictures(
-        [pictures.paths[i] for i in numbers], [pictures.captions[i] for i in numbers], name
-    )
+def _common(some: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.intersect1d(some, others, assume_unique=True)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import VistermError
-from visterm.evaluation import Evaluation, evaluate, seen_queries, slices
+from visterm.errors import BadInput, UnreadablePicture
+from visterm.evaluation import Evaluation, evaluate, slices
+from visterm.experiments.runner.cross_modal_ranks import cross_modal_ranks
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import Extractor
 from visterm.features.extractor import Rows
 from visterm.models import Model
+from visterm.models.inputs import stack
+from visterm.pictures import read_picture
+from visterm.pictures.decoding.size import picture_size
 from visterm.progress import Progress, silent
+
+_NAMED = 5  # unreadable pictures that an error names, before it only counts them
 
 
 @dataclass
@@ -54,6 +63,8 @@ class Outcome:
     slices: dict[str, NDArray[np.bool_]]
     seconds: Seconds
     chosen: dict[str, Any]
+    ranks: dict[str, float] | None = None
+    """R@K and median ranks of captions and of pictures, where they were asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Percentages, over all queries and by slice."""
@@ -61,8 +72,10 @@ class Outcome:
             name: percent(self.evaluation.slice(mask)) | {"queries": int(mask.sum())}
             for name, mask in self.slices.items()
         }
+        ranks = {} if self.ranks is None else {"ranks": self.ranks}
         return {
             **percent(self.evaluation),
+            **ranks,
             "queries": len(self.evaluation),
             "slices": by_slice,
             "chosen": self.chosen,
@@ -78,7 +91,8 @@ def percent(evaluation: Evaluation) -> dict[str, float]:
 def describe(protocol: Protocol, extractor: Extractor, *, progress: Progress = silent) -> Described:
     """Learn the extractor from the training pictures, and describe all pictures with it."""
     training, validation = describe_development(protocol, extractor, progress=progress)
-    return Described(training, validation, extractor.transform(protocol.test.paths))
+    test = transformed(protocol, extractor, protocol.test.paths)
+    return Described(training, validation, test)
 
 
 def describe_development(
@@ -89,16 +103,53 @@ def describe_development(
     paths = protocol.development.paths
     learn: Callable[..., Rows] | None = getattr(extractor, "fit_transform", None)
     teaching = [paths[i] for i in train]
+    say_if_shrunk(teaching[0], extractor)
     if learn is not None:
         rows = learn(teaching, progress=progress)
     else:
         rows = extractor.fit(teaching).extract(teaching, progress=progress).rows
     if rows.shape[0] != len(teaching):
-        raise VistermError(
-            f"{len(teaching) - rows.shape[0]} training pictures of {protocol.name} cannot be read; "
-            "a benchmark needs them all"
-        )
-    return rows, extractor.transform([paths[i] for i in valid])
+        raise unreadable_pictures(protocol.name, teaching)
+    return rows, transformed(protocol, extractor, [paths[i] for i in valid])
+
+
+def transformed(protocol: Protocol, extractor: Extractor, paths: Sequence[Path]) -> Rows:
+    """Rows of all these pictures, or an error that names those that cannot be read."""
+    found = extractor.extract(paths)
+    if found.skipped:
+        raise unreadable_pictures(protocol.name, [paths[skip.number] for skip in found.skipped])
+    return found.rows
+
+
+def unreadable_pictures(name: str, paths: Sequence[Path]) -> BadInput:
+    """The error that names the pictures of a table that cannot be read, and why."""
+    reasons = []
+    for path in paths:
+        try:
+            read_picture(path, max_side=64)
+        except UnreadablePicture as error:
+            reasons.append(f"{error.where}: {error.reason}")
+    shown = "; ".join(reasons[:_NAMED])
+    more = f"; and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
+    return BadInput(
+        f"{len(reasons)} pictures of {name} cannot be read: {shown}{more}. Mend them, or take "
+        "their rows out of the table"
+    )
+
+
+def say_if_shrunk(picture: Path, extractor: Extractor) -> None:
+    """Warn where pictures have more pixels than the features will see."""
+    side = getattr(extractor, "max_side", None)
+    if side is None or "max_side" not in extractor.get_params():
+        return
+    with suppress(UnreadablePicture):
+        width, height = picture_size(picture)
+        if max(width, height) > side:
+            warnings.warn(
+                f"pictures such as {picture.name}, {width} × {height} pixels, are shrunk to {side} "
+                f"on the long side; {extractor.name}(max_side={max(width, height)}) sees them all",
+                stacklevel=2,
+            )
 
 
 def run(
@@ -107,30 +158,34 @@ def run(
     model: Model,
     seconds: Seconds,
     *,
+    ranks: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
-    """Fit with validation, map the test pictures, rank them for every test query."""
+    """Fit with validation, map the test pictures, rank them for every test query; with ``ranks``
+    also for every test caption, and the captions for every picture."""
     train, valid = protocol.split
     captions = protocol.captions
+    held = (vectors.validation, captions[valid])
     with seconds.on("training"):
-        model.fit(
-            vectors.training,
-            captions[train],
-            validation=(vectors.validation, captions[valid]),
-            progress=progress,
-        )
+        if "validation" in signature(model.fit).parameters:
+            model.fit(vectors.training, captions[train], validation=held, progress=progress)
+        else:  # one's own model that chooses nothing learns from all pictures at once
+            everything = stack(vectors.training, vectors.validation)
+            model.fit(everything, captions[np.concatenate([train, valid])])
     with seconds.on("mapping"):
-        rows = model.transform(vectors.test)
+        rows = np.asarray(model.transform(vectors.test), dtype=np.float32)
     relevance = protocol.test_relevance
     with seconds.on("ranking"):
         measured = evaluate(rows, relevance)
-    seen = seen_queries(relevance, protocol.development_relevance)
-    return Outcome(measured, slices(relevance, seen), seconds, chosen_by(model))
+        both_ways = cross_modal_ranks(rows, protocol) if ranks else None
+    parts = slices(relevance, protocol.seen_queries)
+    return Outcome(measured, parts, seconds, chosen_by(model), both_ways)
 
 
 def chosen_by(model: Model) -> dict[str, Any]:
     """What validation pictures decided, by the names of the parameters, and their AvgP."""
-    chosen = model.decided() | {"validation": model.validation_}
+    chosen = model.decided() if hasattr(model, "decided") else {}
+    chosen |= {"validation": model.validation_} if hasattr(model, "validation_") else {}
     return {
         name: round(value, 4) if isinstance(value, float) else value
         for name, value in chosen.items()

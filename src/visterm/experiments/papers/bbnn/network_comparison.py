@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from visterm.errors import BadInput
@@ -19,7 +18,7 @@ from visterm.experiments.papers.tpami.model_comparison import compare_models
 from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
 from visterm.experiments.runner.picture_features import BLOCKS_FOR
 from visterm.experiments.runner.presets import make_extractor, make_model
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import Seconds, describe
 from visterm.features import BlockCounts, Blocks
@@ -49,12 +48,12 @@ def compare_with_bbnn(
     return made
 
 
-def bbnn_2(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def bbnn_2(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """P@10 and AvgP over all Corel test queries."""
     return _table("2", corel5k(data, seed=seed), published.BBNN_2, progress)
 
 
-def bbnn_3(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def bbnn_3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """The same over queries of one word, learnt and chosen with such queries only."""
     alone = replace(corel5k(data, seed=seed), max_words=1)
     return _table("3, single-word queries", alone, published.BBNN_3, progress)

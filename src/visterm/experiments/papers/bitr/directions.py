@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
-from visterm.evaluation.caption_ranks import caption_ranks
+from visterm.evaluation.caption_ranks import CaptionRanks, equal_captions
 from visterm.evaluation.caption_similarity import CaptionSimilarity
 from visterm.evaluation.labels import LabelRanking, labels_both_ways, ranked
 from visterm.experiments.papers.bitr.partitions import Partition
+from visterm.experiments.runner.cross_modal_ranks import ranks_in_blocks
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress
 
@@ -76,9 +77,7 @@ class Both:
                 true_is_candidate=way == "to picture",
             )
             figures[way] = (
-                dict(alike)
-                | {"BLEU-1 corpus": together}
-                | _ranks(asked[test] @ answers[test].T, told)
+                dict(alike) | {"BLEU-1 corpus": together} | _ranks(asked[test], answers[test], told)
             )
         return figures
 
@@ -146,11 +145,16 @@ def nearest(asked: Rows, answers: Rows, count: int) -> NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def _ranks(scores: Rows, captions: Sequence[str]) -> Figures:
+def _ranks(asked: Rows, answers: Rows, captions: Sequence[str]) -> Figures:
     """Ranks of the true one, and of any that is worded like it (marked =)."""
-    summary = caption_ranks(scores, captions).summary((1, 10, 50))
-    own, equal = summary["only its own"], summary["equal captions count"]
-    return dict(own) | {f"{name} =": value for name, value in equal.items()}
+    own = csr_array(eye_array(len(asked), dtype=np.float32))
+    equal, alone = (
+        ranks_in_blocks(lambda part: asked[part] @ answers.T, true)
+        for true in (equal_captions(captions), own)
+    )
+    summary = CaptionRanks(equal, alone).summary((1, 10, 50))
+    worded = summary["equal captions count"]
+    return summary["only its own"] | {f"{name} =": value for name, value in worded.items()}
 
 
 def mean_figures(found: Sequence[Mapping[str, Figures]]) -> dict[str, Figures]:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, load_npz, save_npz
 
-from visterm.datasets.iaprtc12 import read_iaprtc12
-from visterm.datasets.locations import data_folder
+from visterm.datasets import CaptionedDataset, data_folder, read_iaprtc12
 from visterm.errors import BadInput
+from visterm.experiments.runner.protocol import Source
 from visterm.features import CNN, DenseSift, Extractor
 from visterm.models.inputs import Vectors
 from visterm.progress import Progress
@@ -44,15 +44,12 @@ class IaprExperiment:
     seed: int
 
     @classmethod
-    def read(cls, folder: Path | None, seed: int) -> IaprExperiment:
-        data = read_iaprtc12(data_folder("iaprtc12", folder).resolve())
-        return cls(
-            data.train_captions.paths + data.test_captions.paths,
-            data.train_captions.captions + data.test_captions.captions,
-            data.train_labels.captions + data.test_labels.captions,
-            len(data.test_captions),
-            seed,
-        )
+    def read(cls, data: Source, seed: int) -> IaprExperiment:
+        """IAPR TC-12 from its folder, or another data set in its place."""
+        if not isinstance(data, CaptionedDataset):
+            data = read_iaprtc12(data_folder("iaprtc12", data).resolve())
+        every = data.development + data.tested
+        return cls(every.paths, every.captions, every.words, len(data.tested), seed)
 
     def partitions(self, count: int) -> Iterator[Partition]:
         """The first so many of ten parts as test pictures, or the benchmark's own for 0."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from visterm.experiments.papers.bitr.partitions import (
     cnn_vectors,
     visual_topics,
 )
+from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
@@ -50,9 +50,7 @@ WAYS = {"to text": "→ text", "to picture": "→ picture"}
 _LEAST_CAPTIONS = 10  # captions that hold a phrase for it to count as one
 
 
-def bitr_2(
-    data: Path | None, seed: int = 0, progress: Progress = silent, partitions: int = 1
-) -> Report:
+def bitr_2(data: Source, seed: int = 0, progress: Progress = silent, partitions: int = 1) -> Report:
     """Experiment 1: captions, by topics and correlated topics."""
     iapr = IaprExperiment.read(data, seed)
     seen = visual_topics(iapr, _cores(), progress)
@@ -68,9 +66,7 @@ def bitr_2(
     return _report("2, captions by topics", published.BITR_2, CAPTIONS, iapr, partitions, methods)
 
 
-def bitr_7(
-    data: Path | None, seed: int = 0, progress: Progress = silent, partitions: int = 1
-) -> Report:
+def bitr_7(data: Source, seed: int = 0, progress: Progress = silent, partitions: int = 1) -> Report:
     """Experiment 1 with CNN and word vectors; and with our text spaces."""
     iapr = IaprExperiment.read(data, seed)
     seen = cnn_vectors(iapr.paths, _cores(), progress)
@@ -82,17 +78,13 @@ def bitr_7(
     return _report("7, captions by CNN", published.BITR_7, CAPTIONS, iapr, partitions, methods)
 
 
-def bitr_6(
-    data: Path | None, seed: int = 0, progress: Progress = silent, partitions: int = 1
-) -> Report:
+def bitr_6(data: Source, seed: int = 0, progress: Progress = silent, partitions: int = 1) -> Report:
     """Experiment 4: labels, by topics as in the paper, and by CNN vectors."""
     iapr = IaprExperiment.read(data, seed)
     return _labels("6, labels", published.BITR_6, iapr, iapr.labels, progress, partitions)
 
 
-def bitr_5(
-    data: Path | None, seed: int = 0, progress: Progress = silent, partitions: int = 1
-) -> Report:
+def bitr_5(data: Source, seed: int = 0, progress: Progress = silent, partitions: int = 1) -> Report:
     """Experiment 3: phrases of captions, each a label by itself."""
     iapr = IaprExperiment.read(data, seed)
     documents = phrase_documents(iapr.captions, progress)

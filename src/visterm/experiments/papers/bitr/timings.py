@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.evaluation import Table
 from visterm.experiments.papers.bitr import published
+from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
 from visterm.models import Bitr, Wsabie
 from visterm.progress import Progress, silent
@@ -38,7 +38,7 @@ def drawn_pairs(pairs: int, numbers: int, seed: int, *, skew: float = 0.0) -> tu
     return x, _unit((turned + noise) * scale)
 
 
-def bitr_fig3(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def bitr_fig3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Seconds of training by pairs, numbers a side and C; data are drawn, none are read."""
     Bitr().fit(*drawn_pairs(100, 5, seed))  # compile
     rows: dict[str, list[float | int | str | None]] = {}
@@ -70,7 +70,7 @@ def bitr_fig3(data: Path | None, seed: int = 0, progress: Progress = silent) -> 
     )
 
 
-def bitr_fig4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def bitr_fig4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Seconds to rank samples for one query, three ways; data are drawn, none are read."""
     rng = np.random.default_rng(seed)
     W = rng.standard_normal((QUERY_WIDTH, QUERY_WIDTH), dtype=np.float32)

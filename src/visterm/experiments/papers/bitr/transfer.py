@@ -12,18 +12,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.datasets.corel5k import read_corel5k
-from visterm.datasets.iaprtc12 import read_iaprtc12
-from visterm.datasets.locations import data_folder
+from visterm.datasets import CaptionedDataset, data_folder, read_corel5k, read_iaprtc12
+from visterm.errors import BadInput
 from visterm.evaluation import Table, mean_average_precision
 from visterm.experiments.papers.bitr import published
 from visterm.experiments.papers.bitr.partitions import cnn_vectors
+from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
 from visterm.models import Bitr, Cca, Model, WeightedKnn, Wsabie
 from visterm.progress import Progress, silent
@@ -52,7 +51,7 @@ class Side:
         return mean_average_precision(asked.queries @ rows.T, asked.pictures)
 
 
-def bitr_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def bitr_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP on Corel's test pictures by what IAPR taught, and on IAPR's by what Corel taught."""
     corel, iapr, words = _sides(data, progress)
     rows: dict[str, list[float | int | str | None]] = {}
@@ -72,12 +71,14 @@ def bitr_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Rep
     return Report(Table(title, columns, rows), {"words": words, "AvgP": rows})
 
 
-def _sides(data: Path | None, progress: Progress) -> tuple[Side, Side, int]:
+def _sides(data: Source, progress: Progress) -> tuple[Side, Side, int]:
+    if isinstance(data, CaptionedDataset):
+        raise BadInput("bitr-4 learns on one data set and tests on another; give --data only")
     folder = data_folder("iaprtc12", data).resolve()
     both = read_iaprtc12(folder)
     corel = read_corel5k(folder.parent / "corel5k")
-    captions = both.train_captions.captions + both.test_captions.captions
-    known = Vocabulary.from_captions(corel.test.captions, min_captions=2, language=None)
+    captions = (both.train + both.tested).captions
+    known = Vocabulary.from_captions(corel.tested.captions, min_captions=2, language=None)
     folded = Vocabulary.of_words(known.words)
     holding = np.bincount(folded.counts(captions).indices, minlength=len(folded))
     shared = Vocabulary.of_words(
@@ -88,20 +89,11 @@ def _sides(data: Path | None, progress: Progress) -> tuple[Side, Side, int]:
         ]
     )
     sides = []
-    for paths, texts, teaching in (
-        (
-            corel.development.paths + corel.test.paths,
-            corel.development.captions + corel.test.captions,
-            len(corel.development),
-        ),
-        (
-            both.train_captions.paths + both.test_captions.paths,
-            captions,
-            len(both.train_captions),
-        ),
-    ):
-        words = csr_array(shared.counts(texts) > 0).astype(np.float32)
-        sides.append(Side(cnn_vectors(paths, os.cpu_count() or 1, progress), words, teaching))
+    for data in (corel, both):
+        pictures = data.train + data.tested
+        words = csr_array(shared.counts(pictures.captions) > 0).astype(np.float32)
+        vectors = cnn_vectors(pictures.paths, os.cpu_count() or 1, progress)
+        sides.append(Side(vectors, words, len(data.train)))
     return sides[0], sides[1], len(shared)
 
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from visterm.evaluation import Evaluation, Table, best_of
 from visterm.experiments.papers.ecml import published
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.presets import make_model
-from visterm.experiments.runner.protocol import corel5k
+from visterm.experiments.runner.protocol import Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import Described, Outcome, Seconds, run
 from visterm.kernels import RBF
@@ -66,7 +65,7 @@ ROWS = {
 
 
 # Both tables look at the same pictures; a process that makes both describes them once.
-_described: dict[tuple[Path | None, int], PictureFeatures] = {}
+_described: dict[tuple[Source, int], PictureFeatures] = {}
 
 
 class RowOutcomes(NamedTuple):
@@ -76,19 +75,19 @@ class RowOutcomes(NamedTuple):
     tried: dict[str, float]
 
 
-def ecml_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def ecml_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over all test queries."""
     made = compare_features(_corel(data, seed), ROWS, progress=progress)
     return _report("ECML (RR 06-15) table 4", "all", published.ECML_4, made)
 
 
-def ecml_6(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def ecml_6(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word test queries, of models that learnt from single-word queries only."""
     made = compare_features(_corel(data, seed), ROWS, max_words=1, progress=progress)
     return _report("ECML (RR 06-15) table 6", "single", published.ECML_6, made)
 
 
-def _corel(data: Path | None, seed: int) -> PictureFeatures:
+def _corel(data: Source, seed: int) -> PictureFeatures:
     if (data, seed) not in _described:
         _described.clear()
         _described[data, seed] = PictureFeatures(corel5k(data, seed=seed), seed=seed)

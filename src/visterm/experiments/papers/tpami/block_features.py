@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from visterm.errors import VistermError
 from visterm.evaluation import Table
 from visterm.experiments.papers.tpami import published
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import describe_development
 from visterm.features import Blocks
@@ -53,7 +52,7 @@ class Tried(NamedTuple):
     C: float
 
 
-def tpami_3(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP by the side of the blocks; the codebook and C are the best for each."""
     protocol = corel5k(data, seed=seed)
     sides = [side // _SCALE for side in published.TPAMI_3]
@@ -73,7 +72,7 @@ def tpami_3(data: Path | None, seed: int = 0, progress: Progress = silent) -> Re
     return Report(table, _object({str(s): t for s, t in found.items()}, published.TPAMI_3))
 
 
-def tpami_4(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP by the kernel between pictures of 77 blocks."""
     protocol = corel5k(data, seed=seed)
     found = by_kernel(protocol, KERNELS, progress=progress)

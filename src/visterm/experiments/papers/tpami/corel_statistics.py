@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from visterm.evaluation import Table
 from visterm.experiments.papers.tpami import published
-from visterm.experiments.runner.protocol import corel5k
+from visterm.experiments.runner.protocol import Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 
-def corel_statistics(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def corel_statistics(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Sizes of the Corel benchmark: what the protocol must give before anything is measured."""
     protocol = corel5k(data, seed=seed)
     train, valid = protocol.split

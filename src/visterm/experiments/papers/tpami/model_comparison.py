@@ -6,7 +6,6 @@ D. Grangier and S. Bengio, IEEE TPAMI 30(8), 2008.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import clone
@@ -16,7 +15,7 @@ from visterm.evaluation import Table, best_of, measures_table
 from visterm.experiments.papers.tpami import published
 from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
 from visterm.experiments.runner.presets import make_extractor, make_model
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import Described, Seconds, describe
 from visterm.features import Blocks
@@ -32,7 +31,7 @@ MODELS = {
 """The paper's names of the models, in its order, and ours."""
 
 # All six tables look at the same run; a command that prints several makes it once.
-_made: dict[tuple[Path | None, int], dict[str, IndexedModel]] = {}
+_made: dict[tuple[Source, int], dict[str, IndexedModel]] = {}
 
 
 def compare_models(
@@ -61,7 +60,7 @@ def compare_models(
     return made
 
 
-def corel_models(data: Path | None, seed: int, progress: Progress) -> dict[str, IndexedModel]:
+def corel_models(data: Source, seed: int, progress: Progress) -> dict[str, IndexedModel]:
     """The comparison on Corel, made once for all tables of a command."""
     if (data, seed) not in _made:
         extractor = make_extractor("blocks", seed=seed)
@@ -72,7 +71,7 @@ def corel_models(data: Path | None, seed: int, progress: Progress) -> dict[str, 
     return _made[data, seed]
 
 
-def tpami_7(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_7(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Indexing: one training with what was chosen, and mapping the test pictures.
 
     Processor seconds are those of all cores together, as the paper's machine had one.
@@ -89,7 +88,7 @@ def tpami_7(data: Path | None, seed: int = 0, progress: Progress = silent) -> Re
     return Report(indexing_table(cores, wall), found)
 
 
-def tpami_8(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_8(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Retrieval: scoring and sorting the test pictures for a query."""
     made = corel_models(data, seed, progress)
     ours = {
@@ -119,7 +118,7 @@ def retrieval_table(ours: Mapping[str, float]) -> Table:
     return _by_model(title, {"microseconds a query": (published.TPAMI_8, ours)})
 
 
-def tpami_9(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_9(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP, BEP and P@10 over all Corel test queries."""
     made = corel_models(data, seed, progress)
     ours = {name: one.outcome.evaluation for name, one in made.items()}
@@ -127,19 +126,19 @@ def tpami_9(data: Path | None, seed: int = 0, progress: Progress = silent) -> Re
     return Report(table, _objects(made, published.TPAMI_9))
 
 
-def tpami_10(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_10(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over easy and difficult queries."""
     made = corel_models(data, seed, progress)
     return Report(_by_slice("10", published.TPAMI_10, made), _objects(made, published.TPAMI_10))
 
 
-def tpami_11(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_11(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word and multi-word queries."""
     made = corel_models(data, seed, progress)
     return Report(_by_slice("11", published.TPAMI_11, made), _objects(made, published.TPAMI_11))
 
 
-def tpami_12(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def tpami_12(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP, BEP and P@10 over queries that no development picture answers."""
     made = corel_models(data, seed, progress)
     outcomes = {name: one.outcome for name, one in made.items()}

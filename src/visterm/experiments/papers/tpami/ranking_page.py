@@ -11,7 +11,7 @@ from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
 from visterm.experiments.demonstration import ranked, scene_blocks, scenes, telling_queries
 from visterm.experiments.papers.tpami.model_comparison import compare_models, corel_models
 from visterm.experiments.runner.indexed_models import IndexedModel
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import percent
 from visterm.progress import Progress, silent
@@ -19,7 +19,7 @@ from visterm.progress import Progress, silent
 QUERIES, SHOWN = 6, 5
 
 
-def side_by_side(data: Path | None, seed: int = 0, progress: Progress = silent) -> Report:
+def side_by_side(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """Rank the test pictures of Corel, or of drawn scenes where no data is given."""
     if data is not None:
         return compared(corel5k(data, seed=seed), corel_models(data, seed, progress))
