@@ -23,9 +23,7 @@ def add(
     store: Store = None,
     features: Annotated[
         str | None,
-        typer.Option(
-            help="How pictures are described: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"
-        ),
+        typer.Option(help="Describe pictures by: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"),
     ] = None,
     folders: Annotated[
         bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")

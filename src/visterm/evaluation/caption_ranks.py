@@ -14,6 +14,7 @@ before the true one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -22,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
-from visterm.evaluation.ngrams import rouge_tokens
 from visterm.evaluation.ranking import as_scores, checked_gains, relevant_ranks
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Ranks = NDArray[np.int64]
 Ties = Literal["order", "last"]
+_WORD = re.compile(r"[a-z0-9]+")
 
 
 def equal_captions(captions: Sequence[str], among: Sequence[str] | None = None) -> csr_array:
@@ -51,7 +52,7 @@ def equal_captions(captions: Sequence[str], among: Sequence[str] | None = None) 
 
 def _key(text: str) -> str:
     # Other scripts leave nothing to ROUGE's tokens, and must not all be equal for that.
-    return " ".join(rouge_tokens(text) if text.isascii() else text.casefold().split())
+    return " ".join(_WORD.findall(text.lower()) if text.isascii() else text.casefold().split())
 
 
 def true_ranks(scores: ArrayLike, true: csr_array | None = None, ties: Ties = "order") -> Ranks:

@@ -1,15 +1,19 @@
-"""How alike two captions are: BLEU and ROUGE-1, for many pairs at once."""
+"""How alike two captions are: BLEU by sacrebleu and ROUGE-1 by rouge-score, for many pairs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.errors import BadInput
-from visterm.evaluation.ngrams import Ngrams, mteval_tokens, rouge_tokens
+from visterm.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    from rouge_score.tokenizers import Tokenizer
 
 Values = NDArray[np.float64]
 LONGEST = 3
@@ -26,8 +30,8 @@ class Rouge(NamedTuple):
 class CaptionSimilarity:
     """BLEU-1..3 and ROUGE-1 between found captions and true ones, any pair of them.
 
-    Captions are cut and counted once; a pair then costs a handful of comparisons. BLEU cuts as
-    NIST's mteval-v13a does, in lower case, ROUGE as ROUGE-1.5.5 without stemming.
+    Captions are cut once. BLEU cuts as NIST's mteval-v13a does, in lower case, ROUGE as ROUGE-1.5.5
+    without stemming.
 
     Parameters
     ----------
@@ -41,6 +45,8 @@ class CaptionSimilarity:
 
     Examples
     --------
+    >>> import pytest
+    >>> _ = pytest.importorskip("sacrebleu"), pytest.importorskip("rouge_score")
     >>> similarity = CaptionSimilarity(["a blue sky", "a red car"], ["a blue sea and a sky"])
     >>> similarity.bleu([0, 1], [0, 0]).round(3).tolist()
     [0.368, 0.123]
@@ -49,10 +55,26 @@ class CaptionSimilarity:
     """
 
     def __init__(self, found: Sequence[str], true: Sequence[str]) -> None:
-        self._found, self._true = len(found), len(true)
-        texts = [*found, *true]
-        self._bleu = Ngrams(texts, mteval_tokens, LONGEST)
-        self._rouge = Ngrams(texts, rouge_tokens, 1)
+        try:
+            from rouge_score.rouge_scorer import RougeScorer
+            from rouge_score.tokenizers import DefaultTokenizer
+            from sacrebleu.metrics.bleu import BLEU
+            from sacrebleu.metrics.helpers import extract_all_word_ngrams
+            from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+        except ImportError as error:
+            raise MissingExtra(
+                f"BLEU and ROUGE are counted by sacrebleu and rouge-score ({error}); "
+                "install them with: pip install 'visterm[research]'"
+            ) from None
+        cut = Tokenizer13a()  # type: ignore[no-untyped-call]
+        self._found, self._true = list(found), list(true)
+        self._ngrams: list[tuple[Counter[tuple[str, ...]], int]] = [
+            extract_all_word_ngrams(cut(text.lower().rstrip()), 1, LONGEST)
+            for text in (*found, *true)
+        ]
+        self._compute = BLEU.compute_bleu
+        words = _RememberedTokens(DefaultTokenizer(use_stemmer=False))
+        self._rouge = RougeScorer(["rouge1"], tokenizer=words)
 
     def bleu(
         self,
@@ -82,21 +104,9 @@ class CaptionSimilarity:
         true_is_candidate
             Swap the roles: what text → pictures compares with the query.
         """
-        if not 1 <= order <= LONGEST:
-            raise BadInput(f"BLEU-{order} is not counted here; choose an order from 1 to {LONGEST}")
-        candidate, reference = self._pairs(found, true)
-        if true_is_candidate:
-            candidate, reference = reference, candidate
-        shared = np.stack([self._bleu.shared(candidate, reference, n + 1) for n in range(order)])
-        totals = np.stack([self._bleu.totals(n + 1)[candidate] for n in range(order)])
-        lengths, wanted = self._bleu.lengths[candidate], self._bleu.lengths[reference]
-        unshared = 0.5 ** (shared == 0).cumsum(axis=0) if smooth else 0.0
-        countable = (shared[0] > 0) & (totals[-1] > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            precisions = np.where(shared == 0, unshared, shared) / totals
-            brevity = np.exp(np.minimum(0.0, 1.0 - wanted / lengths))
-            scores = brevity * np.exp(np.log(precisions).mean(axis=0))
-        return np.where(countable, scores, 0.0)
+        counts = self._counts(found, true, order, true_is_candidate)
+        method = "exp" if smooth else "none"
+        return np.array([self._score(one, order, method) for one in counts])
 
     def corpus_bleu(
         self,
@@ -111,33 +121,24 @@ class CaptionSimilarity:
         n-grams and lengths are added up over the pairs before they are divided, so that a short
         candidate is not punished where others are long; well above the mean over pairs.
 
+        >>> import pytest
+        >>> _ = pytest.importorskip("sacrebleu"), pytest.importorskip("rouge_score")
         >>> found, true = ["a sea", "a sky and a sea"], ["a sea with waves", "a sky"]
         >>> similarity = CaptionSimilarity(found, true)
         >>> round(similarity.corpus_bleu([0, 1], [0, 1]), 3)
         0.571
         """
-        if not 1 <= order <= LONGEST:
-            raise BadInput(f"BLEU-{order} is not counted here; choose an order from 1 to {LONGEST}")
-        candidate, reference = self._pairs(found, true)
-        if true_is_candidate:
-            candidate, reference = reference, candidate
-        lengths = self._bleu.lengths[candidate].sum(), self._bleu.lengths[reference].sum()
-        shared = [self._bleu.shared(candidate, reference, n + 1).sum() for n in range(order)]
-        totals = [self._bleu.totals(n + 1)[candidate].sum() for n in range(order)]
-        if min(shared) == 0:
-            return 0.0
-        precision = np.exp(np.mean(np.log(np.array(shared) / np.array(totals))))
-        return float(precision * np.exp(min(0.0, 1.0 - lengths[1] / lengths[0])))
+        counts = self._counts(found, true, order, true_is_candidate)
+        return self._score([sum(column) for column in zip(*counts, strict=True)], order, "none")
 
     def rouge(self, found: ArrayLike, true: ArrayLike) -> Rouge:
         """ROUGE-1 of each pair: shared words by words of the found and of the true caption."""
-        left, right = self._pairs(found, true)
-        shared = self._rouge.shared(left, right, 1).astype(np.float64)
-        precision = shared / np.maximum(self._rouge.lengths[left], 1)
-        recall = shared / np.maximum(self._rouge.lengths[right], 1)
-        both = precision + recall
-        f1 = 2 * precision * recall / np.where(both > 0, both, 1.0)
-        return Rouge(precision, recall, f1)
+        pairs = zip(*self._pairs(found, true), strict=True)
+        scores = [
+            self._rouge.score(self._true[right], self._found[left])["rouge1"]
+            for left, right in pairs
+        ]
+        return Rouge(*np.array(scores).reshape(-1, 3).T)
 
     def of_best(
         self, best: ArrayLike, direction: Literal["to text", "to pictures"] = "to text"
@@ -154,20 +155,22 @@ class CaptionSimilarity:
 
         Examples
         --------
-        >>> CaptionSimilarity(["a sea", "a car"], ["a sea"]).of_best([[0, 1]])["BLEU-1"]
+        >>> import pytest
+        >>> _ = pytest.importorskip("sacrebleu"), pytest.importorskip("rouge_score")
+        >>> CaptionSimilarity(["a sea", "a car"], ["a sea"]).of_best([[0, 1]])["ROUGE-1"]
         0.75
         """
         if direction not in ("to text", "to pictures"):
             raise BadInput(f"direction is 'to text' or 'to pictures', not {direction!r}")
         table = np.asarray(best)
-        if table.ndim != 2 or len(table) != self._true:
-            raise BadInput(
-                f"the best captions must be {self._true} true captions × k; got shape {table.shape}"
-            )
-        found, true = table.ravel(), np.repeat(np.arange(self._true), table.shape[1])
+        n = len(self._true)
+        if table.ndim != 2 or len(table) != n:
+            raise BadInput(f"the best captions must be {n} true captions × k; got {table.shape}")
+        found, true = table.ravel(), np.repeat(np.arange(n), table.shape[1])
         swapped = direction == "to pictures"
+        counts = self._counts(found, true, LONGEST, swapped)
         means = {
-            f"BLEU-{order}": self.bleu(found, true, order, true_is_candidate=swapped).mean()
+            f"BLEU-{order}": np.mean([self._score(one, order, "exp") for one in counts])
             for order in range(1, LONGEST + 1)
         }
         rouge = self.rouge(found, true)
@@ -175,13 +178,48 @@ class CaptionSimilarity:
         means |= {"ROUGE-1": rouge.f1.mean(), "ROUGE-1 recall": recall.mean()}
         return {name: float(mean) for name, mean in means.items()}
 
+    def _counts(
+        self, found: ArrayLike, true: ArrayLike, order: int, true_is_candidate: bool
+    ) -> list[list[int]]:
+        """Of each pair: lengths of candidate and reference, n-grams shared, n-grams there."""
+        if not 1 <= order <= LONGEST:
+            raise BadInput(f"BLEU-{order} is not counted here; choose an order from 1 to {LONGEST}")
+        left, right = self._pairs(found, true)
+        right = right + len(self._found)
+        if true_is_candidate:
+            left, right = right, left
+        return [self._pair_counts(*pair) for pair in zip(left, right, strict=True)]
+
+    def _pair_counts(self, candidate: int, reference: int) -> list[int]:
+        (ours, length), (theirs, wanted) = self._ngrams[candidate], self._ngrams[reference]
+        shared = [0] * LONGEST
+        for ngram in ours.keys() & theirs.keys():
+            shared[len(ngram) - 1] += min(ours[ngram], theirs[ngram])
+        return [length, wanted, *shared, *(max(length - n, 0) for n in range(LONGEST))]
+
+    def _score(self, counts: Sequence[int], order: int, method: str) -> float:
+        length, wanted, *ngrams = counts
+        shared, there = ngrams[:order], ngrams[LONGEST : LONGEST + order]
+        found = self._compute(
+            shared, there, length, wanted, smooth_method=method, max_ngram_order=order
+        )
+        return float(found.score) / 100
+
     def _pairs(
         self, found: ArrayLike, true: ArrayLike
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         left, right = np.atleast_1d(np.asarray(found)), np.atleast_1d(np.asarray(true))
         if left.shape != right.shape or left.ndim != 1:
             raise BadInput(f"pairs need two lists of one length; got {left.shape}, {right.shape}")
-        for numbers, count, which in ((left, self._found, "found"), (right, self._true, "true")):
+        sides = (left, len(self._found), "found"), (right, len(self._true), "true")
+        for numbers, count, which in sides:
             if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
                 raise BadInput(f"there are {count} {which} captions, numbered from 0")
-        return left.astype(np.int64), right.astype(np.int64) + self._found
+        return left.astype(np.int64), right.astype(np.int64)
+
+
+class _RememberedTokens:
+    """rouge-score's tokens of each text, cut once however many pairs it is in."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenize = lru_cache(maxsize=None)(tokenizer.tokenize)
