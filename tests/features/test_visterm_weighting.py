@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from visterm.features.visterm_weighting import (
     count_visterms,
     join_channels,
-    unit_rows,
     weigh_visterms,
 )
+from visterm.matrices import unit_rows
 
 SIZE = 6
 numbers = arrays(

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
 from visterm.errors import BadInput
 from visterm.features.extractor import Rows
-from visterm.features.visterm_weighting import unit_rows
+from visterm.matrices import unit_rows
 from visterm.progress import Progress, silent
 
 NORMALISATIONS = ("each", "late")
@@ -50,12 +49,12 @@ def join_rows(
     if normalise not in NORMALISATIONS:
         raise BadInput(f"parts are normalised {' or '.join(NORMALISATIONS)}, not {normalise!r}")
     scaled = [
-        (_unit(part) if normalise == "each" else part) * np.float32(weight)
+        (unit_rows(part) if normalise == "each" else part) * np.float32(weight)
         for part, weight in zip(parts, given, strict=True)
     ]
     if any(issparse(part) for part in parts):
         return unit_rows(csr_array(hstack([csr_array(part) for part in scaled], format="csr")))
-    return _unit_dense(np.concatenate(scaled, axis=1))
+    return unit_rows(np.concatenate(scaled, axis=1))
 
 
 def check_weights(weights: Sequence[float] | None, parts: int) -> list[float]:
@@ -153,12 +152,3 @@ def _check_parts(parts: Sequence[Rows]) -> None:
                 f"a dense part of {widest} columns is too wide to join to sparse ones; at most "
                 f"{MOST_DENSE} are sensible"
             )
-
-
-def _unit(rows: Rows) -> Rows:
-    return unit_rows(rows) if issparse(rows) else _unit_dense(rows)
-
-
-def _unit_dense(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1))

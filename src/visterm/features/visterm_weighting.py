@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from visterm.matrices import count_rows, unit_rows, with_values
+
 
 def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
     """Pictures × visterms counts from the visterm numbers of each picture (one row a picture).
@@ -15,13 +17,7 @@ def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
     >>> count_visterms(np.array([[0, 2, 2]]), 3).toarray()
     array([[1., 0., 2.]], dtype=float32)
     """
-    n, each = numbers.shape
-    ones = np.ones(numbers.size, dtype=np.float32)
-    starts = np.arange(n + 1) * each
-    # A copy, because summing duplicates sorts in place.
-    counts = csr_array((ones, numbers.flatten(), starts), shape=(n, size))
-    counts.sum_duplicates()
-    return counts
+    return count_rows(numbers.ravel(), np.full(len(numbers), numbers.shape[1]), size)
 
 
 def visterm_weights(counts: csr_array) -> NDArray[np.float32]:
@@ -50,21 +46,7 @@ def tfidf(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_arr
     array([4., 3.], dtype=float32)
     """
     frequency = np.sqrt(counts.data) if root else counts.data
-    values = (frequency * idf[counts.indices]).astype(np.float32)
-    return csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
-
-
-def unit_rows(vectors: csr_array) -> csr_array:
-    """Rows scaled to unit length; empty ones stay empty.
-
-    >>> unit_rows(csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).toarray().tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    picture = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    length = np.sqrt(np.bincount(picture, vectors.data**2, minlength=vectors.shape[0]))
-    length[length == 0] = 1.0
-    data = (vectors.data / length[picture]).astype(vectors.dtype)
-    return csr_array((data, vectors.indices, vectors.indptr), shape=vectors.shape)
+    return with_values(counts, (frequency * idf[counts.indices]).astype(np.float32))
 
 
 def join_channels(channels: Sequence[csr_array]) -> csr_array:

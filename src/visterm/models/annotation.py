@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
+from visterm.matrices import unit_rows, with_values
 from visterm.models.base import Captions, Model, Validation
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, word_matrix
 from visterm.models.selection import candidates, held_relevance
@@ -142,9 +143,7 @@ def as_text(probabilities: NDArray[np.float64], idf: NDArray[np.float64]) -> NDA
     >>> as_text(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0.0, 2.0])).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    rows = probabilities * idf
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(length > 0, length, 1.0)).astype(np.float32)
+    return unit_rows(probabilities * idf).astype(np.float32)
 
 
 def visterm_counts(X: ArrayLike | csr_array, *, width: int | None = None) -> csr_array:
@@ -174,7 +173,7 @@ def damped(counts: csr_array, power: float) -> csr_array:
     """
     if power == 1:
         return counts
-    return csr_array((counts.data**power, counts.indices, counts.indptr), shape=counts.shape)
+    return with_values(counts, counts.data**power)
 
 
 def caption_words(Y: Captions, pictures: int) -> csr_array:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from visterm.matrices import unit_rows
 from visterm.models.annotation import Annotated, Annotator, Choice, as_text, frequencies
 from visterm.models.base import Validation
 from visterm.models.selection import candidates, quality
@@ -163,11 +164,7 @@ def _weighed(counts: csr_array, normalise: bool) -> csr_array:
     """tf·idf, and unit length for each picture if asked; an empty row stays empty."""
     weighed = csr_array(counts, dtype=np.float64, copy=True)
     weighed.data *= inverse_frequency(counts)[weighed.indices]
-    if normalise:
-        row = np.repeat(np.arange(counts.shape[0]), np.diff(weighed.indptr))
-        length = np.sqrt(np.bincount(row, weighed.data**2, minlength=counts.shape[0]))
-        weighed.data /= np.where(length > 0, length, 1.0)[row]
-    return weighed
+    return unit_rows(weighed) if normalise else weighed
 
 
 def _translation(factors: NDArray[np.float64], words: int) -> NDArray[np.float32]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.matrices import row_lengths, unit_rows, with_values
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,18 +57,12 @@ def weigh_queries(words: csr_array, idf: NDArray[np.floating], *, binary: bool =
     array([[0.4, 0.9, 0. ],
            [0. , 0. , 1. ]], dtype=float32)
     """
-    from scipy.sparse import csr_array  # a search needs words, and not the wait for SciPy
-
     if words.shape[1] != len(idf):
         raise BadInput(f"queries over {words.shape[1]} words but {len(idf)} word weights")
     counts = np.sign(words.data) if binary else words.data.astype(np.float64)
     values = counts * np.asarray(idf, dtype=np.float64)[words.indices]
-    query = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
-    length = np.sqrt(np.bincount(query, values**2, minlength=words.shape[0]))
-    weightless = length == 0
+    weighed = with_values(words, values)
+    weightless = np.repeat(row_lengths(weighed) == 0, np.diff(words.indptr))
     if weightless.any():
-        values = np.where(weightless[query], counts, values)
-        length = np.sqrt(np.bincount(query, values**2, minlength=words.shape[0]))
-    length[length == 0] = 1.0  # a query without words stays empty
-    data = (values / length[query]).astype(np.float32)
-    return csr_array((data, words.indices.copy(), words.indptr.copy()), shape=words.shape)
+        weighed = with_values(words, np.where(weightless, counts, values))
+    return unit_rows(weighed).astype(np.float32)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.errors import BadInput
+from visterm.matrices import unit_rows
 from visterm.text.weighting import weigh_queries
 
 
@@ -46,9 +47,4 @@ def latent_rows(
     _, _, axes = svds(both, k=size, v0=start)
     towards = axes[:, : parts[0].shape[1]].T.astype(np.float32)
     rows = (part @ towards for part in parts)
-    return tuple(each / _lengths(each) for each in rows)
-
-
-def _lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(length > 0, length, 1).astype(np.float32)
+    return tuple(unit_rows(each) for each in rows)

@@ -19,6 +19,7 @@ from visterm.features.blobs.blob_regions import cut_regions
 from visterm.features.classic_libraries import opencv, scikit_image
 from visterm.features.parameters import check_whole
 from visterm.features.picture_batches import Pixels
+from visterm.matrices import count_rows
 
 _X, _Y = BLOB_NUMBERS.index("x"), BLOB_NUMBERS.index("y")
 _SIZE = BLOB_NUMBERS.index("size")
@@ -132,8 +133,4 @@ def count_blob_tokens(tokens: Sequence[NDArray[np.int64]], size: int = 500) -> c
     flat = np.concatenate([np.empty(0, np.int64), *tokens])
     if len(flat) and not 0 <= flat.min() <= flat.max() < size:
         raise BadInput(f"blob tokens run from 0 to {size - 1}, not {flat.min()} to {flat.max()}")
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in tokens], dtype=np.int64)])
-    ones = np.ones(len(flat), dtype=np.float32)
-    counts = csr_array((ones, flat, starts), shape=(len(tokens), size))
-    counts.sum_duplicates()
-    return counts
+    return count_rows(flat, np.array([len(row) for row in tokens], dtype=np.int64), size)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.matrices import unit_rows
 
 CROPS = ("squash", "half", "centre", "pad")
 FILTERS = ("bilinear", "bicubic", "lanczos")
@@ -114,8 +115,7 @@ def normalised(vectors: NDArray[np.float32], how: str) -> NDArray[np.float32]:
         return vectors
     if how == "sqrt-l2":
         vectors = np.copysign(np.sqrt(np.abs(vectors)), vectors)
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    return unit_rows(vectors)
 
 
 def _number(value: object) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.matrices import with_values
 from visterm.progress import Progress, silent
 from visterm.text.spaces.space import unit
 from visterm.text.spaces.words import WordVectors
@@ -96,10 +97,7 @@ class Lsa(WordVectors):
         return unit(np.asarray(self._weighed(counts, self.vocabulary_.idf) @ self.directions_))
 
     def _weighed(self, counts: csr_array, idf: NDArray[np.float64]) -> csr_array:
-        rooted = csr_array(
-            (counts.data.astype(np.float64) ** self.root, counts.indices, counts.indptr),
-            counts.shape,
-        )
+        rooted = with_values(counts, counts.data.astype(np.float64) ** self.root)
         return weigh_queries(rooted, idf, binary=False)
 
 

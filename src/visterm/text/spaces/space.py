@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.matrices import unit_rows
 from visterm.progress import Progress
 from visterm.stored import Stored
 
@@ -81,6 +82,5 @@ def unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    length = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
     # What is left of a text without a known word is rounding noise, and no direction.
-    return (rows / np.where(length > 1e-12, length, np.inf)).astype(np.float32)
+    return unit_rows(np.asarray(rows, dtype=np.float64), noise=1e-12).astype(np.float32)

@@ -12,6 +12,7 @@ from visterm.evaluation import Table
 from visterm.experiments.papers.bitr import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
+from visterm.matrices import unit_rows
 from visterm.models import Bitr, Wsabie
 from visterm.progress import Progress, silent
 
@@ -32,10 +33,10 @@ def drawn_pairs(pairs: int, numbers: int, seed: int, *, skew: float = 0.0) -> tu
     """
     rng = np.random.default_rng(seed)
     scale = np.arange(1, numbers + 1, dtype=np.float32) ** np.float32(-skew)
-    x = _unit(rng.standard_normal((pairs, numbers), dtype=np.float32) * scale)
+    x = unit_rows(rng.standard_normal((pairs, numbers), dtype=np.float32) * scale)
     turned = x @ rng.standard_normal((numbers, numbers), dtype=np.float32)
     noise = rng.standard_normal((pairs, numbers), dtype=np.float32)
-    return x, _unit((turned + noise) * scale)
+    return x, unit_rows((turned + noise) * scale)
 
 
 def bitr_fig3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
@@ -104,10 +105,6 @@ def bitr_fig4(data: Source, seed: int = 0, progress: Progress = silent) -> Repor
 def _jointly(x: Rows, W: Rows, samples: Rows) -> Rows:
     weights = W.ravel()
     return np.array([weights @ np.outer(x, y).ravel() for y in samples])
-
-
-def _unit(rows: Rows) -> Rows:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def _seconds(call: Callable[[], object]) -> float:
