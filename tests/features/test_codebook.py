@@ -24,13 +24,13 @@ def nearest_slowly(points: np.ndarray, centres: np.ndarray, count: int) -> np.nd
 def test_centres_sit_where_the_points_are() -> None:
     corners = np.array([[0, 0], [0, 9], [9, 0], [9, 9]], dtype=np.float32)
     near = np.repeat(corners, 50, axis=0) + 0.1 * points(200, 2)
-    centres = learn_codebook(near, 4, rounds=20, seed=2)
+    centres = learn_codebook(near, 4, max_iter=20, random_state=2)
     assert sorted(nearest_centres(corners, centres).ravel()) == [0, 1, 2, 3]
 
 
 def test_centres_are_the_means_of_their_points() -> None:
     given_points = points(500, 3)
-    centres = learn_codebook(given_points, 5, rounds=200, points_per_centre=500)
+    centres = learn_codebook(given_points, 5, max_iter=200, points_per_centre=500)
     owner = nearest_centres(given_points, centres).ravel()
     means = np.array([given_points[owner == c].mean(axis=0) for c in range(5)])
     assert np.allclose(centres, means, atol=1e-4)
@@ -69,10 +69,10 @@ def test_more_different_points_than_centres_give_as_many_as_asked() -> None:
 
 def test_the_seed_decides_the_centres() -> None:
     given_points = points(3000, 8)
-    again = learn_codebook(given_points, 30, seed=4)
-    assert np.array_equal(learn_codebook(given_points, 30, seed=4), again)
-    assert not np.array_equal(learn_codebook(given_points, 30, seed=5), again)
-    assert np.isfinite(learn_codebook(given_points, 30, seed=2**40)).all()
+    again = learn_codebook(given_points, 30, random_state=4)
+    assert np.array_equal(learn_codebook(given_points, 30, random_state=4), again)
+    assert not np.array_equal(learn_codebook(given_points, 30, random_state=5), again)
+    assert np.isfinite(learn_codebook(given_points, 30, random_state=2**40)).all()
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

@@ -120,7 +120,7 @@ def test_weights_climb_to_the_best_ratio() -> None:
         wanted = np.array([1.0, 0.25, 0.0])
         return -float(np.abs(training[0] - wanted / np.linalg.norm(wanted)).sum())
 
-    chosen = choose_weights(parts, measure, rounds=3)
+    chosen = choose_weights(parts, measure, max_iter=3)
     assert chosen.weights == (1.0, 0.25, 0.0)
     assert chosen.score == max(chosen.trials.values())
     assert len(calls) == len(set(calls)) == len(chosen.trials)

@@ -34,7 +34,7 @@ def key_points(pixels: np.ndarray, contrast: float = 0.04) -> tuple[Any, np.ndar
 
 
 def test_a_row_is_the_tf_idf_of_the_nearest_visterms(scenes: list[np.ndarray]) -> None:
-    sift = Sift(visterms=30, root=False, rootsift=False, least=0).fit(scenes)
+    sift = Sift(visterms=30, root=False, rootsift=False, min_keypoints=0).fit(scenes)
     centres = sift._arrays()["centres_0"].astype(float)
     tf = np.zeros((len(scenes), 30))
     for number, scene in enumerate(scenes):
@@ -76,21 +76,21 @@ def test_only_flat_pictures_cannot_teach_visterms() -> None:
 
 def test_hazy_pictures_get_their_strongest_key_points(scenes: list[np.ndarray]) -> None:
     haze = (120 + scenes[0] / 16).astype(np.uint8)
-    (plain,) = Sift(least=0)._describe(haze)
-    (kind,) = Sift(least=20)._describe(haze)
+    (plain,) = Sift(min_keypoints=0)._describe(haze)
+    (kind,) = Sift(min_keypoints=20)._describe(haze)
     assert len(plain.descriptors) < 20
     assert len(plain.descriptors) < len(kind.descriptors) <= 21  # OpenCV keeps ties
 
 
 def test_clear_pictures_keep_all_key_points(scenes: list[np.ndarray]) -> None:
-    (found,) = Sift(least=5)._describe(scenes[0])
+    (found,) = Sift(min_keypoints=5)._describe(scenes[0])
     points, descriptors = key_points(scenes[0])
     assert len(points) > 5
     assert np.array_equal(found.descriptors, descriptors)
 
 
 def test_places_lie_where_key_points_are(scenes: list[np.ndarray]) -> None:
-    (found,) = Sift(least=0)._describe(scenes[0])
+    (found,) = Sift(min_keypoints=0)._describe(scenes[0])
     points, _ = key_points(scenes[0])
     h, w = scenes[0].shape[:2]
     expected = [((p.pt[0] + 0.5) / w, (p.pt[1] + 0.5) / h) for p in points]

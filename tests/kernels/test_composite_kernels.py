@@ -77,7 +77,7 @@ ALL = [
     ChiSquare(0.5, relative=False),
     Intersection(),
     Match("polynomial", gamma=0.5, degree=3, width=4),
-    ExpectedLikelihood(components=2, width=4),
+    ExpectedLikelihood(n_components=2, width=4),
     Sum((RBF(3.0), Cosine(Intersection())), weights=(1, 0.5), columns=((0, 4), (4, 12))),
     Cosine(Match(width=3)),
 ]

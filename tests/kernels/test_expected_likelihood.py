@@ -21,7 +21,7 @@ FLOOR = np.maximum(0.01 * np.concatenate(X).var(axis=0), 0)
 
 def mixture(bag, components=1, seed=0):
     logs, means, variances = fit_mixture(
-        np.asarray(bag, np.float32), components, FLOOR, rounds=20, seed=seed
+        np.asarray(bag, np.float32), components, FLOOR, max_iter=20, seed=seed
     )
     return list(zip(np.exp(logs), means, variances, strict=True))
 
@@ -115,7 +115,7 @@ def test_far_pictures_in_many_dimensions_do_not_underflow_their_logarithms():
     ("use", "why"),
     [
         (lambda: ExpectedLikelihood()(X), "call fit"),
-        (lambda: ExpectedLikelihood(0).fit(X), "components must be"),
+        (lambda: ExpectedLikelihood(0).fit(X), "n_components must be"),
         (lambda: ExpectedLikelihood(floor=0).fit(X), "floor must be positive"),
         (lambda: ExpectedLikelihood(power=0).fit(X), "power must be positive"),
         (lambda: ExpectedLikelihood().fit(X)([np.zeros((2, 4))]), "3 numbers, these have 4"),

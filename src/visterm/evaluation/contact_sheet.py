@@ -127,7 +127,7 @@ def _legend(rankings: Sequence[RankedQuery]) -> str:
             "<span><i>slanted</i>: a caption hidden from the model, shown to check it</span>"
         )
     if False in kinds:
-        terms.append("<span>upright: a caption the model learnt from</span>")
+        terms.append("<span>upright: a caption the model was trained on</span>")
     terms.append("<span><u>underlined</u>: a word of the query</span>")
     return f'<p class="legend">{"".join(terms)}</p>\n'
 

@@ -145,7 +145,7 @@ def evaluate_scores(
 def _checked(measures: Iterable[str]) -> list[str]:
     if isinstance(measures, str):
         measures = [measures]
-    # A wrong name should be told before minutes of scoring, not after.
+    # A wrong name should be refused before minutes of scoring, not after.
     return [measure(name).name for name in measures]
 
 

@@ -194,7 +194,7 @@ def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
         raise BadInput(f"{what} {numbers['']} has an empty name; TREC files need one")
     if len(numbers) != len(names):
         twice = next(name for number, name in enumerate(names) if numbers[name] != number)
-        raise BadInput(f"the {what} name {twice!r} stands twice; TREC files tell them by name")
+        raise BadInput(f"the {what} name {twice!r} stands twice; TREC files know them by name")
     return numbers
 
 

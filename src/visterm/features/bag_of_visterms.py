@@ -117,7 +117,7 @@ class Bag(Extractor):
     def _prepare(self, pictures: Sequence[Picture]) -> None:
         """Learn what must be known before any picture can be described."""
 
-    def _look_at(self, sample: list[NDArray[Any]]) -> None:
+    def _fit_scaling(self, sample: list[NDArray[Any]]) -> None:
         """Learn from the sampled descriptors of each kind what `_points` must know."""
 
     def _weighed(self, counts: csr_array) -> csr_array:
@@ -160,7 +160,7 @@ class Bag(Extractor):
         sample = [np.concatenate(kind) for kind in zip(*found, strict=True)]
         if not all(len(kind) for kind in sample):
             raise BadInput(f"none of the pictures shows any {self.name} to learn visterms from")
-        self._look_at(sample)
+        self._fit_scaling(sample)
         centres = []
         for number, channel in enumerate(channels):
             points = self._points(sample[channel.kind], channel)
@@ -168,7 +168,7 @@ class Bag(Extractor):
                 learn_codebook(
                     points,
                     channel.size,
-                    seed=self.random_state + number,
+                    random_state=self.random_state + number,
                     points_per_centre=self.points_per_centre,
                 )
             )

@@ -12,13 +12,13 @@ def learn_codebook(
     points: NDArray[np.float32],
     size: int,
     *,
-    seed: int = 0,
-    rounds: int = 10,
+    random_state: int = 0,
+    max_iter: int = 10,
     points_per_centre: int = 40,
 ) -> NDArray[np.float32]:
     """k-means centres of the points: ``size`` of them, or fewer where there are few points.
 
-    At most ``points_per_centre`` points a centre are looked at, drawn by the seed.
+    At most ``points_per_centre`` points a centre are looked at, drawn by the random state.
 
     >>> learn_codebook(np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32), 2).shape
     (2, 1)
@@ -39,8 +39,8 @@ def learn_codebook(
     clustering = faiss.Kmeans(
         points.shape[1],
         size,
-        niter=rounds,
-        seed=seed % (2**31 - 1) + 1,  # faiss takes a C int, and 0 for "none"
+        niter=max_iter,
+        seed=random_state % (2**31 - 1) + 1,  # faiss takes a C int, and 0 for "none"
         max_points_per_centroid=points_per_centre,
         min_points_per_centroid=1,
     )

@@ -82,13 +82,13 @@ def choose_weights(
     *,
     start: Sequence[float] | None = None,
     step: float = 2.0,
-    rounds: int = 2,
+    max_iter: int = 2,
     progress: Progress = silent,
 ) -> ChosenWeights:
     """Weights of parts that validation pictures like best, by climbing one weight at a time.
 
     Every weight in turn is multiplied or divided by ``step`` as long as that helps, down to 1/32
-    of the largest; then whether the part is needed at all is tried. All this ``rounds`` times, or
+    of the largest; then whether the part is needed at all is tried. All this ``max_iter`` times, or
     until nothing helps any more.
 
     Parameters
@@ -118,7 +118,7 @@ def choose_weights(
             progress("choosing weights", len(trials), len(trials))
         return trials[ratios]
 
-    for _ in range(rounds):
+    for _ in range(max_iter):
         before = best
         for part in range(len(parts)):
             for factor in (step, 1 / step, 0.0):

@@ -46,7 +46,11 @@ class Extractor(Stored):
     max_side: int | None
     """Pictures are shrunk to this many pixels on the long side before they are described."""
     n_jobs: int
-    old_names: ClassVar[Mapping[str, str]] = {"workers": "n_jobs"}
+    old_names: ClassVar[Mapping[str, str]] = {
+        "workers": "n_jobs",
+        "least": "min_keypoints",
+        "least_share": "min_area",
+    }
 
     @property
     def key(self) -> str:
@@ -142,7 +146,7 @@ def nothing_read(skipped: Sequence[Skipped]) -> BadInput:
 
 
 def warn_skipped(skipped: Sequence[Skipped]) -> None:
-    """Tell about pictures left out of fitting, once."""
+    """Warn of pictures left out of fitting, once."""
     if skipped:
         first = skipped[0]
         warnings.warn(

@@ -60,7 +60,7 @@ class Sift(_SiftBag):
         Enlarge pictures so many times first, which finds smaller things.
     contrast : float
         Key-points fainter than this are not used …
-    least : int
+    min_keypoints : int
         … except where fewer than so many would be left: then the strongest of an eighth of that
         contrast, so that hazy pictures say something too.
     weighting : {"tfidf", "tfidf-raw", "counts"}
@@ -91,7 +91,7 @@ class Sift(_SiftBag):
         root: bool = True,
         upscale: int = 1,
         contrast: float = 0.04,
-        least: int = 50,
+        min_keypoints: int = 50,
         weighting: str = "tfidf",
         pyramid: Sequence[str] = ("whole",),
         level_weights: Sequence[float] | None = None,
@@ -104,7 +104,7 @@ class Sift(_SiftBag):
         self.root = root
         self.upscale = upscale
         self.contrast = contrast
-        self.least = least
+        self.min_keypoints = min_keypoints
         self.weighting = weighting
         self.pyramid = pyramid
         self.level_weights = level_weights
@@ -115,8 +115,10 @@ class Sift(_SiftBag):
     def _describe(self, pixels: Pixels) -> list[Local]:
         grey = _grey(pixels, self.upscale)
         points, found = _detector(0, self.contrast).detectAndCompute(grey, None)
-        if len(points) < self.least:
-            points, found = _detector(self.least, self.contrast / 8).detectAndCompute(grey, None)
+        if len(points) < self.min_keypoints:
+            points, found = _detector(self.min_keypoints, self.contrast / 8).detectAndCompute(
+                grey, None
+            )
         if found is None:
             return [_nothing()]
         middles = np.array([point.pt for point in points], dtype=np.float32)
@@ -124,7 +126,7 @@ class Sift(_SiftBag):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole(self, upscale=1, least=0)
+        check_whole(self, upscale=1, min_keypoints=0)
         if not 0 <= self.contrast < 1:
             raise BadInput(f"contrast lies between 0 and 1, not {self.contrast!r}")
 

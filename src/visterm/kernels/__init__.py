@@ -19,13 +19,13 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 
 
-def kernel_from_json(told: Mapping[str, Any]) -> Kernel:
+def kernel_from_json(stored: Mapping[str, Any]) -> Kernel:
     """The kernel that `Kernel.to_json` wrote, with what it had learnt.
 
     >>> kernel_from_json(RBF(2.0).fit([[0.0], [1.0]]).to_json()).scale_
     0.5
     """
-    return _kernel.kernel_from_json(told, KERNELS)
+    return _kernel.kernel_from_json(stored, KERNELS)
 
 
 __all__ = [

@@ -9,8 +9,9 @@ S. Bengio, IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _BLOCK = 64
 
 
 class _Mixtures(NamedTuple):
-    """Gaussians of all pictures: pictures × components (× d)."""
+    """Gaussians of all pictures: pictures × n_components (× d)."""
 
     log_weights: NDArray[np.float64]
     means: NDArray[np.float32]
@@ -50,16 +51,16 @@ class ExpectedLikelihood(Kernel):
 
     Parameters
     ----------
-    components : int
+    n_components : int
         Gaussians of a picture, with diagonal covariances; the paper's best is 1, which is the mean
-        and the variance of its descriptors. More are learnt by EM.
+        and the variance of its descriptors. More are fitted by EM.
     floor : float
         No variance is less than this part of the variance of all training descriptors.
     power : float
         The kernel to this power. In many dimensions hardly anything overlaps, and below 1 far
         pictures come nearer; the result need not be positive definite then.
-    rounds : int
-        Rounds of EM.
+    max_iter : int
+        Iterations of EM.
     random_state : int
     width : int, optional
         Numbers of a descriptor, where bags come as vectors (see `Bags.of`).
@@ -72,15 +73,16 @@ class ExpectedLikelihood(Kernel):
            [0.7788, 1.    ]], dtype=float32)
     """
 
-    components: int = 1
+    n_components: int = 1
     floor: float = 0.01
     power: float = 1.0
-    rounds: int = 20
+    max_iter: int = 20
     random_state: int = 0
     width: int | None = None
 
     name = "likelihood"
-    learns = ("floor_",)
+    old_names: ClassVar[Mapping[str, str]] = {"components": "n_components", "rounds": "max_iter"}
+    fitted = ("floor_",)
 
     @property
     def positive(self) -> bool:  # type: ignore[override]
@@ -95,7 +97,7 @@ class ExpectedLikelihood(Kernel):
         return self
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
-        self._check_learnt()
+        self._check_fitted()
         x = self._mixtures(X)
         z = x if Z is None or Z is X else self._mixtures(Z)
         own = _own_overlaps(x)
@@ -109,7 +111,7 @@ class ExpectedLikelihood(Kernel):
             logs -= (own[rows, None] + others) / 2
             table[rows] = np.exp(self.power * logs)
 
-        on_all_cores(work, slices(n, max(1, _BLOCK // self.components)))
+        on_all_cores(work, slices(n, max(1, _BLOCK // self.n_components)))
         return table
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
@@ -122,7 +124,7 @@ class ExpectedLikelihood(Kernel):
                 f"the kernel learnt from descriptors of {len(floor)} numbers, these have "
                 f"{bags.descriptors.shape[1]}"
             )
-        k, n = self.components, len(bags)
+        k, n = self.n_components, len(bags)
         found = _Mixtures(
             np.empty((n, k)),
             np.empty((n, k, len(floor)), dtype=np.float32),
@@ -132,24 +134,26 @@ class ExpectedLikelihood(Kernel):
         def work(rows: slice) -> None:
             for picture in range(rows.start, rows.stop):
                 found.log_weights[picture], found.means[picture], found.variances[picture] = (
-                    fit_mixture(bags[picture], k, floor, self.rounds, self.random_state)
+                    fit_mixture(bags[picture], k, floor, self.max_iter, self.random_state)
                 )
 
         on_all_cores(work, slices(n, 64))
         return found
 
     def _check(self) -> None:
-        if not isinstance(self.components, int | np.integer) or self.components < 1:
-            raise BadInput(f"components must be a whole number from 1 on, not {self.components}")
+        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
+            raise BadInput(
+                f"n_components must be a whole number from 1 on, not {self.n_components}"
+            )
         check_positive("floor", self.floor)
         check_positive("power", self.power)
 
 
 def fit_mixture(
     bag: NDArray[np.float32],
-    components: int,
+    n_components: int,
     floor: NDArray[np.float64],
-    rounds: int,
+    max_iter: int,
     seed: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Logarithms of the weights, means and variances of a diagonal mixture, by EM.
@@ -159,12 +163,12 @@ def fit_mixture(
     """
     points = bag.astype(np.float64)
     means, variances = points.mean(axis=0)[None], np.maximum(points.var(axis=0), floor)[None]
-    if components == 1:
+    if n_components == 1:
         return np.zeros(1), means, variances
-    means = points[_far_apart(points / np.sqrt(variances), components, seed)]
-    variances = np.repeat(variances, components, axis=0)
-    log_weights = np.full(components, -np.log(components))
-    for _ in range(rounds):
+    means = points[_far_apart(points / np.sqrt(variances), n_components, seed)]
+    variances = np.repeat(variances, n_components, axis=0)
+    log_weights = np.full(n_components, -np.log(n_components))
+    for _ in range(max_iter):
         logs = log_weights + _log_densities(points, means, variances)
         logs -= logs.max(axis=1, keepdims=True)
         share = np.exp(logs)
@@ -194,7 +198,7 @@ def _far_apart(points: NDArray[np.float64], count: int, seed: int) -> list[int]:
 def _log_densities(
     points: NDArray[np.float64], means: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """log N(point; μ, σ²) up to the same constant for all: points × components."""
+    """log N(point; μ, σ²) up to the same constant for all: points × n_components."""
     squares = (points[:, None] - means) ** 2 / variances
     return np.asarray(-0.5 * (squares.sum(axis=2) + np.log(variances).sum(axis=1)))
 

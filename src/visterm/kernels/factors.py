@@ -12,14 +12,14 @@ from visterm.errors import BadInput
 
 # Pictures whose columns of the table are computed at once.
 _BATCH = 32
-# What is left of a picture, against the largest k(p, p), when it counts as told by the others; less
-# would be the rounding of single precision.
+# What is left of a picture, against the largest k(p, p), when the others are taken to explain it;
+# less would be the rounding of single precision.
 _NOTHING_LEFT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """``K ≈ L Lᵀ`` through landmarks: pictures whose kernel tells that of all the others.
+    """``K ≈ L Lᵀ`` through landmarks: pictures whose kernel explains that of all the others.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ def low_rank(
     diagonal: NDArray[np.float32],
     rank: int,
 ) -> LowRank:
-    """Pivoted Cholesky: next comes the picture that those before tell least about.
+    """Pivoted Cholesky: next comes the picture that those before explain least.
 
     Only ``rank`` columns of the table are ever computed, some at a time. Of such a batch, pictures
-    that the rest of the batch has told about wait for a later one. A table with negative
+    that the rest of the batch explains wait for a later one. A table with negative
     eigenvalues ends up without them, for L Lᵀ has none.
 
     Parameters

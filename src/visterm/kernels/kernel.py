@@ -22,12 +22,14 @@ class Kernel(ABC):
     """How alike pictures are: ``kernel(X, Z)`` is the n × m table of k(x, z).
 
     A kernel is a dataclass of its parameters. What it learns in `fit` are plain numbers, named in
-    ``learns``, so that a fitted kernel is a few lines of JSON.
+    ``fitted``, so that a fitted kernel is a few lines of JSON.
     """
 
     name: ClassVar[str]
-    learns: ClassVar[tuple[str, ...]] = ()
+    fitted: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes, each a number or a tuple of numbers."""
+    old_names: ClassVar[Mapping[str, str]] = {}
+    """What parameters were called in files of earlier editions, and are called now."""
     positive: ClassVar[bool] = True
     """Whether the table of any pictures with themselves is positive semi-definite."""
 
@@ -44,35 +46,39 @@ class Kernel(ABC):
         """k(x, x) for all x of X, without the table."""
 
     def to_json(self) -> dict[str, Any]:
-        """Name, parameters and what was learnt, as plain values."""
-        told = {"name": self.name} | {
+        """Name, parameters and what was fitted, as plain values."""
+        stored = {"name": self.name} | {
             f.name: _plain(getattr(self, f.name))
             for f in fields(self)  # type: ignore[arg-type]
         }
-        return told | {
-            name: _plain(getattr(self, name)) for name in self.learns if hasattr(self, name)
+        return stored | {
+            name: _plain(getattr(self, name)) for name in self.fitted if hasattr(self, name)
         }
 
-    def _check_learnt(self) -> None:
-        if any(not hasattr(self, name) for name in self.learns):
+    def _check_fitted(self) -> None:
+        if any(not hasattr(self, name) for name in self.fitted):
             raise BadInput(
                 f"this {type(self).__name__} takes its scale from training pictures; "
                 "call fit with them first"
             )
 
 
-def kernel_from_json(told: Mapping[str, Any], known: Mapping[str, type[Kernel]]) -> Kernel:
+def kernel_from_json(stored: Mapping[str, Any], known: Mapping[str, type[Kernel]]) -> Kernel:
     """The kernel that `Kernel.to_json` wrote; ``known`` has the classes by name."""
-    if told.get("name") not in known:
-        raise BadInput(f"no kernel called {told.get('name')!r}; there are {', '.join(known)}")
-    kind = known[told["name"]]
-    values = {key: _rich(value, known) for key, value in told.items() if key != "name"}
-    learnt = {key: values.pop(key) for key in kind.learns if key in values}
+    if stored.get("name") not in known:
+        raise BadInput(f"no kernel called {stored.get('name')!r}; there are {', '.join(known)}")
+    kind = known[stored["name"]]
+    values = {
+        kind.old_names.get(key, key): _rich(value, known)
+        for key, value in stored.items()
+        if key != "name"
+    }
+    fitted = {key: values.pop(key) for key in kind.fitted if key in values}
     try:
         kernel = kind(**values)
     except TypeError as error:
-        raise BadInput(f"the kernel {told['name']} is of another version: {error}") from None
-    for key, value in learnt.items():
+        raise BadInput(f"the kernel {stored['name']} is of another version: {error}") from None
+    for key, value in fitted.items():
         setattr(kernel, key, value)
     return kernel
 

@@ -79,7 +79,7 @@ class Match(Kernel):
     width: int | None = None
 
     name = "match"
-    learns = ("scale_",)
+    fitted = ("scale_",)
     positive = False
 
     def fit(self, X: Pictures) -> Self:
@@ -95,7 +95,7 @@ class Match(Kernel):
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
         self._check()
-        self._check_learnt()
+        self._check_fitted()
         x = Bags.of(X, self.width)
         z = x if Z is None or Z is X else Bags.of(Z, self.width)
         if x.descriptors.shape[1] != z.descriptors.shape[1]:

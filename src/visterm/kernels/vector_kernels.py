@@ -69,7 +69,7 @@ class RBF(Kernel):
     relative: bool = True
 
     name = "rbf"
-    learns = ("scale_",)
+    fitted = ("scale_",)
 
     def fit(self, X: Pictures) -> Self:
         check_positive("gamma", self.gamma)
@@ -77,7 +77,7 @@ class RBF(Kernel):
         return self
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
-        self._check_learnt()
+        self._check_fitted()
         x, z = vector_pair(X, Z)
         squares, others = row_squares(x), row_squares(z)
         rate = np.float32(-self.gamma / self.scale_)
@@ -111,7 +111,7 @@ class ChiSquare(Kernel):
     relative: bool = True
 
     name = "chi2"
-    learns = ("scale_",)
+    fitted = ("scale_",)
 
     def fit(self, X: Pictures) -> Self:
         check_positive("gamma", self.gamma)
@@ -124,7 +124,7 @@ class ChiSquare(Kernel):
         return self
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
-        self._check_learnt()
+        self._check_fitted()
         x, z = (_histograms(vectors) for vectors in vector_pair(X, Z))
         rate = np.float32(-self.gamma / self.scale_)
 

@@ -97,7 +97,7 @@ def moments(X: Floats, Y: Floats) -> Moments:
 
 
 def canonical(
-    told: Moments, *, x_ridge: float, y_ridge: float, dimensions: int | None = None
+    given: Moments, *, x_ridge: float, y_ridge: float, dimensions: int | None = None
 ) -> Canonical:
     """The strongest pairs of directions.
 
@@ -116,7 +116,7 @@ def canonical(
     >>> found.correlations.round(6)
     array([1., 1.])
     """
-    found = told.pairs(float(x_ridge), float(y_ridge))
+    found = given.pairs(float(x_ridge), float(y_ridge))
     k = len(found.correlations) if dimensions is None else min(dimensions, len(found.correlations))
     return Canonical(found.x_map[:, :k], found.y_map[:, :k], found.correlations[:k])
 

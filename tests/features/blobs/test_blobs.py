@@ -175,7 +175,7 @@ def test_numbers_are_standardised_before_they_are_clustered(
 def test_small_regions_are_left_out_but_never_all() -> None:
     picture = flag((200, 0, 0), (0, 0, 200))
     (two,) = Blobs(regions=2)._describe(picture)
-    (one,) = Blobs(regions=2, least_share=0.9)._describe(picture)
+    (one,) = Blobs(regions=2, min_area=0.9)._describe(picture)
     assert (len(two.descriptors), len(one.descriptors)) == (2, 1)
     assert sorted(two.places[:, 0].round(2).tolist()) == [0.25, 0.75]
 
@@ -217,8 +217,8 @@ def test_what_was_learnt_can_be_kept(
 def test_bad_parameters_say_what_would_be_good(pictures: list[np.ndarray]) -> None:
     with pytest.raises(BadInput, match="regions is a whole number from 1 on, not 0"):
         Blobs(regions=0).fit(pictures)
-    with pytest.raises(BadInput, match="least_share lies between 0 and 1"):
-        Blobs(least_share=1).fit(pictures)
+    with pytest.raises(BadInput, match="min_area lies between 0 and 1"):
+        Blobs(min_area=1).fit(pictures)
 
 
 @pytest.mark.parametrize(("module", "name"), [("cv2", "OpenCV"), ("skimage", "scikit-image")])

@@ -39,7 +39,7 @@ def test_mixtures_are_those_of_scikit_learn_with_the_same_topics():
 
 def test_learns_as_well_as_scikit_learn():
     counts, _ = documents(300)
-    ours = Lda(3, passes=10, batch=64).fit(counts[:200])
+    ours = Lda(3, max_iter=10, batch_size=64).fit(counts[:200])
     theirs = LatentDirichletAllocation(
         3, learning_method="online", max_iter=10, batch_size=64, random_state=0
     ).fit(counts[:200])
@@ -50,7 +50,7 @@ def test_learns_as_well_as_scikit_learn():
 
 def test_documents_of_one_subject_share_a_topic():
     counts, mixtures = documents()
-    found = Lda(3, passes=20, batch=40).fit(counts).transform(counts).argmax(axis=1)
+    found = Lda(3, max_iter=20, batch_size=40).fit(counts).transform(counts).argmax(axis=1)
     clear = mixtures.max(axis=1) > 0.9
     for subject in range(3):
         topics = found[clear & (mixtures.argmax(axis=1) == subject)]
@@ -59,14 +59,14 @@ def test_documents_of_one_subject_share_a_topic():
 
 def test_perplexity_falls_from_the_vocabulary_towards_the_documents():
     counts, _ = documents(300)
-    one = Lda(1, passes=3).fit(counts[:200]).perplexity(counts[200:])
-    three = Lda(3, passes=10, batch=64).fit(counts[:200]).perplexity(counts[200:])
+    one = Lda(1, max_iter=3).fit(counts[:200]).perplexity(counts[200:])
+    three = Lda(3, max_iter=10, batch_size=64).fit(counts[:200]).perplexity(counts[200:])
     assert three < 0.8 * one < 30
 
 
 def test_rows_sum_to_one_and_seeds_repeat():
     counts, _ = documents()
-    first, second = (Lda(4, passes=2).fit(counts) for _ in range(2))
+    first, second = (Lda(4, max_iter=2).fit(counts) for _ in range(2))
     assert first.topics_.tobytes() == second.topics_.tobytes()
     np.testing.assert_allclose(first.transform(counts).sum(axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(first.topics_of_words().sum(axis=1), 1, rtol=1e-5)
@@ -75,7 +75,7 @@ def test_rows_sum_to_one_and_seeds_repeat():
 def test_progress_counts_batches_to_the_end():
     told = []
     counts, _ = documents()
-    Lda(2, passes=2, batch=50).fit(counts, progress=lambda *what: told.append(what))
+    Lda(2, max_iter=2, batch_size=50).fit(counts, progress=lambda *what: told.append(what))
     assert told[-1] == ("learning topics", 6, 6)
     assert [done for _, done, _ in told] == list(range(7))
 
@@ -85,7 +85,7 @@ def test_counts_that_are_none_are_refused():
         Lda(2).fit([[1, -1]])
     with pytest.raises(BadInput, match="empty"):
         Lda(2).fit([[0, 0]])
-    with pytest.raises(BadInput, match="topics must be"):
+    with pytest.raises(BadInput, match="n_components must be"):
         Lda(0).fit([[1, 1]])
     with pytest.raises(BadInput, match="2 words"):
-        Lda(1, passes=1).fit([[1, 1]]).transform([[1]])
+        Lda(1, max_iter=1).fit([[1, 1]]).transform([[1]])

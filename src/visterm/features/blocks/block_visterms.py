@@ -109,7 +109,7 @@ class Blocks(Bag):
             self.colours,
             max_side=self.max_side,
             n_jobs=self.n_jobs,
-            seed=self.random_state,
+            random_state=self.random_state,
         )
         self._descriptor = BlockDescriptor(self.colours_, self._sides())
 

@@ -1,4 +1,4 @@
-"""The colours that pictures are told by: an RGB codebook learnt from a few pixels of each."""
+"""The colours that describe pictures: an RGB codebook fitted to a few pixels of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def learn_colours(
     *,
     max_side: int | None,
     n_jobs: int = 1,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> NDArray[np.float32]:
     """So many typical colours of some of the pictures; fewer where there are no more.
 
@@ -28,11 +28,11 @@ def learn_colours(
     >>> learn_colours([white], 1, max_side=8).tolist()
     [[255.0, 255.0, 255.0]]
     """
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(pictures))[:_SAMPLE])
+    chosen = np.sort(np.random.default_rng(random_state).permutation(len(pictures))[:_SAMPLE])
     found: list[NDArray[np.uint8]] = []
     skipped: list[Skipped] = []
     for batch in over_pictures(
-        _Pixels(seed), [pictures[i] for i in chosen], max_side=max_side, n_jobs=n_jobs
+        _Pixels(random_state), [pictures[i] for i in chosen], max_side=max_side, n_jobs=n_jobs
     ):
         if batch.result is not None:
             found.append(batch.result)
@@ -40,7 +40,7 @@ def learn_colours(
     if not found:
         raise nothing_read(skipped)
     points = np.concatenate(found).astype(np.float32)
-    return learn_codebook(points, colours, seed=seed, points_per_centre=2000)
+    return learn_codebook(points, colours, random_state=random_state, points_per_centre=2000)
 
 
 class _Pixels:

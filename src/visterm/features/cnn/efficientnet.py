@@ -30,8 +30,8 @@ class CNN(NetworkExtractor):
     size : int
         Side of the square that the network sees, a multiple of 32; the grid has side size / 32.
     crop : {"half", "squash", "centre", "pad"}
-        How a picture becomes a square: cut and bent half-way, all of it bent, its middle, or all
-        of it with a border. The default was the best on Corel's validation pictures.
+        How a picture becomes a square: cut and stretched half-way, all of it stretched, its
+        middle, or all of it with a border. The default was the best on Corel's validation pictures.
     output : {"pooled", "grid"}
         One vector a picture, or one for each cell of the grid, row by row: (n, cells, 1280).
     normalise : {"sqrt-l2", "l2", "none"}

@@ -36,7 +36,7 @@ class Recipe:
     crop
         "squash" bends the whole picture into the square, "centre" cuts the middle out of it,
         "half" does half of each (the long side is cut to the geometric mean of both, the rest is
-        bent), "pad" puts all of it into the square and fills the rest with the mean.
+        stretched), "pad" puts all of it into the square and fills the rest with the mean.
     fraction
         With "centre", the side of the middle as a fraction of the picture's short side.
     filter

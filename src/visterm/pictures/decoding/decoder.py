@@ -37,7 +37,7 @@ def read_picture(
 ) -> Pixels:
     """Decode one picture to upright RGB.
 
-    JPEG, PNG, WebP, GIF (its first frame), TIFF (its first page), BMP and AVIF are told apart by
+    JPEG, PNG, WebP, GIF (its first frame), TIFF (its first page), BMP and AVIF are recognised by
     content, whatever the name says; HEIC too where the extra ``heic`` is installed. EXIF's
     orientation is applied, alpha is laid on white, 16-bit and float greys are scaled to eight bits.
 
@@ -125,7 +125,7 @@ def _decode_as(
             shrinks = _target(size, max_side) is not None
             check_memory(picture, format_, cost, size=size, shrinks=shrinks, limit=max_pixels)
             picture.load()
-            _let_go(picture)
+            _free_frames(picture)
             # Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.
             exif = b"" if format_ in (formats.TIFF, formats.HEIC) else picture.info.get("exif", b"")
             orientation = orientation_of(exif) if isinstance(exif, bytes) else 1
@@ -161,7 +161,7 @@ def _prepare_jpeg(picture: ImageFile, target: tuple[int, int] | None) -> None:
         picture.tile = [tile._replace(args=("CMYK", "")) for tile in picture.tile]
 
 
-def _let_go(picture: ImageFile) -> None:
+def _free_frames(picture: ImageFile) -> None:
     """Free what the WebP and AVIF readers keep for further frames: up to three more pictures."""
     vars(picture).pop("_decoder", None)
     if isinstance(picture.fp, io.BytesIO):

@@ -1,4 +1,4 @@
-"""The formats visterm reads, told apart by their first bytes and never by their names."""
+"""The formats visterm reads, recognised by their first bytes and never by their names."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def recognise(head: bytes) -> Format | None:
 
 
 def _by_brand(head: bytes) -> Format | None:
-    """AVIF and HEIC share a container; the brands in its first box tell them apart."""
+    """AVIF and HEIC share a container; the brands in its first box distinguish them."""
     end = min(int.from_bytes(head[:4], "big"), len(head))
     brands = {head[8:12]} | {head[at : at + 4] for at in range(16, end - 3, 4)}
     if brands & {b"avif", b"avis"}:

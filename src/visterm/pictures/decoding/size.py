@@ -54,8 +54,8 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
             with quiet(), open_with_pillow(file, format_) as picture:
                 width, height = picture.size
                 # Pillow itself turns a TIFF upright, and pillow-heif a HEIC.
-                told = format_ not in (formats.TIFF, formats.HEIC)
-                exif = picture.info.get("exif", b"") if told else b""
+                turnable = format_ not in (formats.TIFF, formats.HEIC)
+                exif = picture.info.get("exif", b"") if turnable else b""
                 lies = isinstance(exif, bytes) and orientation_of(exif) in _LYING
     except (Refused, BrokenContainer) as reason:
         raise UnreadablePicture(where, str(reason)) from None

@@ -40,7 +40,7 @@ def quiet() -> Iterator[None]:
 
 @cache
 def silence_libtiff() -> None:
-    """Tell the libtiff inside Pillow not to print; its errors still reach us as exceptions.
+    """Keep the libtiff inside Pillow from printing; its errors still come as exceptions.
 
     libtiff writes straight to the process's error stream unless its handlers are taken away, which
     Pillow does not do. Where Pillow hides the library's functions (Windows), it goes on printing.

@@ -29,7 +29,7 @@ _JSON_LINES = (".jsonl", ".ndjson")
 def read_caption_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Path and text of every row, in order.
 
-    The ending of the name tells the kind. A first row of known names (`PATH_COLUMNS`,
+    The extension says the format. A first row of known names (`PATH_COLUMNS`,
     `TEXT_COLUMNS`) picks the columns, several texts becoming one line each; without it a row is a
     path and a text. CSV may be separated by semicolons, and its quoted texts may hold line ends;
     a line of JSON is an object with such names, or a pair, whose text may be a list. Texts are

@@ -1,4 +1,4 @@
-"""Keywords added to XMP: what a person wrote stays, byte by byte, and ours can be told apart.
+"""Keywords added to XMP: what a person wrote stays, byte by byte, and ours can be recognised.
 
 Words go where every program looks, into ``dc:subject``, and once more into ``visterm:words``, the
 list by which visterm knows its own: it takes them out before it writes others, and never reads them

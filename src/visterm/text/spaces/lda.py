@@ -8,7 +8,8 @@ D. Blei, A. Ng and M. Jordan, JMLR 2003; M. Hoffman, D. Blei and F. Bach, NIPS 2
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,14 +28,15 @@ class Lda(Stored):
 
     Parameters
     ----------
-    topics : int
-    document_prior, word_prior : float, optional
-        Of the Dirichlet distributions; 1 / topics by default.
-    passes : int
+    n_components : int
+        Topics.
+    doc_topic_prior, topic_word_prior : float, optional
+        Of the Dirichlet distributions; 1 / n_components by default.
+    max_iter : int
         How often each document is looked at.
-    batch : int
+    batch_size : int
         Documents between two moves of the topics.
-    delay, decay : float
+    learning_offset, learning_decay : float
         τ and κ.
     random_state : int
 
@@ -46,7 +48,7 @@ class Lda(Stored):
     Examples
     --------
     >>> counts = csr_array(np.repeat([[4, 3, 0, 0], [0, 0, 5, 2]], 20, axis=0))
-    >>> model = Lda(topics=2, passes=20).fit(counts)
+    >>> model = Lda(n_components=2, max_iter=20).fit(counts)
     >>> mixtures = model.transform(counts[[0, 20]])
     >>> mixtures.max(axis=1) > 0.9, mixtures[0].argmax() != mixtures[1].argmax()
     (array([ True,  True]), np.True_)
@@ -54,51 +56,62 @@ class Lda(Stored):
 
     name = "lda"
     arrays = ("topics_",)
+    old_names: ClassVar[Mapping[str, str]] = {
+        "topics": "n_components",
+        "passes": "max_iter",
+        "batch": "batch_size",
+        "delay": "learning_offset",
+        "decay": "learning_decay",
+        "document_prior": "doc_topic_prior",
+        "word_prior": "topic_word_prior",
+    }
 
     topics_: NDArray[np.float64]
 
     def __init__(
         self,
-        topics: int = 100,
-        document_prior: float | None = None,
-        word_prior: float | None = None,
-        passes: int = 10,
-        batch: int = 512,
-        delay: float = 10.0,
-        decay: float = 0.7,
+        n_components: int = 100,
+        doc_topic_prior: float | None = None,
+        topic_word_prior: float | None = None,
+        max_iter: int = 10,
+        batch_size: int = 512,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
         random_state: int = 0,
     ) -> None:
-        self.topics = topics
-        self.document_prior = document_prior
-        self.word_prior = word_prior
-        self.passes = passes
-        self.batch = batch
-        self.delay = delay
-        self.decay = decay
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
         self.random_state = random_state
 
     def fit(self, counts: ArrayLike | csr_array, *, progress: Progress | None = None) -> Self:
         """Learn topics from counts; the last word of progress is how many batches there were."""
-        told = _counts(counts)
-        for name in ("topics", "passes", "batch"):
+        checked = _counts(counts)
+        for name in ("n_components", "max_iter", "batch_size"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
         report = progress or silent
-        n, k = told.shape[0], int(self.topics)
+        n, k = checked.shape[0], int(self.n_components)
         rng = np.random.default_rng(self.random_state)
-        topics = rng.gamma(100.0, 0.01, (told.shape[1], k))
-        batches = [(turn, at) for turn in range(self.passes) for at in range(0, n, self.batch)]
+        topics = rng.gamma(100.0, 0.01, (checked.shape[1], k))
+        batches = [
+            (turn, at) for turn in range(self.max_iter) for at in range(0, n, self.batch_size)
+        ]
         order = np.arange(n)
         for done, (_, at) in enumerate(batches):
             report("learning topics", done, len(batches))
             if at == 0:
                 order = rng.permutation(n)
-            chosen = told[order[at : at + self.batch]]
+            chosen = checked[order[at : at + self.batch_size]]
             gathered = np.zeros_like(topics)
             expected = _expected(topics)
             self._posterior(chosen, expected, gathered)
-            new = self._word_prior + gathered * expected * (n / chosen.shape[0])
-            rate = (self.delay + done) ** -self.decay
+            new = self._topic_word_prior + gathered * expected * (n / chosen.shape[0])
+            rate = (self.learning_offset + done) ** -self.learning_decay
             topics += rate * (new - topics)
         report("learning topics", len(batches), len(batches))
         self.topics_ = topics
@@ -107,8 +120,8 @@ class Lda(Stored):
     def transform(self, counts: ArrayLike | csr_array) -> NDArray[np.float32]:
         """Documents × topics: each document's mixture, rows of sum 1."""
         self._check_fitted()
-        told = _counts(counts, width=len(self.topics_), empty=True)
-        gamma = self._posterior(told, _expected(self.topics_), np.empty((0, 0)))
+        checked = _counts(counts, width=len(self.topics_), empty=True)
+        gamma = self._posterior(checked, _expected(self.topics_), np.empty((0, 0)))
         return (gamma / gamma.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def words_of_topics(self) -> NDArray[np.float64]:
@@ -125,14 +138,14 @@ class Lda(Stored):
         """``exp(−mean log P(word))`` of every second word of documents, given the others.
 
         Half of a document's words say which topics it has; how surprising the other half then is
-        tells how good the topics are. Lower is better, and the size of the vocabulary is chance.
+        measures the topics. Lower is better, and guessing gives the size of the vocabulary.
         """
         self._check_fitted()
-        told = _counts(counts, width=len(self.topics_))
-        second = np.arange(told.nnz) % 2 == 1
+        checked = _counts(counts, width=len(self.topics_))
+        second = np.arange(checked.nnz) % 2 == 1
         halves = []
         for keep in (~second, second):
-            half = told.copy()
+            half = checked.copy()
             half.data = np.where(keep, half.data, 0)
             half.eliminate_zeros()
             halves.append(half)
@@ -145,25 +158,31 @@ class Lda(Stored):
         return float(np.exp(-(asked.data * np.log(likely)).sum() / asked.data.sum()))
 
     @property
-    def _document_prior(self) -> float:
-        return 1.0 / self.topics if self.document_prior is None else float(self.document_prior)
+    def _doc_topic_prior(self) -> float:
+        return (
+            1.0 / self.n_components if self.doc_topic_prior is None else float(self.doc_topic_prior)
+        )
 
     @property
-    def _word_prior(self) -> float:
-        return 1.0 / self.topics if self.word_prior is None else float(self.word_prior)
+    def _topic_word_prior(self) -> float:
+        return (
+            1.0 / self.n_components
+            if self.topic_word_prior is None
+            else float(self.topic_word_prior)
+        )
 
     def _posterior(
-        self, told: csr_array, expected: NDArray[np.float64], gathered: NDArray[np.float64]
+        self, checked: csr_array, expected: NDArray[np.float64], gathered: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         from visterm.text.spaces._lda_kernels import topics_of_documents
 
-        gamma = np.empty((told.shape[0], expected.shape[1]))
+        gamma = np.empty((checked.shape[0], expected.shape[1]))
         topics_of_documents(
-            told.indptr.astype(np.int64),
-            told.indices.astype(np.int64),
-            told.data.astype(np.float64),
+            checked.indptr.astype(np.int64),
+            checked.indices.astype(np.int64),
+            checked.data.astype(np.float64),
             expected,
-            self._document_prior,
+            self._doc_topic_prior,
             _MOST,
             _LEAST_CHANGE,
             gamma,
@@ -181,12 +200,12 @@ def _counts(
     counts: ArrayLike | csr_array, *, width: int | None = None, empty: bool = False
 ) -> csr_array:
     """Check a documents × words matrix of counts."""
-    told = csr_array(counts, dtype=np.float64)
-    if width is not None and told.shape[1] != width:
-        raise BadInput(f"topics of {width} words, but counts of {told.shape[1]}")
-    if not np.isfinite(told.data).all() or (told.data < 0).any():
+    checked = csr_array(counts, dtype=np.float64)
+    if width is not None and checked.shape[1] != width:
+        raise BadInput(f"topics of {width} words, but counts of {checked.shape[1]}")
+    if not np.isfinite(checked.data).all() or (checked.data < 0).any():
         raise BadInput("counts hold NaN, infinite or negative numbers")
-    if not empty and not told.nnz:
+    if not empty and not checked.nnz:
         raise BadInput("every document is empty: there is nothing to learn from")
-    told.eliminate_zeros()
-    return told
+    checked.eliminate_zeros()
+    return checked

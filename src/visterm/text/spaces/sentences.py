@@ -47,9 +47,9 @@ class Sentences(TextSpace):
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        told = [number for number, text in enumerate(texts) if text.strip()]
-        for at in range(0, len(told), _BATCH):
-            chosen = told[at : at + _BATCH]
+        worded = [number for number, text in enumerate(texts) if text.strip()]
+        for at in range(0, len(worded), _BATCH):
+            chosen = worded[at : at + _BATCH]
             rows[chosen] = _encoder().encode([texts[number] for number in chosen])
         return unit(rows)
 

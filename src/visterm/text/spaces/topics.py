@@ -6,7 +6,7 @@ document, becomes ``P(topic | word)``. Words that hold a text together ("a", "wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -25,11 +25,12 @@ class Topics(WordVectors):
 
     Parameters
     ----------
-    topics : int
-    passes : int
+    n_components : int
+        Topics.
+    max_iter : int
         How often each caption is looked at.
     held_out : float
-        The share of captions that does not teach, but tells how good the topics are.
+        The fraction of captions that is not trained on, but measures the topics.
     normalise : {"l2", "l1"}
         Unit length, as inner products want it, or mixtures of sum 1.
     min_captions, language, stop_words
@@ -39,11 +40,11 @@ class Topics(WordVectors):
     Attributes
     ----------
     perplexity_ : float
-        How surprising held captions are; see `Lda.perplexity`. NaN where none were held out.
+        Held-out perplexity; see `Lda.perplexity`. NaN where none were held out.
 
     Examples
     --------
-    >>> space = Topics(topics=2, min_captions=1).fit(["sun sea", "snow alps"] * 30)
+    >>> space = Topics(n_components=2, min_captions=1).fit(["sun sea", "snow alps"] * 30)
     >>> rows = space.captions(["sun and sea", "snow in the alps"])
     >>> bool(rows[0] @ rows[0] > 2 * rows[0] @ rows[1])
     True
@@ -52,14 +53,15 @@ class Topics(WordVectors):
     name = "topics"
     arrays: ClassVar[tuple[str, ...]] = ("topics_", "idf_")
     facts = ("perplexity_",)
+    old_names: ClassVar[Mapping[str, str]] = {"topics": "n_components", "passes": "max_iter"}
 
     topics_: NDArray[np.float64]
     perplexity_: float
 
     def __init__(
         self,
-        topics: int = 100,
-        passes: int = 10,
+        n_components: int = 100,
+        max_iter: int = 10,
         held_out: float = 0.1,
         normalise: str = "l2",
         min_captions: int = 2,
@@ -67,8 +69,8 @@ class Topics(WordVectors):
         stop_words: Sequence[str] | None = None,
         random_state: int = 0,
     ) -> None:
-        self.topics = topics
-        self.passes = passes
+        self.n_components = n_components
+        self.max_iter = max_iter
         self.held_out = held_out
         self.normalise = normalise
         self.min_captions = min_captions
@@ -90,9 +92,9 @@ class Topics(WordVectors):
         held = order[: int(self.held_out * len(order))]
         lda = self._lda().fit(counts[np.sort(order[len(held) :])], progress=progress)
         self.vocabulary_, self.idf_, self.topics_ = vocabulary, vocabulary.idf, lda.topics_
-        told = counts[held]
-        enough = len(held) > 0 and np.diff(told.indptr).max() > 1
-        self.perplexity_ = lda.perplexity(told) if enough else float("nan")
+        unseen = counts[held]
+        enough = len(held) > 0 and np.diff(unseen.indptr).max() > 1
+        self.perplexity_ = lda.perplexity(unseen) if enough else float("nan")
 
     @property
     def dimensions(self) -> int:
@@ -118,7 +120,7 @@ class Topics(WordVectors):
         return np.where(known[:, None], rows, np.float32(0))
 
     def _lda(self) -> Lda:
-        return Lda(self.topics, passes=self.passes, random_state=self.random_state)
+        return Lda(self.n_components, max_iter=self.max_iter, random_state=self.random_state)
 
     def _fitted(self) -> Lda:
         lda = self._lda()
@@ -127,7 +129,7 @@ class Topics(WordVectors):
 
 
 class CorrelatedTopics(Topics):
-    """Topics of texts, turned towards what the topics of their pictures can tell.
+    """Topics of texts, turned towards what the topics of their pictures can predict.
 
     Canonical correlation analysis between the mixtures of captions and the mixtures, or any other
     vectors, of their pictures; `pictures` brings those to the same space.
@@ -136,7 +138,7 @@ class CorrelatedTopics(Topics):
     ----------
     ridge : float
         Added to the variances of both sides, as a fraction of their mean.
-    topics, passes, held_out, min_captions, language, stop_words, random_state
+    n_components, max_iter, held_out, min_captions, language, stop_words, random_state
         As for `Topics`.
 
     Attributes
@@ -147,7 +149,7 @@ class CorrelatedTopics(Topics):
     Examples
     --------
     >>> seen = np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.2]] * 30)
-    >>> space = CorrelatedTopics(topics=2, min_captions=1)
+    >>> space = CorrelatedTopics(n_components=2, min_captions=1)
     >>> space = space.fit(["sun sea", "snow alps"] * 30, pictures=seen)
     >>> (space.captions(["sun on the sea"]) @ space.pictures(seen[:2]).T).round(2).tolist()
     [[1.0, -1.0]]
@@ -173,8 +175,8 @@ class CorrelatedTopics(Topics):
     def __init__(
         self,
         ridge: float = 0.01,
-        topics: int = 100,
-        passes: int = 10,
+        n_components: int = 100,
+        max_iter: int = 10,
         held_out: float = 0.1,
         min_captions: int = 2,
         language: str | None = "english",
@@ -182,8 +184,8 @@ class CorrelatedTopics(Topics):
         random_state: int = 0,
     ) -> None:
         self.ridge = ridge
-        self.topics = topics
-        self.passes = passes
+        self.n_components = n_components
+        self.max_iter = max_iter
         self.held_out = held_out
         self.min_captions = min_captions
         self.language = language
@@ -207,10 +209,10 @@ class CorrelatedTopics(Topics):
             )
         self._learn_topics(texts, progress or silent)
         mixtures = self._fitted().transform(self.vocabulary_.counts(texts))
-        told = moments(seen, mixtures)
-        found = canonical(told, x_ridge=self.ridge, y_ridge=self.ridge)
-        self.picture_map_, self.picture_mean_ = found.x_map, told.x_mean
-        self.text_map_, self.text_mean_ = found.y_map, told.y_mean
+        statistics = moments(seen, mixtures)
+        found = canonical(statistics, x_ridge=self.ridge, y_ridge=self.ridge)
+        self.picture_map_, self.picture_mean_ = found.x_map, statistics.x_mean
+        self.text_map_, self.text_mean_ = found.y_map, statistics.y_mean
         self.correlations_ = found.correlations
         return self
 

@@ -105,7 +105,7 @@ def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDA
         random_state=iapr.seed,
     )
     teach = [iapr.paths[i] for i in np.sort(order[:_TEACH_VISTERMS])]
-    lda = Lda(TOPICS, passes=2, random_state=iapr.seed)
+    lda = Lda(TOPICS, max_iter=2, random_state=iapr.seed)
 
     def mixtures() -> Vectors:
         counts = csr_array(_described(iapr.paths, extractor, teach, progress))

@@ -37,7 +37,7 @@ KERNELS: dict[str, tuple[Kernel, ...]] = {
     "expected likelihood": (
         ExpectedLikelihood(),
         ExpectedLikelihood(power=0.1),
-        ExpectedLikelihood(components=2, power=0.1),
+        ExpectedLikelihood(n_components=2, power=0.1),
     ),
     "match": (Match("rbf", gamma=2.0), Match("linear")),
 }
@@ -201,7 +201,7 @@ def _said(kernel: Kernel) -> str:
     if isinstance(kernel, Match):
         return f"{kernel.minor}, gamma {kernel.gamma:g}" if kernel.minor == "rbf" else kernel.minor
     if isinstance(kernel, ExpectedLikelihood):
-        return f"{kernel.components} Gaussians, power {kernel.power:g}"
+        return f"{kernel.n_components} Gaussians, power {kernel.power:g}"
     return kernel.name
 
 
