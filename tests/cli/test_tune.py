@@ -27,13 +27,22 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_is_printed_best_first_and_what_is_left_is_said(captions: Path) -> None:
-    log = captions.with_name("log.jsonl")
+    study = captions.with_name("study.sqlite")
     features = "blocks(channels=((32, joint, 10),), colours=8)"
-    words = ["tune", str(captions), "--features", features, "--kernel", "linear", "--log", str(log)]
-    words += ["--iterations", "5000", "--C", "0.1", "--workers", "1"]
+    words = [
+        "tune",
+        str(captions),
+        "--features",
+        features,
+        "--kernel",
+        "linear",
+        "--study",
+        str(study),
+    ]
+    words += ["--max-iter", "5000", "--C", "0.1", "--workers", "1"]
     nothing = visterm(*words, "--seconds", "0")
     assert nothing.returncode == 0, nothing.stderr
-    assert f"4 of 4 trials are left; run it again to go on ({log})" in nothing.stdout
+    assert f"4 of 4 trials are left; run it again to go on ({study})" in nothing.stdout
     whole = visterm(*words)
     lines = whole.stdout.splitlines()
     assert lines[0] == f"{captions}, AvgP on 3 validation pictures"

@@ -28,12 +28,14 @@ def tune(
         list[str] | None,
         typer.Option(help="Objectives to try: plain, averaged, hardest, warp; repeat."),
     ] = None,
-    c: Annotated[list[float] | None, typer.Option("--C", help="Largest steps to try.")] = None,
+    c: Annotated[
+        list[float] | None, typer.Option("--C", help="Values of aggressiveness C to try.")
+    ] = None,
     seconds: Annotated[float, typer.Option(help="No trial begins later than this.")] = 600.0,
-    log: Annotated[
-        Path, typer.Option(help="Finished trials; a search that was stopped goes on from it.")
-    ] = Path("tune.jsonl"),
-    iterations: Annotated[int, typer.Option(help="Most triplets of a fit.")] = 3_000_000,
+    study: Annotated[
+        Path, typer.Option(help="The study (SQLite); a search that was stopped goes on from it.")
+    ] = Path("tune.sqlite"),
+    max_iter: Annotated[int, typer.Option(help="Most triplets of a fit.")] = 3_000_000,
     repeats: Annotated[int, typer.Option(help="Fits of a trial, with seeds of their own.")] = 1,
     seed: Seed = 0,
     workers: Workers = None,
@@ -41,8 +43,8 @@ def tune(
 ) -> None:
     """Find what ranks validation pictures best.
 
-    Tries one setting after another around the best so far. Test pictures are not looked at. Run it
-    again with the same options to go on where it stopped.
+    TPE (optuna) proposes one setting after another, around those that ranked well. Test pictures
+    are not looked at. Run it again with the same options to go on where it stopped.
     """
     from visterm.cli.benchmarks import dataset_of, reported
     from visterm.cli.output import print_json
@@ -56,7 +58,7 @@ def tune(
         kernels=tuple(kernel or usual.kernels),
         objectives=tuple(objective or usual.objectives),
         C=tuple(c or usual.C),
-        iterations=iterations,
+        max_iter=max_iter,
         repeats=repeats,
     )
     space.check()
@@ -64,12 +66,12 @@ def tune(
     protocol, shown = protocol_of(given, seed=seed), dataset or given.name
     with reported() as progress:
         found = search(
-            protocol, space, seconds=seconds, log=log, workers=workers, progress=progress
+            protocol, space, seconds=seconds, study=study, workers=workers, progress=progress
         )
     if json:
-        print_json({"dataset": shown, "log": str(log), **found.to_json()})
+        print_json({"dataset": shown, "study": str(study), **found.to_json()})
         return
     typer.echo(found.table(f"{shown}, AvgP on {protocol.held_out} validation pictures").to_text())
     if not found.finished:
         left = found.trials - len(found.results)
-        typer.echo(f"\n{left} of {found.trials} trials are left; run it again to go on ({log})")
+        typer.echo(f"\n{left} of {found.trials} trials are left; run it again to go on ({study})")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,8 @@ from visterm.datasets.captioned_pictures import CaptionedPictures
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.experiments.runner.protocol import Protocol, split_off_test
-from visterm.experiments.tuning.search_space import SearchSpace, Trial
-from visterm.experiments.tuning.study import fingerprint, next_trial, tune
-from visterm.experiments.tuning.trial_log import TrialLog, TrialResult
+from visterm.experiments.tuning.search_space import SearchSpace
+from visterm.experiments.tuning.study import fingerprint, tune
 
 SMALL = "blocks(channels=((32, joint, 20),), colours=8)"
 SPACE = SearchSpace((SMALL,), ("linear", "rbf(gamma=2)"), ("plain", "averaged"), (0.1,), 20_000)
@@ -64,17 +65,17 @@ def test_pictures_are_described_once_for_all_trials(drawn: Protocol) -> None:
 
 
 def test_a_search_that_goes_on_describes_no_picture_again(drawn: Protocol, tmp_path: Path) -> None:
-    log = tmp_path / "tune.jsonl"
-    whole = tune(drawn, SPACE, log=log, workers=1)
-    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    study = tmp_path / "tune.sqlite"
+    whole = tune(drawn, SPACE, study=study, workers=1)
+    study.unlink()
     told: list[str] = []
-    again = tune(drawn, SPACE, log=log, workers=1, progress=lambda what, *_: told.append(what))
+    again = tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
     assert "counting visterms" not in told
     assert [one.avgp for one in again.results] == [one.avgp for one in whole.results]
     (vectors,) = (tmp_path / "tune.vectors").iterdir()
     vectors.write_bytes(vectors.read_bytes()[:100])  # damaged, so made anew
-    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-    tune(drawn, SPACE, log=log, workers=1, progress=lambda what, *_: told.append(what))
+    study.unlink()
+    tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
     assert "counting visterms" in told
 
 
@@ -96,77 +97,63 @@ def test_repeats_have_seeds_of_their_own(drawn: Protocol) -> None:
 def test_a_spent_budget_begins_no_trial_and_later_searches_go_on(
     drawn: Protocol, tmp_path: Path
 ) -> None:
-    log = tmp_path / "tune.jsonl"
-    none = tune(drawn, SPACE, seconds=0, log=log, workers=1)
+    study = tmp_path / "tune.sqlite"
+    none = tune(drawn, SPACE, seconds=0, study=study, workers=1)
     assert (none.results, none.best, none.finished) == ([], None, False)
-    whole = tune(drawn, SPACE, log=log, workers=1)
-    before = log.read_bytes()
+    whole = tune(drawn, SPACE, study=study, workers=1)
+    before = finished(study)
     told: list[str] = []
-    again = tune(drawn, SPACE, log=log, workers=1, progress=lambda what, *_: told.append(what))
+    again = tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
     assert again.results == whole.results
-    assert log.read_bytes() == before
+    assert finished(study) == before
     assert set(told) == {"trials"}  # neither described nor trained
 
 
-def test_the_next_trial_changes_as_little_as_possible_of_the_best() -> None:
-    space = SearchSpace(("a", "b"), ("linear", "k"), ("plain", "warp"), (0.1, 0.3))
-    trials = space.trials()
-    first, better = trials[0], Trial("b", "k", "plain", 0.1)
-    results = {first: TrialResult(first, (0.2,)), better: TrialResult(better, (0.3,))}
-    waiting = [trial for trial in trials if trial not in results]
-    assert next_trial(waiting, results).differs(better) == 1
-    assert next_trial(waiting, {first: TrialResult(first, (0.4,))}).differs(first) == 1
-    failed = {better: TrialResult(better, failed="no")}
-    assert next_trial(waiting, failed) == waiting[0]
+def test_a_trial_whose_first_fit_stays_behind_is_pruned(drawn: Protocol) -> None:
+    poor = "blocks(channels=((64, edges, 2),), colours=8)"
+    values = (0.03, 0.1, 0.3, 1.0)
+    space = SearchSpace((SMALL, poor), ("linear",), ("plain",), values, 20_000, repeats=2)
+    found = tune(drawn, space, workers=1)
+    assert found.finished
+    pruned = [one for one in found.results if len(one.avgp) == 1]
+    assert pruned
+    assert found.best is not None
+    assert len(found.best.avgp) == 2
+    assert max(one.mean for one in pruned) < found.best.mean
 
 
-def test_a_trial_that_fails_is_told_and_tried_again(drawn: Protocol, tmp_path: Path) -> None:
+def test_a_trial_that_fails_is_reported_and_tried_again(drawn: Protocol, tmp_path: Path) -> None:
     space = SearchSpace((SMALL,), ("linear", "match(width=7)"), ("plain",), (0.1,), 5_000)
-    log = tmp_path / "tune.jsonl"
-    found = tune(drawn, space, log=log, workers=1)
+    study = tmp_path / "tune.sqlite"
+    found = tune(drawn, space, study=study, workers=1)
     assert found.best is not None
     assert found.best.trial.kernel == "linear"
     failed = found.results[1]
     assert failed.failed is not None
     assert "do not divide into descriptors" in failed.failed
     assert failed.failed in found.table("t").to_text()
-    lines = len(log.read_text().splitlines())
-    tune(drawn, space, log=log, workers=1)
-    assert len(log.read_text().splitlines()) == lines + 1
+    tried = len(finished(study))
+    tune(drawn, space, study=study, workers=1)
+    assert len(finished(study)) == tried + 1
 
 
-def test_half_a_line_at_the_end_is_dropped(drawn: Protocol, tmp_path: Path) -> None:
-    log = tmp_path / "tune.jsonl"
-    whole = tune(drawn, SPACE, log=log, workers=1)
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(b"".join(lines[:-1]) + lines[-1][:25])
-    again = tune(drawn, SPACE, log=log, workers=1)
-    assert again.finished
-    assert [one.mean for one in again.results] == [one.mean for one in whole.results]
-    assert len(log.read_bytes().splitlines()) == len(lines)
-
-
-def test_logs_of_other_searches_are_refused_and_left_alone(drawn: Protocol, tmp_path: Path) -> None:
-    log = tmp_path / "tune.jsonl"
-    tune(drawn, SPACE, seconds=0, log=log)
-    kept = log.read_bytes()
+def test_other_searches_are_refused_and_left_alone(drawn: Protocol, tmp_path: Path) -> None:
+    study = tmp_path / "tune.sqlite"
+    tune(drawn, SPACE, seconds=0, study=study)
+    kept = study.read_bytes()
     wider = SearchSpace((SMALL,), SPACE.kernels, SPACE.objectives, (0.1, 0.3), 20_000)
-    with pytest.raises(BadInput, match=r"log of another search: C differ; give another --log"):
-        tune(drawn, wider, log=log)
+    with pytest.raises(BadInput, match=r"study of another search: C differ; give another --study"):
+        tune(drawn, wider, study=study)
     other = split_off_test(
         CaptionedPictures(drawn.development.paths, drawn.development.captions, "fewer"),
         language=None,
     )
     with pytest.raises(BadInput, match=r"another search: dataset, pictures, .*sha256 differ"):
-        tune(other, SPACE, log=log)
-    assert log.read_bytes() == kept
-    for content in (b"", b"tree\n", b'{"log": "other"}\n', b"[1]\n"):
-        log.write_bytes(content)
-        with pytest.raises(BadInput, match="no log of visterm tune"):
-            TrialLog(log, {})
-    log.write_bytes(kept + b'{"trial": 3}\n')
-    with pytest.raises(BadInput, match="line 2: this is no trial"):
-        tune(drawn, SPACE, log=log)
+        tune(other, SPACE, study=study)
+    assert study.read_bytes() == kept
+    study.write_bytes(b"these are no tables" * 400)
+    with pytest.raises(BadInput, match=r"no study of visterm tune .* give another --study"):
+        tune(drawn, SPACE, study=study)
 
 
 def test_captions_and_pictures_count_for_what_the_data_are(drawn: Protocol, tmp_path: Path) -> None:
@@ -196,29 +183,43 @@ def test_a_space_of_what_does_not_exist_is_refused_at_once(space: SearchSpace, s
         space.check()
 
 
-def command(folder: Path, log: Path) -> list[str]:
-    words = ["tune", str(folder / "captions.tsv"), "--features", SMALL, "--log", str(log)]
-    settings = ["--C", "0.1", "--C", "0.3", "--iterations", "300000", "--workers", "1"]
+def finished(study: Path) -> list[str]:
+    """What the trials of a study gave, as it is stored."""
+    if not study.exists():
+        return []
+    with closing(sqlite3.connect(f"file:{study}?mode=ro", uri=True)) as tables:
+        try:
+            found = tables.execute(
+                "select value_json from trial_user_attributes where key = 'result'"
+            )
+            return [row[0] for row in found]
+        except sqlite3.OperationalError:  # its tables are not there yet
+            return []
+
+
+def command(folder: Path, study: Path) -> list[str]:
+    words = ["tune", str(folder / "captions.tsv"), "--features", SMALL, "--study", str(study)]
+    settings = ["--C", "0.1", "--C", "0.3", "--max-iter", "300000", "--workers", "1"]
     return [sys.executable, "-m", "visterm", *words, *settings, "--json"]
 
 
 def test_a_killed_search_goes_on_where_it_was(folder: Path, tmp_path: Path) -> None:
-    log = tmp_path / "tune.jsonl"
-    running = subprocess.Popen(command(folder, log), stdout=subprocess.PIPE)
+    study = tmp_path / "tune.sqlite"
+    running = subprocess.Popen(command(folder, study), stdout=subprocess.PIPE)
     until = time.monotonic() + 120
-    while not log.exists() or log.read_bytes().count(b"\n") < 3:
+    while len(finished(study)) < 2:
         assert running.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < until, "two trials took two minutes"
         time.sleep(0.01)
     running.send_signal(signal.SIGKILL)
     running.communicate()
-    kept = log.read_bytes()
-    ran = subprocess.run(command(folder, log), capture_output=True, text=True, check=True)
+    kept = finished(study)
+    ran = subprocess.run(command(folder, study), capture_output=True, text=True, check=True)
     found = json.loads(ran.stdout)
     assert (found["tried"], found["of"], found["finished"]) == (16, 16, True)
-    assert log.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
-    lines = [json.loads(line) for line in log.read_text().splitlines()[1:]]
-    assert len({json.dumps(line["trial"]) for line in lines}) == len(lines) == 16
+    assert 2 <= len(kept) < 16
+    assert finished(study)[: len(kept)] == kept
+    assert len(finished(study)) == 16
     best = max(found["trials"], key=lambda trial: trial["AvgP"])
     assert found["best"] == found["trials"][0]
     assert found["best"]["AvgP"] == best["AvgP"]

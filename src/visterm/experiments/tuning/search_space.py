@@ -34,10 +34,6 @@ class Trial(NamedTuple):
     objective: str
     C: float
 
-    def differs(self, other: Trial) -> int:
-        """How many of its settings are other ones."""
-        return sum(mine != theirs for mine, theirs in zip(self, other, strict=True))
-
 
 @dataclass(frozen=True)
 class SearchSpace:
@@ -52,7 +48,7 @@ class SearchSpace:
     objectives : tuple of str
         Names of `OBJECTIVES`, with parameters in brackets: "warp(negatives=10, averaged=True)".
     C : tuple of float
-    iterations : int
+    max_iter : int
         Most triplets of a fit; the best moment on validation pictures counts.
     repeats : int
         Fits of a trial with seeds of their own, whose AvgP is averaged.
@@ -70,20 +66,25 @@ class SearchSpace:
     kernels: tuple[str, ...] = (LINEAR, "rbf(gamma=2)")
     objectives: tuple[str, ...] = tuple(OBJECTIVES)
     C: tuple[float, ...] = (0.1, 0.3, 1.0)
-    iterations: int = 3_000_000
+    max_iter: int = 3_000_000
     repeats: int = 1
 
     def trials(self) -> list[Trial]:
         """Every combination, the last setting changing fastest."""
-        every = product(self.features, self.kernels, self.objectives, self.C)
-        return [Trial(*settings) for settings in every]
+        return [Trial(*settings) for settings in product(*self.choices().values())]
+
+    def choices(self) -> dict[str, tuple[Any, ...]]:
+        """What there is to choose from, by the names of a trial's settings."""
+        return dict(
+            zip(Trial._fields, (self.features, self.kernels, self.objectives, self.C), strict=True)
+        )
 
     def check(self) -> None:
         """Refuse what does not exist before anything is computed."""
         for name, given in self.to_json().items():
             if isinstance(given, list) and (not given or len(set(given)) < len(given)):
                 raise BadInput(f"{name} must be named, each once; these are {given}")
-        for least, name in ((1, "iterations"), (1, "repeats")):
+        for least, name in ((1, "max_iter"), (1, "repeats")):
             if getattr(self, name) < least:
                 raise BadInput(f"{name} must be at least {least}, not {getattr(self, name)}")
         for features in self.features:
@@ -100,7 +101,7 @@ class SearchSpace:
         """The model of a trial, ready to fit with validation pictures."""
         shared = {
             "C": trial.C,
-            "max_iter": self.iterations,
+            "max_iter": self.max_iter,
             "max_words": max_words,
             "random_state": seed,
             **objective_parameters(trial.objective),

@@ -1,26 +1,59 @@
-"""Model selection: trials on validation pictures, the most promising next, until time is up.
+"""Search for the settings that rank validation pictures best, as an optuna study.
 
-The next trial is the untried one that differs from the best so far in the fewest settings. So one
-setting after another is tried around what works, and a search with time enough tries everything.
-Test pictures are neither described nor ranked.
+TPE proposes the next trial around what ranked well; a search with time enough tries everything,
+each setting once. With several fits a trial, one whose first fits stay below the median of the
+others is pruned. The study lies in a SQLite file, so a search that was stopped, or killed, goes
+on from there. Test pictures are neither described nor ranked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from visterm.errors import VistermError
+from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.evaluation import Table
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.tuning.search_space import SearchSpace, Trial
-from visterm.experiments.tuning.trial_log import TrialLog, TrialResult
 from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import optuna
+
+NAME = "visterm tune"
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What a trial gave: AvgP for each seed, or why it failed."""
+
+    trial: Trial
+    avgp: tuple[float, ...] = ()
+    n_iter: tuple[int, ...] = ()
+    seconds: float = 0.0
+    failed: str | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean AvgP; below every other where there is none."""
+        return sum(self.avgp) / len(self.avgp) if self.avgp else -1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """In percent, as other commands print them."""
+        return {
+            **self.trial._asdict(),
+            "AvgP": round(100 * self.mean, 2) if self.avgp else None,
+            "AvgP_by_seed": [round(100 * value, 2) for value in self.avgp],
+            "n_iter": list(self.n_iter),
+            "seconds": round(self.seconds, 2),
+            "failed": self.failed,
+        }
 
 
 @dataclass(frozen=True)
@@ -45,22 +78,22 @@ class Tuned:
         columns = ["AvgP", "±", "features", "kernel", "objective", "C", "triplets", "seconds"]
         rows: dict[str, list[float | int | str | None]] = {}
         for place, one in enumerate(self.results, start=1):
-            settings = [one.trial.features, one.trial.kernel, one.trial.objective]
+            *settings, C = one.trial
             spread = (max(one.avgp) - min(one.avgp)) / 2 if len(one.avgp) > 1 else None
             rows[str(place)] = [
                 one.mean if one.avgp else None,
                 spread,
                 *settings,
-                f"{one.trial.C:g}",
-                max(one.iterations) if one.iterations else f"failed: {one.failed}",
+                f"{C:g}",
+                max(one.n_iter) if one.n_iter else f"failed: {one.failed}",
                 f"{one.seconds:.1f}",
             ]
         return Table(title, columns, rows)
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "best": _told(self.best) if self.best else None,
-            "trials": [_told(one) for one in self.results],
+            "best": self.best.to_json() if self.best else None,
+            "trials": [one.to_json() for one in self.results],
             "tried": len(self.results),
             "of": self.trials,
             "finished": self.finished,
@@ -73,11 +106,11 @@ def tune(
     space: SearchSpace,
     *,
     seconds: float = 600.0,
-    log: Path | None = None,
+    study: Path | None = None,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Tuned:
-    """Search a space on validation pictures for so many seconds, going on where a log ends.
+    """Search a space on validation pictures for so many seconds, going on where a study ends.
 
     Parameters
     ----------
@@ -85,104 +118,174 @@ def tune(
     space : SearchSpace
     seconds : float
         No trial begins later; the one under way is finished.
-    log : Path, optional
-        Where results are kept. A search that was stopped goes on from there, with the trial that
-        was interrupted; one that failed is tried again. Beside it, in a folder that ends in
-        ``.vectors``, described pictures are kept, so that going on describes none twice; it may
-        be deleted.
+    study : Path, optional
+        The SQLite file of the study; in memory without one. A search that was stopped goes on
+        from there, with the trial that was interrupted; one that failed is tried again. Beside
+        it, in a folder that ends in ``.vectors``, described pictures are kept, so that going on
+        describes none twice; it may be deleted.
     workers : int, optional
         Processes that describe pictures; all cores by default.
     """
     space.check()
     began = time.monotonic()
-    trials = space.trials()
-    data = fingerprint(protocol)
-    known = TrialLog(log, {"space": space.to_json(), "data": data})
-    descriptions = PictureFeatures(
+    trials, data = space.trials(), fingerprint(protocol)
+    features = PictureFeatures(
         protocol,
         test=False,
         workers=workers,
         seed=protocol.seed,
-        kept=None if log is None else log.with_name(f"{log.stem}.vectors"),
+        kept=None if study is None else study.with_name(f"{study.stem}.vectors"),
         about=repr(data),
     )
-    waiting = [trial for trial in trials if not _done(known.results.get(trial))]
-    progress("trials", len(trials) - len(waiting), len(trials))
-    while waiting and time.monotonic() - began < seconds:
-        trial = next_trial(waiting, known.results)
-        known.add(_run(trial, space, descriptions, progress))
-        waiting.remove(trial)
+    with opened_study(study, {"space": space.to_json(), "data": data}, protocol.seed) as kept:
+        results = results_of(kept)
+        waiting = [one for one in trials if one not in results or results[one].failed is not None]
         progress("trials", len(trials) - len(waiting), len(trials))
+        while waiting and time.monotonic() - began < seconds:
+            trial, setting = _next_trial(kept, space, waiting)
+            results[setting] = _run(kept, trial, setting, space, features, progress)
+            waiting.remove(setting)
+            progress("trials", len(trials) - len(waiting), len(trials))
     # Stable: of equals, the one that the space names first.
-    found = [known.results[trial] for trial in trials if trial in known.results]
-    best_first = sorted(found, key=lambda one: -one.mean)
-    return Tuned(best_first, len(trials), time.monotonic() - began)
+    found = [results[one] for one in trials if one in results]
+    return Tuned(sorted(found, key=lambda one: -one.mean), len(trials), time.monotonic() - began)
 
 
-def next_trial(waiting: list[Trial], results: Mapping[Trial, TrialResult]) -> Trial:
-    """The untried trial nearest to the best so far; of equals, the first in the space.
+@contextmanager
+def opened_study(path: Path | None, about: Mapping[str, Any], seed: int) -> Iterator[optuna.Study]:
+    """The study of a file, begun where there is none; one of another search is refused."""
+    try:
+        import optuna
+        from sqlalchemy.exc import SQLAlchemyError
+    except ImportError:
+        raise MissingExtra("tune needs optuna: pip install 'visterm[research]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=seed)
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=3)
+    storage = None
+    try:
+        if path is not None:
+            storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+        study = optuna.create_study(
+            storage=storage,
+            study_name=NAME,
+            sampler=sampler,
+            pruner=pruner,
+            direction="maximize",
+            load_if_exists=True,
+        )
+        known = study.user_attrs.get("about")
+        if known is None:
+            study.set_user_attr("about", about)
+        elif other := _differences(known, about):
+            raise BadInput(
+                f"{path} is the study of another search: {', '.join(other)} differ; give another "
+                "--study, or delete this one"
+            )
+        for interrupted in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):
+            study.tell(interrupted.number, state=optuna.trial.TrialState.FAIL)
+        yield study
+    except (SQLAlchemyError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(
+            f"{path} is no study of visterm tune ({reason}); give another --study"
+        ) from None
+    finally:
+        if storage is not None:
+            storage.engine.dispose()
 
-    >>> near, far = Trial("cnn", "rbf", "plain", 0.1), Trial("cnn", "rbf", "warp", 0.3)
-    >>> best = Trial("cnn", "linear", "plain", 0.1)
-    >>> next_trial([far, near], {best: TrialResult(best, avgp=(0.4,))}) == near
-    True
-    """
-    tried = [one for one in results.values() if one.avgp]
-    if not tried:
-        return waiting[0]
-    best = max(tried, key=lambda one: one.mean).trial
-    return min(waiting, key=best.differs)
+
+def results_of(study: optuna.Study) -> dict[Trial, TrialResult]:
+    """What a study holds of finished trials, by their settings."""
+    found = {}
+    for one in study.get_trials(deepcopy=False):
+        if (kept := one.user_attrs.get("result")) is not None:
+            setting = Trial(**one.params)
+            lists = {name: tuple(kept[name]) for name in ("avgp", "n_iter")}
+            found[setting] = TrialResult(**{**kept, **lists, "trial": setting})
+    return found
 
 
 def fingerprint(protocol: Protocol) -> dict[str, Any]:
-    """What tells one set of pictures, captions and split from another, wherever it lies."""
-    told = hashlib.sha256()
-    for path, caption in protocol.development:
+    """What identifies a set of pictures, captions and split, wherever it lies."""
+    content = hashlib.sha256()
+    for path, words in zip(protocol.development.paths, protocol.development.words, strict=True):
         size = path.stat().st_size if path.exists() else -1
-        told.update(f"{path.name}\t{size}\t{caption}\n".encode())
+        content.update(f"{path.name}\t{size}\t{words}\n".encode())
     return {
         "dataset": protocol.name,
         "pictures": len(protocol.development),
         "held_out": protocol.held_out,
         "seed": protocol.seed,
-        "sha256": told.hexdigest(),
+        "sha256": content.hexdigest(),
     }
+
+
+def _next_trial(
+    study: optuna.Study, space: SearchSpace, waiting: list[Trial]
+) -> tuple[optuna.Trial, Trial]:
+    """What TPE proposes; where that was tried before, the first setting that was not."""
+    from optuna.distributions import BaseDistribution, CategoricalDistribution
+    from optuna.trial import TrialState
+
+    choices: dict[str, BaseDistribution] = {
+        name: CategoricalDistribution(values) for name, values in space.choices().items()
+    }
+    trial = study.ask(choices)
+    if Trial(**trial.params) not in waiting:
+        study.tell(trial, state=TrialState.FAIL)
+        study.enqueue_trial(waiting[0]._asdict())
+        trial = study.ask(choices)
+    return trial, Trial(**trial.params)
 
 
 def _run(
-    trial: Trial, space: SearchSpace, descriptions: PictureFeatures, progress: Progress
+    study: optuna.Study,
+    trial: optuna.Trial,
+    setting: Trial,
+    space: SearchSpace,
+    features: PictureFeatures,
+    progress: Progress,
 ) -> TrialResult:
-    """Fit as often as asked for; what cannot be done is told, and the search goes on."""
-    protocol = descriptions.protocol
+    """Fit as often as asked for; a trial that cannot be fitted is noted, and the search goes on."""
+    from optuna.trial import TrialState
+
+    protocol = features.protocol
     train, valid = protocol.split
     began = time.monotonic()
     avgp: list[float] = []
-    iterations: list[int] = []
+    n_iter: list[int] = []
+    failed: str | None = None
+    state = TrialState.COMPLETE
     try:
-        vectors = descriptions.vectors(trial.features, progress=progress)
+        vectors = features.vectors(setting.features, progress=progress)
         held = (vectors[1], protocol.captions[valid])
         for repeat in range(space.repeats):
             seed = protocol.seed + repeat
-            model = space.learner(trial, max_words=protocol.max_words, seed=seed)
+            model = space.learner(setting, max_words=protocol.max_words, seed=seed)
             model.fit(vectors[0], protocol.captions[train], validation=held, progress=progress)
             avgp.append(model.validation_)
-            iterations.append(model.n_iter_)
+            n_iter.append(model.n_iter_)
+            trial.report(sum(avgp) / len(avgp), repeat)
+            if repeat + 1 < space.repeats and trial.should_prune():
+                state = TrialState.PRUNED
+                break
     except VistermError as error:
-        return TrialResult(trial, seconds=time.monotonic() - began, failed=str(error))
-    return TrialResult(trial, tuple(avgp), tuple(iterations), time.monotonic() - began)
+        failed, state, avgp, n_iter = str(error), TrialState.FAIL, [], []
+    spent = time.monotonic() - began
+    result = TrialResult(setting, tuple(avgp), tuple(n_iter), spent, failed)
+    trial.set_user_attr("result", asdict(result) | {"trial": None})
+    study.tell(trial, result.mean if state == TrialState.COMPLETE else None, state)
+    return result
 
 
-def _done(result: TrialResult | None) -> bool:
-    return result is not None and result.failed is None
-
-
-def _told(result: TrialResult) -> dict[str, Any]:
-    """A result in percent, as other commands print them."""
-    return {
-        **result.trial._asdict(),
-        "AvgP": round(100 * result.mean, 2) if result.avgp else None,
-        "AvgP_by_seed": [round(100 * value, 2) for value in result.avgp],
-        "iterations": list(result.iterations),
-        "seconds": round(result.seconds, 2),
-        "failed": result.failed,
-    }
+def _differences(known: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    """What is not the same, inner names where there are some."""
+    names: list[str] = []
+    for name in dict.fromkeys([*expected, *known]):
+        ours, theirs = expected.get(name), known.get(name)
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            names += _differences(theirs, ours)
+        elif ours != theirs:
+            names.append(name)
+    return names
