@@ -64,7 +64,7 @@ def test_a_yes_and_a_no_are_learnt_listed_and_taken_back(folder: Path) -> None:
     [
         (("yes", "sea"), "name a query and a picture"),
         (("yes", "sea", "nowhere.jpg"), "not in the collection"),
-        (("no", "unheardof", "sea1.png"), "no caption taught 'unheardof'"),
+        (("no", "unheardof", "sea1.png"), "nobody knows 'unheardof' yet"),
         (("undo",), "nothing to undo"),
         (("undo", "last"), "undo takes one number"),
         (("list", "all"), "takes nothing more"),

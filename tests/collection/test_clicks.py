@@ -124,7 +124,7 @@ def test_conditions_do_not_matter_to_a_click(learnt: Collection) -> None:
     assert said.query == "sea -house:2" == words_of("sea -house:2 in:x")
 
 
-@pytest.mark.parametrize("query", ["", "captioned:yes", "unheardof"])
+@pytest.mark.parametrize("query", ["", "captioned:yes", "-unheardof"])
 def test_a_click_on_nothing_that_was_learnt_is_refused(learnt: Collection, query: str) -> None:
     with pytest.raises(BadInput):
         learnt.judge(query, 1, True)

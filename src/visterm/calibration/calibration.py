@@ -141,6 +141,27 @@ class Calibration:
         """The same, but ``fallback`` for queries with words that are not ``covered``."""
         return replace(self, covered=covered, fallback=fallback)
 
+    def with_more_words(self, count: int) -> Calibration:
+        """The same with so many words after the others, of which nothing is known yet.
+
+        They count as rare as the rarest, and as well told apart as most.
+        """
+        if not count:
+            return self
+
+        def more(values: Floats, value: float) -> Floats:
+            return np.concatenate([values, np.full(count, value)])
+
+        return replace(
+            self,
+            means=more(self.means, 0.0),
+            deviations=more(self.deviations, float(np.median(self.deviations))),
+            log_frequency=more(self.log_frequency, float(self.log_frequency.min())),
+            separation=more(self.separation, float(np.median(self.separation))),
+            covered=None if self.covered is None else np.append(self.covered, [False] * count),
+            fallback=None if self.fallback is None else self.fallback.with_more_words(count),
+        )
+
     def to_json(self) -> dict[str, Any]:
         stored = {key: getattr(self, name).tolist() for name, key in _STORED_ARRAYS.items()}
         stored |= {"level": self.level, "part": self.fraction}

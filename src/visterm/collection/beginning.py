@@ -71,4 +71,6 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     with catalogue.transaction() as db:
         versions.name(catalogue, version)
         db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
+        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
+            catalogue.set("clicks", "untold")  # its index shows none of them yet
     return True

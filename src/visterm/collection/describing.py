@@ -197,7 +197,7 @@ def _words(
     known = np.array([number is not None for number in numbers])
     ids = [number for number in numbers if number is not None]
     known[known] = now.index.holds(ids)
-    values = np.empty((len(numbers), now.version.words))
+    values = np.empty((len(numbers), len(now.vocabulary)))
     inside = [n for n, here in zip(numbers, known, strict=True) if here and n is not None]
     values[known] = values_of(catalogue, now, inside)
     if not known.all():
@@ -212,7 +212,8 @@ def _mapped(
     from visterm.collection.taught import Taught
     from visterm.models import load_model
 
-    mapped = load_model(now.version.folder / MODEL).transform(vectors).astype(np.float64)
+    mapped = np.zeros((vectors.shape[0], len(now.vocabulary)))
+    mapped[:, : now.version.words] = load_model(now.version.folder / MODEL).transform(vectors)
     more = now.index.words - now.version.words
     if more:
         taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)

@@ -89,7 +89,8 @@ def values_of(catalogue: Catalogue, now: Answering, pictures: list[int]) -> NDAr
     """The value of every word for pictures of the index, with what clicks added."""
     count = now.version.words
     rows = now.index.rows(pictures)
-    values = rows[:, :count].astype(np.float64)
+    values = np.zeros((len(rows), len(now.vocabulary)))
+    values[:, :count] = rows[:, :count]
     for word, place in columns(catalogue).items():
         if count + place < rows.shape[1]:
             values[:, word] += rows[:, count + place]
@@ -130,7 +131,9 @@ def _weights(
     model = load_model(now.version.folder / MODEL)
     if not isinstance(model, Pamir):
         return None
-    weights = model.weights_[query.numbers].astype(np.float64)
+    weights = np.zeros((len(query.numbers), model.weights_.shape[1]))
+    known = query.numbers < now.version.words  # of words that a yes began only clicks say something
+    weights[known] = model.weights_[query.numbers[known]]
     taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
     for place, word in enumerate(query.numbers.tolist()):
         if word in taught.directions:

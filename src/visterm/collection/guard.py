@@ -45,7 +45,9 @@ class Guard:
         asked = self._asked(query)
         if not asked:
             return 1.0  # nobody who watches knows these words
-        trained = self.rows[:, query.numbers].astype(np.float64)
+        trained = np.zeros((len(self.rows), len(query.numbers)))
+        known = query.numbers < self.rows.shape[1]  # of words that a yes began nothing is known
+        trained[:, known] = self.rows[:, query.numbers[known]]
         now = trained.copy()
         for place, direction in enumerate(directions):
             if direction is not None:

@@ -15,8 +15,7 @@ from visterm.collection.search import UnknownWords
 from visterm.collection.taught import Taught, is_told, mark_told, relearn
 from visterm.errors import BadInput
 from visterm.index import Index
-from visterm.text.meaning import meanings
-from visterm.text.query import QueryVector, closest_words, parse_query, query_vector
+from visterm.text.query import QueryVector, closest_words
 
 _RIVALS = 1000
 """A yes is compared with some of so many pictures that rank highest."""
@@ -33,30 +32,36 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     taught = taught_now(catalogue)
     if not is_told(catalogue):
         relearn(taught)  # what a killed writer left
-    vector = query_vector(parse_query(words), taught.vocabulary, meanings)
-    if not vector.numbers.size:
-        close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
-        raise UnknownWords(
-            f"no caption taught {', '.join(map(repr, close))}: there is nothing to correct; "
-            "caption some pictures with it and run visterm train",
-            close,
-        )
     before = clicks.entries(catalogue, "query = ? AND picture = ?", words, picture)
     if before and before[0].relevant == relevant:
         return before[0].judgement
     if before:
         _take_back(taught, before[0].id)
+    if relevant:
+        taught.begin(words)
+    vector = taught.vector(words)
+    if not vector.numbers.size and not before:
+        raise _nothing_to_correct(taught, vector)
     earlier = clicks.entries(catalogue, "query = ?", words)
     against = _drawn(taught, vector, picture, relevant, earlier)
     guard = taught.guard()
-    touched = vector.numbers.tolist()
     with catalogue.transaction():
         entry = clicks.write(catalogue, words, picture, relevant, against)
         clicks.set_step(catalogue, entry, taught.learn(entry, earlier, guard))
+        touched = taught.vector(words).numbers.tolist()
         taught.write(touched)
     taught.tell(touched)
     mark_told(catalogue)
     return entry.judgement
+
+
+def _nothing_to_correct(taught: Taught, vector: QueryVector) -> UnknownWords:
+    close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
+    return UnknownWords(
+        f"nobody knows {', '.join(map(repr, close))} yet, so there is nothing to correct; a yes to "
+        "a picture begins the word",
+        close,
+    )
 
 
 def prepare(catalogue: Catalogue) -> None:
@@ -137,7 +142,9 @@ def _drawn(
     random = np.random.default_rng([int(last), picture])
     # Far down the ranking nobody is left to beat.
     high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
-    pool, _ = taught.index.search(taught.asked(query), high)
+    asked = taught.asked(query)
+    # A word that is only just begun ranks nobody yet.
+    pool = taught.index.search(asked, high)[0] if asked[0].size else taught.index.ids()
     drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
     answers = _told(taught, query, drawn)
     fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]

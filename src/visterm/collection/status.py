@@ -75,7 +75,7 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
         "name": version.model,
         "version": version.id,
         "features": version.extractor,
-        "words": version.words,
+        "words": version.words + len(version.begun),
         "learnt_from": version.captioned,
         "avgp": version.avgp,
         "time": version.time,

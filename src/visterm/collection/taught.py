@@ -8,12 +8,15 @@ and any model can be taught, linear or not.
 The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
 one before ended. They are committed together with the log; the index is told after that, and a mark
 in the catalogue says until when it has not been.
+
+A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
+and their direction is all there is of them. Which words are begun is part of the fold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,9 +27,11 @@ from visterm.collection.clicks import Entry, columns, entries, set_step, with_cl
 from visterm.collection.guard import Guard, guard_of
 from visterm.collection.reach import reach
 from visterm.collection.rows import Rows
-from visterm.collection.versions import Version
+from visterm.collection.stop_words import STOP_WORDS
+from visterm.collection.versions import Version, set_begun
 from visterm.index import Index
 from visterm.text.meaning import meanings
+from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
 
 if TYPE_CHECKING:
@@ -78,6 +83,7 @@ class Taught:
         another model they must be.
         """
         self.directions = {}
+        self.vocabulary = self.vocabulary.first(self.version.words)
         guard = self.guard() if judge_again else None
         earlier: dict[str, list[Entry]] = {}
         steps = {}
@@ -92,9 +98,12 @@ class Taught:
 
         Without a guard that is what the entry says. ``earlier`` are those about the same query.
         """
-        query = query_vector(parse_query(entry.query), self.vocabulary, meanings)
+        if entry.relevant:
+            self.begin(entry.query)
+        query = self.vector(entry.query)
         moves = self._moves(query, entry, earlier) if query.numbers.size else None
         if moves is None:
+            self._drop_empty()
             return entry.step
         words = query.numbers.tolist()
         part = entry.step
@@ -103,6 +112,37 @@ class Taught:
         for word, move in zip(words, moves, strict=True):
             self.directions[word] = self.directions.get(word, 0.0) + part * move
         return part
+
+    @property
+    def begun(self) -> tuple[str, ...]:
+        """Words that the model does not know."""
+        return self.vocabulary.words[self.version.words :]
+
+    def vector(self, text: str) -> QueryVector:
+        """A query in the text space of all words, those that were begun among them."""
+        return query_vector(parse_query(text), self.vocabulary, meanings)
+
+    def begin(self, text: str) -> bool:
+        """Begin the wanted words of a query, if nobody knows any of them; whether it did.
+
+        Words of one weight are begun together, as one name.
+        """
+        if (self.vector(text).weights > 0).any():
+            return False
+        wanted = [(word, q) for word, q in parse_query(text).words if q > 0]
+        words = [word for word, _ in wanted if word not in STOP_WORDS]
+        if 1 < len(words) <= LONGEST and len({weight for _, weight in wanted}) == 1:
+            words = [" ".join(words)]
+        self.vocabulary = self.vocabulary.with_more(list(dict.fromkeys(words)))
+        return bool(words)
+
+    def _drop_empty(self) -> None:
+        """Words that could not be begun after all, as their picture has gone."""
+        count = len(self.vocabulary)
+        while count > self.version.words and count - 1 not in self.directions:
+            count -= 1
+        if count < len(self.vocabulary):
+            self.vocabulary = self.vocabulary.first(count)
 
     def tell(self, words: Iterable[int]) -> None:
         """Let the index show the directions of these words."""
@@ -125,7 +165,10 @@ class Taught:
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
     def write(self, words: Iterable[int]) -> None:
-        """Keep the directions of these words, inside a transaction."""
+        """Keep the directions of these words, and which were begun, inside a transaction."""
+        if self.begun != self.version.begun:
+            set_begun(self.catalogue, self.begun)
+            self.version = replace(self.version, begun=self.begun)
         for word in sorted(words):
             place = self.places.setdefault(word, len(self.places))
             direction = self.directions.get(word)
@@ -197,7 +240,9 @@ class Taught:
         self, query: QueryVector, pictures: Sequence[int], vectors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Values of a query's words, as things stand in the fold."""
-        values = self.index.values(query.numbers, pictures).astype(np.float64)
+        values = np.zeros((len(pictures), len(query.numbers)))
+        known = query.numbers < self.version.words
+        values[:, known] = self.index.values(query.numbers[known], pictures)
         for place, word in enumerate(query.numbers.tolist()):
             if word in self.directions:
                 values[:, place] += vectors @ self.directions[word]

@@ -307,7 +307,7 @@ def _previous_avgp(previous: Version | None, lesson: Lesson, extractor: str) -> 
     rows = np.zeros((len(mapped), len(lesson.vocabulary)), np.float32)
     for number, word in enumerate(lesson.vocabulary.words):
         old = known.number(word)
-        if old is not None:
+        if old is not None and old < mapped.shape[1]:
             rows[:, number] = mapped[:, old]
     return _avgp(rows, lesson)
 

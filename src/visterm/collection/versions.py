@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -38,6 +39,7 @@ CHANCES = "chances.json"
 METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
 MEAN = "mean.npy"
+_BEGUN = "begun"
 _METRICS: dict[tuple[str, float], Metric] = {}
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
@@ -55,6 +57,8 @@ class Version:
     time: float
     files: dict[str, str]
     store: Path
+    begun: tuple[str, ...] = ()
+    """Words that a yes began: numbered after those of the model, which knows nothing of them."""
 
     @property
     def learnt(self) -> bool:
@@ -70,10 +74,11 @@ class Version:
         return self.store / "index" / str(self.id)
 
     def vocabulary(self) -> Vocabulary:
-        """The words the model knows."""
+        """The words the model knows, and after them those that were begun."""
         from visterm.text import Vocabulary
 
-        return self._read(VOCABULARY, Vocabulary.from_json)
+        known = self._read(VOCABULARY, Vocabulary.from_json)
+        return known.with_more(self.begun) if self.begun else known
 
     def calibration(self) -> Calibration | None:
         """What its scores are worth; None where too few pictures were held out to know."""
@@ -82,7 +87,9 @@ class Version:
         from visterm.calibration import Calibration
 
         def read(stored: dict[str, Any]) -> Calibration | None:
-            return Calibration.from_json(stored) if "level" in stored else None
+            if "level" not in stored:
+                return None
+            return Calibration.from_json(stored).with_more_words(len(self.begun))
 
         return self._read(CHANCES, read)
 
@@ -127,9 +134,10 @@ def current(catalogue: Catalogue) -> Version | None:
             """SELECT id, model, extractor, words, captioned, avgp, time, files FROM versions
                 ORDER BY id DESC LIMIT 1"""
         ).fetchone()
+        begun = catalogue.get(_BEGUN)
     if row is None:
         return None
-    number, model, extractor, words, captioned, avgp, time, files = row
+    number, model, extractor, words, captioned, avgp, made, files = row
     return Version(
         number,
         model,
@@ -137,9 +145,10 @@ def current(catalogue: Catalogue) -> Version | None:
         words,
         captioned,
         avgp,
-        time,
+        made,
         json.loads(files),
         catalogue.store,
+        tuple(json.loads(begun or "[]")),
     )
 
 
@@ -165,6 +174,16 @@ def name(catalogue: Catalogue, version: Version) -> None:
             json.dumps(version.files),
         ),
     )
+    catalogue.set(_BEGUN, json.dumps(version.begun, ensure_ascii=False) if version.begun else None)
+
+
+def set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
+    """Let the version know other begun words, inside a transaction.
+
+    Its time changes as well: by that, whoever has opened it sees that its words are others.
+    """
+    catalogue.set(_BEGUN, json.dumps(list(words), ensure_ascii=False) if words else None)
+    catalogue.db.execute("UPDATE versions SET time = ?", (time.time(),))
 
 
 def sweep(catalogue: Catalogue) -> None:

@@ -116,6 +116,22 @@ class Vocabulary:
         """The same words, with idf from these captions."""
         return Vocabulary(self.words, inverse_frequency(self.counts(captions)), self.language)
 
+    def first(self, count: int) -> Vocabulary:
+        """The first so many of the words."""
+        return Vocabulary(self.words[:count], self.idf[:count], self.language, self.keys[:count])
+
+    def with_more(self, words: Sequence[str]) -> Vocabulary:
+        """The same with further words after the others, each as rare as the rarest.
+
+        >>> Vocabulary(("sea", "sun"), np.array([3.0, 4.0])).with_more(["anna"]).idf.tolist()
+        [3.0, 4.0, 4.0]
+        """
+        idf = np.full(len(words), self.idf.max(initial=1.0))
+        keys = tuple(self._key(word) for word in words)
+        return Vocabulary(
+            self.words + tuple(words), np.append(self.idf, idf), self.language, self.keys + keys
+        )
+
     def __len__(self) -> int:
         return len(self.words)
 
