@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from build_assets.graph import EPSILON, MEAN, SCALE, STAGES
+from build_assets.weights import efficientnet_lite0
 from joblib import cpu_count
 from numpy.typing import NDArray
 
@@ -29,8 +31,6 @@ from benchmarks.common import say, show
 from visterm.datasets.locations import data_folder
 from visterm.errors import VistermError
 from visterm.features.cnn import CNN
-from visterm.features.cnn.graph import EPSILON, MEAN, SCALE, STAGES
-from visterm.features.cnn.weights import efficientnet_lite0
 from visterm.features.picture_batches import over_pictures
 from visterm.pictures import read_picture
 

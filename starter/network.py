@@ -10,10 +10,10 @@ pictures better than either, and better than the logits themselves.
 from __future__ import annotations
 
 import numpy as np
+from build_assets.weights import classifier
 from numpy.typing import NDArray
 
 from starter.classes import Classes
-from visterm.features import CNN
 
 Floats = NDArray[np.float32]
 
@@ -22,7 +22,7 @@ RIDGE = 0.1
 
 def class_weights(vectors: Floats, activations: Floats, classes: Classes) -> Floats:
     """One row of weights a word of the classes, of unit spread over these pictures."""
-    weights, biases = CNN().classifier()
+    weights, biases = classifier()
     logits = activations @ weights.T + biases
     members = [list(numbers) for numbers in classes.words.values()]
     best = np.stack([logits[:, numbers].max(axis=1) for numbers in members], axis=1)

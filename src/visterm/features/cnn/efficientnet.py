@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput
-from visterm.features.cnn import weights
-from visterm.features.cnn.cache import kept
+from visterm.errors import BadInput, MissingExtra
 from visterm.features.cnn.frame import seen
-from visterm.features.cnn.graph import GRAPH_VERSION, MEAN, SCALE, build_graph
 from visterm.features.cnn.network_extractor import NetworkExtractor
 from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe
 from visterm.features.picture_batches import Pixels
+
+NETWORK = Path(__file__).with_name("efficientnet-lite0.onnx")
+"""Pixels to a grid of activations and their mean; ``build_assets`` makes it with the wheel."""
+# Pixels v enter as (v − mean) / scale, which the network itself computes.
+MEAN, SCALE = 127.0, 128.0
 
 
 class CNN(NetworkExtractor):
@@ -74,11 +77,6 @@ class CNN(NetworkExtractor):
         height, width = pixels.shape[:2]
         return seen(width, height, self._recipe())
 
-    def classifier(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Weights (1000 × 1280) and biases of ImageNet's classes, for plain pooled vectors."""
-        tensors = weights.efficientnet_lite0()
-        return tensors["_fc.weight"], tensors["_fc.bias"]
-
     def _recipe(self) -> Recipe:
         mean, std = MEAN / 255, SCALE / 255
         recipe = Recipe(
@@ -105,8 +103,9 @@ class CNN(NetworkExtractor):
 # Kept here and not on the extractor, which travels to other processes and is saved and cloned.
 @cache
 def _efficientnet_lite0() -> OnnxNetwork:
-    def build() -> bytes:
-        return build_graph(weights.efficientnet_lite0())
-
-    made_of = f"{weights.SHA256} {GRAPH_VERSION}"
-    return OnnxNetwork(kept("efficientnet-lite0", made_of, build), "the CNN")
+    if not NETWORK.exists():
+        raise MissingExtra(
+            f"the CNN's network {NETWORK} is built when visterm is installed, and is not there; "
+            "install visterm again or, in a checkout, run: python -m build_assets"
+        )
+    return OnnxNetwork(str(NETWORK), "the CNN")

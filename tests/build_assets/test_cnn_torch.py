@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from build_assets.graph import STAGES
+from build_assets.weights import checkpoint_path, classifier, efficientnet_lite0
 from numpy.typing import NDArray
 
 from visterm.features.cnn import CNN
-from visterm.features.cnn.graph import STAGES
-from visterm.features.cnn.weights import checkpoint_path, efficientnet_lite0
 
 torch = pytest.importorskip("torch", reason="torch (extra neural) is not installed")
 F = torch.nn.functional
@@ -81,7 +81,7 @@ def test_pooled_vectors_grid_and_logits_agree_with_torch() -> None:
     np.testing.assert_allclose(ours, pooled, atol=1e-3)
     cells = CNN(normalise="none", output="grid").transform(pictures)
     np.testing.assert_allclose(cells, grid.reshape(4, 1280, 49).transpose(0, 2, 1), atol=1e-3)
-    weight, bias = CNN().classifier()
+    weight, bias = classifier()
     np.testing.assert_allclose(ours @ weight.T + bias, logits, atol=1e-3)
     rooted = np.sqrt(pooled)
     rooted /= np.linalg.norm(rooted, axis=1, keepdims=True)

@@ -15,13 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, MissingExtra
-
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
-# Part of the cached graph's name: raise it whenever a change here changes the file.
-GRAPH_VERSION = 2
 EPSILON = 1e-3
 MEAN, SCALE = 127.0, 128.0
 # One row a stage: blocks, side of the depth-wise kernel, stride of the stage's first block.
@@ -45,7 +41,7 @@ def fold(weights: Weights, convolution: str, norm: str) -> tuple[NDArray, NDArra
             for part in ("weight", "bias", "running_mean", "running_var")
         )
     except KeyError as error:
-        raise BadInput(f"the checkpoint has no {error}: it is not EfficientNet-Lite0") from None
+        raise ValueError(f"the checkpoint has no {error}: it is not EfficientNet-Lite0") from None
     factor = gamma / np.sqrt(variance + EPSILON)
     folded = kernel * factor[:, None, None, None]
     return folded.astype(np.float32), (beta - mean * factor).astype(np.float32)
@@ -57,10 +53,8 @@ def build_graph(weights: Weights) -> bytes:
     Its input ``pictures`` is uint8, N × height × width × 3; its outputs are ``grid``, the
     N × 1280 × height/32 × width/32 activations of the head, and ``pooled``, their N × 1280 mean.
     """
-    try:
-        from onnx import TensorProto, checker, helper
-    except ImportError as error:
-        raise MissingExtra("building the CNN needs the library onnx: pip install onnx") from error
+    from onnx import TensorProto, checker, helper
+
     sketch = _Sketch()
     x = sketch.node("Transpose", ["pictures"], perm=[0, 3, 1, 2])
     # v − mean as floats, in one pass over the pixels where a cast and a subtraction take two.
@@ -142,14 +136,16 @@ class _Sketch:
     def block(self, x: str, weights: Weights, name: str, side: int, stride: int) -> str:
         """Add one inverted residual block; where its shape allows it, with a shortcut."""
         before = x
-        looking, looking_bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
+        around, around_bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
         narrow, narrow_bias = fold(weights, f"{name}._project_conv", f"{name}._bn2")
-        if looking.shape[2:] != (side, side):
-            raise BadInput(f"{name} has a {looking.shape[2:]} kernel: it is not EfficientNet-Lite0")
-        width = len(looking)
+        if around.shape[2:] != (side, side):
+            raise ValueError(
+                f"{name} has a {around.shape[2:]} kernel: it is not EfficientNet-Lite0"
+            )
+        width = len(around)
         if f"{name}._expand_conv.weight" in weights:
             wide, wide_bias = fold(weights, f"{name}._expand_conv", f"{name}._bn0")
             x, width = self.relu6(self.convolve(x, wide, wide_bias)), wide.shape[1]
-        x = self.convolve(x, looking, looking_bias, stride=stride, groups=len(looking))
+        x = self.convolve(x, around, around_bias, stride=stride, groups=len(around))
         x = self.convolve(self.relu6(x), narrow, narrow_bias)
         return self.node("Add", [x, before]) if stride == 1 and len(narrow) == width else x

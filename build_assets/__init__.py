@@ -1,0 +1,6 @@
+"""What is built with the wheel and not kept in the repository: the CNN as one ONNX file.
+
+`hook` lets hatchling build it for ``pip install .`` (editable or not) and for a wheel; in a
+checkout that nobody installed, ``python -m build_assets`` does the same. Nothing here is imported
+by visterm, nor imports it.
+"""
