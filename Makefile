@@ -2,17 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What builds files of the package: when it changes, the package is installed again.
+ASSETS := $(wildcard build_assets/*.py)
 
 .PHONY: demo test check clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.tested: pyproject.toml | $(BIN)/python
+$(VENV)/.tested: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	touch $(VENV)/.installed $@
 
