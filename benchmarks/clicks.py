@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
 from visterm.collection import Collection
-from visterm.collection.answering import answering
 from visterm.collection.clicks import columns
 from visterm.collection.extractors import prepare
 from visterm.collection.rows import Rows
+from visterm.collection.search.active_model import active_model
 from visterm.errors import VistermError
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.features import CNN
@@ -101,7 +101,7 @@ def made(
         trained = collection.train()
     say(f"learnt {trained.words} words from {trained.pictures} captions")
     pool = np.setdiff1d(np.arange(len(texts)), captioned)
-    vocabulary = answering(collection.catalogue).vocabulary
+    vocabulary = active_model(collection.catalogue).vocabulary
     counts = vocabulary.counts([texts[number] for number in pool])
     relevance = relevance_from_captions(counts, vocabulary.idf)
     enough = random.permutation(np.flatnonzero(relevance.relevant_per_query >= LEAST))
@@ -141,7 +141,7 @@ def click(
     trial: Trial, wrong: float, random: np.random.Generator
 ) -> tuple[list[NDArray[np.bool_]], int]:
     """Every query's clicks; returns who got none in each query, and how many clicks there were."""
-    vocabulary = answering(trial.collection.catalogue).vocabulary
+    vocabulary = active_model(trial.collection.catalogue).vocabulary
     queries, pictures = trial.relevance.queries, trial.relevance.pictures.tocsr()
     masks, total = [], 0
     flips = iter(_flips(wrong, 2 * EACH * len(trial.clicked), random))
@@ -184,7 +184,7 @@ def compared(
 
 def text_rows(trial: Trial) -> Floats:
     """The pool in the text space, as the index has it, with what clicks added."""
-    now = answering(trial.collection.catalogue)
+    now = active_model(trial.collection.catalogue)
     stored = now.index.rows(trial.pool)
     rows = stored[:, : now.version.words].copy()
     for word, place in columns(trial.collection.catalogue).items():

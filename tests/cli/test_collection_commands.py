@@ -67,7 +67,7 @@ def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None
 def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
     found = json.loads(ran.stdout)
-    assert [set(one) for one in found["results"]] == [{"path", "score", "chance", "also"}] * 2
+    assert [set(one) for one in found["results"]] == [{"path", "score", "probability", "also"}] * 2
     assert isinstance(found["cutoff"], int), "the starter knows what scores are worth"
     assert "lighthouse" in found["unknown"]["lighthoues"]
     assert "no caption taught the word 'lighthoues', so it is left out" in ran.stderr

@@ -82,5 +82,5 @@ def test_good_matches_end_at_the_cutoff(folder: Path) -> None:
     good = told("search", "sea", "-k", "135", "--good", cwd=folder)
     assert 0 < whole["cutoff"] < 60
     assert good["results"] == whole["results"][: whole["cutoff"]]
-    chances = [one["chance"] for one in whole["results"]]
+    chances = [one["probability"] for one in whole["results"]]
     assert chances == sorted(chances, reverse=True)

@@ -23,7 +23,7 @@ def test_sentences_are_answered_from_the_first_question_on(tmp_path: Path) -> No
     again = visterm("search", "a tree in the snow", "--space", "lsa", "--json", cwd=tmp_path)
     found = json.loads(again.stdout)
     assert len(found["results"]) == 20
-    assert found["results"][0]["chance"] is None
+    assert found["results"][0]["probability"] is None
     wrong = visterm("search", "snow", "--space", "thoughts", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "there are words, lsa, sentences" in wrong.stderr

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.answering import NothingLearnt
+from visterm.collection.search.active_model import NotTrained
 from visterm.collection.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.index import Index
@@ -54,7 +54,7 @@ def test_a_folder_without_captions_answers_at_once(begun: Collection):
     assert not begun.has_learnt
     answer = begun.search("beach", 5)
     assert len(answer.results) == 5
-    assert answer.unknown == answer.taken == {}
+    assert answer.unknown == answer.replaced == {}
 
 
 def test_scores_are_those_of_the_shipped_starter(begun: Collection):
@@ -69,7 +69,7 @@ def test_scores_are_those_of_the_shipped_starter(begun: Collection):
 
 def test_chances_and_the_line_under_good_matches_are_known(begun: Collection):
     answer = begun.search("beach", FIRST)
-    chances = [one.chance for one in answer.results]
+    chances = [one.probability for one in answer.results]
     assert None not in chances
     assert chances == sorted(chances, reverse=True)
     assert answer.cutoff is not None
@@ -85,7 +85,7 @@ def test_a_picture_is_described_by_likely_words(begun: Collection):
 
 def test_synonyms_answer_as_the_word_they_are_taken_for(begun: Collection):
     answer = begun.search("ocean", 3)
-    assert answer.taken == {"ocean": ["sea"]}
+    assert answer.replaced == {"ocean": ["sea"]}
     assert answer.results == begun.search("sea", 3).results
 
 
@@ -214,7 +214,7 @@ def test_other_features_have_no_starter(tmp_path: Path):
     draw_scenes(tmp_path / "Pictures", 4, size=(48, 32))
     with Collection.open(tmp_path / "Pictures") as collection:
         collection.add(features="thumbnails", workers=1)
-        with pytest.raises(NothingLearnt):
+        with pytest.raises(NotTrained):
             collection.search("sky")
 
 

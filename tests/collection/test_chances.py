@@ -44,7 +44,7 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
     assert calibration is not None
     for query in ("sea", "sky house", "tree -sea"):
         answer = judged.search(query, k=1000)
-        chances = [one.chance or 0.0 for one in answer.results]
+        chances = [one.probability or 0.0 for one in answer.results]
         assert chances == sorted(chances, reverse=True)
         vector = query_vector(parse_query(query), version.vocabulary())
         best = answer.results[0].score
@@ -55,7 +55,7 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
 
 def test_chances_are_of_use(judged: Collection) -> None:
     """Pictures of the sea have higher chances for it than those without."""
-    found = {one.path: one.chance or 0.0 for one in judged.search("sea", k=1000).results}
+    found = {one.path: one.probability or 0.0 for one in judged.search("sea", k=1000).results}
     inland = [chance for path, chance in found.items() if path.parent.name == "inland"]
     shore = [chance for path, chance in found.items() if path.parent.name != "inland"]
     assert sum(shore) / len(shore) > 2 * sum(inland) / len(inland)
@@ -67,11 +67,11 @@ def test_the_line_does_not_depend_on_how_many_are_asked_for(judged: Collection, 
 
 
 def test_under_a_filter_a_picture_keeps_its_chance(judged: Collection) -> None:
-    everywhere = {one.picture: one.chance for one in judged.search("sea", k=1000).results}
+    everywhere = {one.picture: one.probability for one in judged.search("sea", k=1000).results}
     inland = judged.search("sea in:inland", k=1000)
-    assert {one.picture: one.chance for one in inland.results}.items() <= everywhere.items()
-    least = min(one.chance for one in judged.search("sea", k=1000, good=True).results)  # type: ignore[type-var]
-    good = [one for one in inland.results if one.chance >= least]  # type: ignore[operator]
+    assert {one.picture: one.probability for one in inland.results}.items() <= everywhere.items()
+    least = min(one.probability for one in judged.search("sea", k=1000, good=True).results)  # type: ignore[type-var]
+    good = [one for one in inland.results if one.probability >= least]  # type: ignore[operator]
     assert inland.cutoff == len(good)
 
 
@@ -121,14 +121,14 @@ def test_pages_follow_each_other(judged: Collection) -> None:
 def test_conditions_alone_have_no_line(judged: Collection) -> None:
     answer = judged.search("in:inland", k=3)
     assert answer.cutoff is None
-    assert [one.chance for one in answer.results] == [None] * 3
+    assert [one.probability for one in answer.results] == [None] * 3
     assert len(judged.search("in:inland", k=3, good=True).results) == 3
 
 
 def test_without_held_out_pictures_nothing_is_claimed(learnt: Collection) -> None:
     answer = learnt.search("sea", k=3, good=True)
     assert answer.cutoff is None
-    assert [one.chance for one in answer.results] == [None] * 3
+    assert [one.probability for one in answer.results] == [None] * 3
 
 
 def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None:
@@ -138,7 +138,7 @@ def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None
     assert [one.chance for one in words] == sorted((one.chance for one in words), reverse=True)  # type: ignore[type-var]
     everything = {one.word: one for one in judged.describe(found.path, k=1000)}
     assert everything["sea"].score == pytest.approx(found.score)
-    assert everything["sea"].chance == pytest.approx(found.chance)
+    assert everything["sea"].chance == pytest.approx(found.probability)
     with pytest.raises(BadInput, match="1 or more words"):
         judged.describe(found.picture, 0)
 

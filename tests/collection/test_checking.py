@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.search import Result
+from visterm.collection.search import SearchResult
 from visterm.collection.versions import current
 from visterm.errors import VistermError
 
@@ -17,11 +17,11 @@ def harm(path: Path) -> None:
     path.write_bytes(content)
 
 
-def answer(collection: Collection) -> list[Result]:
+def answer(collection: Collection) -> list[SearchResult]:
     return collection.search("tree -sea", 60).results
 
 
-def same(found: list[Result], expected: list[Result]) -> bool:
+def same(found: list[SearchResult], expected: list[SearchResult]) -> bool:
     return [one.path for one in found] == [one.path for one in expected]
 
 

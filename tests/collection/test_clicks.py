@@ -22,7 +22,7 @@ from visterm.models import feedback as click_module
 
 def _ranking(collection: Collection, query: str) -> list[tuple[int, float, float | None]]:
     answer = collection.search(query, k=1000)
-    return [(one.picture, one.score, one.chance) for one in answer.results]
+    return [(one.picture, one.score, one.probability) for one in answer.results]
 
 
 def _place(collection: Collection, query: str, picture: int) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.answering import NothingLearnt
 from visterm.collection.describing import NEIGHBOURS, SHARPNESS, Description
 from visterm.collection.rows import Rows
+from visterm.collection.search.active_model import NotTrained
 from visterm.errors import BadInput
 
 SENTENCES = [
@@ -110,7 +110,7 @@ def test_a_picture_that_cannot_be_read_costs_only_itself(learnt, tmp_path):
 
 
 def test_where_nobody_said_anything_there_is_nothing_to_say(collection):
-    with pytest.raises(NothingLearnt, match="nothing has been learnt"):
+    with pytest.raises(NotTrained, match="nothing has been learnt"):
         said(collection, files(collection)[0])
     with pytest.raises(BadInput, match="0 or more"):
         said(collection, files(collection)[0], words=-1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.collection import Collection
+from visterm.collection import Collection, SearchRequest
 from visterm.collection.versions import current
 from visterm.errors import BadInput, VistermError
 from visterm.index import Index
@@ -39,7 +39,7 @@ def test_unknown_words_are_named_with_close_ones_and_the_rest_still_runs(
     answer = learnt.search("tree mountian", 5)
     assert answer.unknown["mountian"][0] == "mountain"
     assert answer.results == learnt.search("tree", 5).results
-    with pytest.raises(BadInput, match=r"no caption taught .*'mountian' \(close to mountain"):
+    with pytest.raises(BadInput, match=r"no caption has .*'mountian' \(close to mountain"):
         learnt.search("mountian")
 
 
@@ -114,17 +114,15 @@ def test_pictures_like_a_picture_are_ranked_by_cosine(learnt: Collection, tmp_pa
     vectors = Thumbnails().fit().transform(paths)
     cosines = vectors @ vectors[6]
     expected = [paths[at].name for at in np.argsort(-cosines, kind="stable") if at != 6]
-    found = learnt.like(paths[6], 10)
+    found = learnt.search(SearchRequest(like=paths[6], k=10))
     assert [one.path.name for one in found.results] == expected[:10]
     outside = tmp_path / "outside.png"
     Image.open(paths[6]).save(outside)
-    best = learnt.like(outside, 1).results[0]
+    best = learnt.search(SearchRequest(like=outside, k=1)).results[0]
     assert best.path == paths[6]
     assert best.score == pytest.approx(1.0, abs=1e-3)
-    with pytest.raises(BadInput, match="in: and captioned: only"):
-        learnt.like(outside, query="tree")
     with pytest.raises(BadInput, match="there is no picture"):
-        learnt.like(tmp_path / "none.jpg")
+        learnt.search(SearchRequest(like=tmp_path / "none.jpg"))
 
 
 def test_a_picture_that_has_just_vanished_gives_way_to_the_next(learnt: Collection) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.sentences import is_ready, opened
+from visterm.collection.search.active_model import active_space
+from visterm.collection.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput, MissingExtra
 
@@ -72,15 +73,15 @@ def test_sentences_are_understood_in_german_french_and_spanish(
 
 
 def test_the_ranking_is_the_full_product_sorted(scenes: Collection) -> None:
-    scenes.learn_space("lsa")
-    found = opened(scenes.catalogue, "lsa")
+    scenes.train_space("lsa")
+    found = active_space(scenes.catalogue, "lsa")
     row = found.model.text_rows(found.space.queries(["a tree in the snow"]))[0]
     ids = found.index.ids()
     scores = found.index.rows(ids).astype(np.float64) @ row.astype(np.float64)
     order = np.lexsort((ids, -scores.astype(np.float32)))[:20]
     answer = scenes.search("a tree in the snow", 20, space="lsa").results
     assert [one.picture for one in answer] == ids[order].tolist()
-    page = scenes.search("a tree in the snow", 5, 5, space="lsa").results
+    page = scenes.search("a tree in the snow", 5, offset=5, space="lsa").results
     assert page == answer[5:10]
 
 
@@ -89,17 +90,46 @@ def test_conditions_narrow_sentences_too(scenes: Collection) -> None:
     assert len(answer.results) == 30
 
 
-def test_a_space_is_learnt_again_only_after_news(scenes: Collection) -> None:
-    scenes.learn_space("lsa")
-    assert not scenes.learn_space("lsa")
-    picture = scenes.search("snow", 1, space="lsa").results[0].path
-    before = scenes.captions(picture)
-    scenes.caption(picture, "a violin in the snow")
-    assert not is_ready(scenes.catalogue, "lsa")
-    assert scenes.learn_space("lsa")
-    assert len(list((scenes.store / "spaces").glob("lsa-*"))) == 1
-    scenes.caption(picture, "")
-    assert scenes.captions(picture) == before
+def test_a_new_picture_is_mapped_and_trains_nothing_again(
+    scenes: Collection, tmp_path: Path
+) -> None:
+    scenes.train_space("lsa")
+    version = current(scenes.catalogue, "lsa")
+    draw_scenes(tmp_path, 1, size=(96, 64), seed=99)
+    new = scenes.root / "new.jpg"
+    new.write_bytes((tmp_path / "scene-0001.jpg").read_bytes())
+    scenes.add()
+    found = scenes.search("snow captioned:no", 100, space="lsa").results
+    assert current(scenes.catalogue, "lsa") == version
+    assert new in [one.path for one in found]
+    new.unlink()
+    scenes.add()
+    found = scenes.search("snow captioned:no", 100, space="lsa").results
+    assert new not in [one.path for one in found]
+
+
+def test_a_space_is_trained_again_after_many_new_captions_or_with_the_rest(
+    scenes: Collection,
+) -> None:
+    scenes.train_space("lsa")
+    before = current(scenes.catalogue, "lsa")
+    assert before is not None
+    pictures = [one.path for one in scenes.search("snow", 20, space="lsa").results]
+    captions = [scenes.captions(one).get("person", "") for one in pictures]
+    scenes.caption(pictures[0], "a violin in the snow")
+    assert not scenes.train_space("lsa"), "one caption of ninety is no reason"
+    for picture in pictures:
+        scenes.caption(picture, "a violin in the snow")
+    assert scenes.search("violin", 1, space="lsa").results
+    after = current(scenes.catalogue, "lsa")
+    assert after is not None
+    assert after.id > before.id
+    for picture, caption in zip(pictures, captions, strict=True):
+        scenes.caption(picture, caption)
+    scenes.train(iterations=1000)
+    last = current(scenes.catalogue, "lsa")
+    assert last is not None
+    assert last.id > after.id, "visterm train brings every space up to date"
 
 
 def test_what_cannot_be_answered_is_explained(
@@ -107,13 +137,13 @@ def test_what_cannot_be_answered_is_explained(
 ) -> None:
     with pytest.raises(BadInput, match="words, lsa, sentences"):
         scenes.search("snow", space="french")
-    with pytest.raises(BadInput, match="an empty question"):
+    with pytest.raises(BadInput, match="an empty query"):
         scenes.search("captioned:no", space="lsa")
     with pytest.raises(BadInput, match=r"xqzwv.*--space sentences"):
         scenes.search("xqzwv", space="lsa")
     with pytest.raises(BadInput, match="too few for sentences"):
         collection.search("snow", space="lsa")
-    with pytest.raises(BadInput, match="for words"):
+    with pytest.raises(BadInput, match="for words only"):
         scenes.search("snow", space="lsa", good=True)
     for query, word in (("tree -snow", "-snow"), ("tree snow:2", "snow:2")):
         with pytest.raises(BadInput, match=f"{word} is for searches by words"):
@@ -126,9 +156,13 @@ def test_what_cannot_be_answered_is_explained(
         scenes.search("snow on mountains", space="sentences")
 
 
-def test_a_half_made_space_is_made_anew(scenes: Collection) -> None:
-    scenes.learn_space("lsa")
-    (folder,) = (scenes.store / "spaces").glob("lsa-*")
-    (folder / "made.json").unlink()
-    Path(folder, "model.safetensors").write_bytes(b"half")
+def test_what_a_kill_left_of_a_space_is_swept(scenes: Collection) -> None:
+    scenes.train_space("lsa")
+    version = current(scenes.catalogue, "lsa")
+    assert version is not None
+    half = version.folder.parent / str(version.id + 7)
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    scenes.add()
+    assert not half.exists()
     assert scenes.search("snow", 3, space="lsa").results

@@ -29,7 +29,7 @@ def test_a_collection_of_the_first_edition_answers_as_it_did(folder):
             assert [one.picture for one in now] == [picture for picture, *_ in before]
             for one, (_, score, probability) in zip(now, before, strict=True):
                 assert one.score == pytest.approx(score, rel=1e-5)
-                assert one.chance == pytest.approx(probability)
+                assert one.probability == pytest.approx(probability)
 
 
 def test_a_collection_of_the_first_edition_is_sound_and_learns_on(folder):

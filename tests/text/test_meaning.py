@@ -35,7 +35,7 @@ def test_spellings_and_synonyms_are_taken_for_the_known_word(typed: str, known: 
 def test_a_query_names_the_words_that_others_stand_for():
     found = query_vector(parse_query("ocean dogs qqqq"), KNOWN, meanings)
     plain = query_vector(parse_query("sea dog"), KNOWN)
-    assert found.taken == {"ocean": ["sea"]}
+    assert found.replaced == {"ocean": ["sea"]}
     assert found.unknown == ("qqqq",)
     np.testing.assert_array_equal(found.numbers, plain.numbers)
     np.testing.assert_array_equal(found.weights, plain.weights)
@@ -49,7 +49,7 @@ def test_an_unwanted_synonym_is_unwanted():
 def test_without_a_finder_unknown_words_stay_unknown():
     found = query_vector(parse_query("ocean dog"), KNOWN)
     assert found.unknown == ("ocean",)
-    assert found.taken == {}
+    assert found.replaced == {}
 
 
 def test_a_word_never_stands_for_itself():

@@ -8,7 +8,14 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.text import Vocabulary
-from visterm.text.query import Query, closest_words, parse_query, query_vector
+from visterm.text.query import (
+    Filters,
+    Query,
+    closest_words,
+    parse_query,
+    parse_sentence,
+    query_vector,
+)
 from visterm.text.weighting import weigh_queries
 
 KNOWN = Vocabulary(("people", "sea", "snow", "sun", "tree"), np.array([0.5, 3.0, 2.0, 4.0, 1.0]))
@@ -29,6 +36,8 @@ KNOWN = Vocabulary(("people", "sea", "snow", "sun", "tree"), np.array([0.5, 3.0,
         ('-"golden gate"', [("golden", -1), ("gate", -1)]),
         ("sea,sun", [("sea", 1), ("sun", 1)]),
         ("café", [("café", 1)]),
+        ("10:30", [("10", 1), ("30", 1)]),
+        ("1987:2", [("1987", 2)]),
     ],
 )
 def test_words_are_read_with_their_weights(text: str, words: list[tuple[str, float]]) -> None:
@@ -37,7 +46,21 @@ def test_words_are_read_with_their_weights(text: str, words: list[tuple[str, flo
 
 def test_conditions_are_read_apart_from_words() -> None:
     query = parse_query('snow in:alps in:"summer 2019/" captioned:no')
-    assert query == Query((("snow", 1.0),), ("alps", "summer 2019"), False)
+    assert query == Query((("snow", 1.0),), Filters(("alps", "summer 2019"), False))
+
+
+def test_sentences_keep_their_times_and_lose_their_filters() -> None:
+    sentence = 'the 10:30 train, "at last" in:"summer 2019" captioned:yes'
+    assert parse_sentence(sentence) == (
+        "the 10:30 train, at last",
+        Filters(("summer 2019",), captioned=True),
+    )
+
+
+@pytest.mark.parametrize("term", ["-snow", "snow:2", "snow:-0.5"])
+def test_what_only_words_can_have_is_refused_in_a_sentence(term: str) -> None:
+    with pytest.raises(BadInput, match=f"{term} is for searches by words"):
+        parse_sentence(f"a tree {term}")
 
 
 def test_conditions_alone_are_a_query_and_nothing_is_none() -> None:

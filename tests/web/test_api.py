@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from visterm.collection import Collection
+from visterm.collection import Collection, SearchRequest
 
 API = "/api/v1"
 
@@ -35,7 +35,9 @@ def test_a_search_gives_what_the_collection_gives(shared: TestClient, taught_fol
     assert [one["score"] for one in answer["results"]] == pytest.approx(
         [one.score for one in own.results]
     )
-    assert [one["chance"] for one in answer["results"]] == [one.chance for one in own.results]
+    assert [one["probability"] for one in answer["results"]] == [
+        one.probability for one in own.results
+    ]
     assert answer["cutoff"] == own.cutoff
     assert answer["more"] is True
     first = answer["results"][0]
@@ -148,7 +150,7 @@ def test_neighbours_are_the_collections_own(shared: TestClient, taught_folder: P
     one = found(shared, "sea")["results"][0]
     alike = shared.get(f"{API}/pictures/{one['picture']}/similar", params={"k": 4}).json()
     with Collection.open(taught_folder) as collection:
-        own = collection.like(taught_folder / one["path"], 4)
+        own = collection.search(SearchRequest(like=taught_folder / one["path"], k=4))
     assert [n["picture"] for n in alike["results"]] == [n.picture for n in own.results]
     assert all(n["picture"] != one["picture"] for n in alike["results"])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection import Collection, Result
-from visterm.collection.answering import Opened
+from visterm.collection import Collection, SearchResult
+from visterm.collection.search.active_model import OpenVersions
 from visterm.errors import BadInput
 from visterm.web.readers import Busy, Desk, Readers
 
@@ -19,7 +19,7 @@ def search(desk: Desk) -> list[int]:
 
 
 def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder: Path) -> None:
-    opened = Opened()
+    opened = OpenVersions()
     readers = Readers(taught_folder, None, threads=3, opened=opened)
 
     async def ask() -> list[tuple[str, list[int]]]:
@@ -35,7 +35,7 @@ def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder
 
 
 def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Path) -> None:
-    readers = Readers(taught_folder, None, threads=1, opened=Opened())
+    readers = Readers(taught_folder, None, threads=1, opened=OpenVersions())
 
     async def ask() -> list[int]:
         with pytest.raises(BadInput, match="quote"):
@@ -47,7 +47,7 @@ def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Pa
 
 
 def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
-    readers = Readers(taught_folder, None, threads=1, opened=Opened(), longest_line=3)
+    readers = Readers(taught_folder, None, threads=1, opened=OpenVersions(), longest_line=3)
     go_on = threading.Event()
 
     async def ask() -> None:
@@ -65,16 +65,16 @@ def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
 
 
 def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
-    readers = Readers(own, None, threads=1, opened=Opened())
+    readers = Readers(own, None, threads=1, opened=OpenVersions())
     with Collection.open(own) as writer, writer.catalogue.writing("a long job"):
         assert len(asyncio.run(readers.ask(search))) == 5
     readers.close()
 
 
 def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
-    readers = Readers(own, None, threads=2, opened=Opened())
+    readers = Readers(own, None, threads=2, opened=OpenVersions())
 
-    def many(desk: Desk) -> list[Result]:
+    def many(desk: Desk) -> list[SearchResult]:
         return desk.collection.search("sea", 60).results
 
     before = asyncio.run(readers.ask(many))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visterm.collection.search.request import WORDS, SearchRequest
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection import Answer, Collection
+    from visterm.collection import Collection, SearchResponse
 
 
 @dataclass
@@ -35,17 +36,19 @@ def answer(wish: Wish) -> None:
     """Search, and print what was found."""
     if not wish.query.strip() and wish.like is None:
         raise BadInput('nothing to search for; write words, as in visterm search "tree snow"')
-    words = wish.like is None and wish.space == "words"
+    request = SearchRequest(
+        wish.query,
+        wish.limit,
+        space=wish.space,
+        like=wish.like,
+        good=wish.good,
+        fold=wish.fold,
+    )
+    words = wish.like is None and wish.space == WORDS
     with _up_to_date(wish.collection, wish.store, as_is=wish.as_is, words=words) as found:
-        if wish.like is not None:
-            given = found.like(wish.like, wish.limit, query=wish.query, fold=wish.fold)
-        elif not words:
-            _learn_space(found, wish.space)
-            given = found.search(
-                wish.query, wish.limit, good=wish.good, fold=wish.fold, space=wish.space
-            )
-        else:
-            given = found.search(wish.query, wish.limit, good=wish.good, fold=wish.fold)
+        if wish.space != WORDS:
+            _train_space(found, wish.space)
+        given = found.search(request)
     _tell_unknown(given)
     if wish.json:
         from visterm.cli.output import print_json
@@ -104,11 +107,11 @@ def _train(found: Collection) -> None:
         say(in_vain)
 
 
-def _learn_space(found: Collection, space: str) -> None:
+def _train_space(found: Collection, space: str) -> None:
     from visterm.cli.output import progress_bar
 
     with progress_bar() as progress:
-        found.learn_space(space, progress=progress)
+        found.train_space(space, progress=progress)
 
 
 def _check_pictures(root: Path) -> None:
@@ -119,35 +122,35 @@ def _check_pictures(root: Path) -> None:
         raise BadInput(f"there are no pictures in {root}; go to a folder that holds some")
 
 
-def _tell_unknown(answer: Answer) -> None:
+def _tell_unknown(answer: SearchResponse) -> None:
     from visterm.cli.telling import say
 
-    for word, known in answer.taken.items():
+    for word, known in answer.replaced.items():
         say(f"{word!r} is taken for {', '.join(known)}")
     for word, close in answer.unknown.items():
         hint = f"; close to it: {', '.join(close)}" if close else ""
         say(f"no caption taught the word {word!r}, so it is left out{hint}")
 
 
-def _object(asked: str, answer: Answer) -> dict[str, Any]:
+def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
     return {
         "query": asked,
         "results": [
             {
                 "path": str(one.path),
                 "score": round(one.score, 6),
-                "chance": None if one.chance is None else round(one.chance, 4),
+                "probability": None if one.probability is None else round(one.probability, 4),
                 "also": [str(path) for path in one.paths[1:]],
             }
             for one in answer.results
         ],
         "cutoff": answer.cutoff,
         "unknown": answer.unknown,
-        "taken": answer.taken,
+        "replaced": answer.replaced,
     }
 
 
-def _print(answer: Answer, *, paths: bool, preview: bool) -> None:
+def _print(answer: SearchResponse, *, paths: bool, preview: bool) -> None:
     from visterm.cli.telling import say, shown
 
     draw = None

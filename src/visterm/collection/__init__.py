@@ -5,6 +5,6 @@ Importing this room loads NumPy and SQLite only.
 
 from visterm.collection.clicks import Judgement
 from visterm.collection.collection import Collection
-from visterm.collection.search import Answer, Result
+from visterm.collection.search import SearchRequest, SearchResponse, SearchResult
 
-__all__ = ["Answer", "Collection", "Judgement", "Result"]
+__all__ = ["Collection", "Judgement", "SearchRequest", "SearchResponse", "SearchResult"]

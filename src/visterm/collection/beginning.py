@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from dataclasses import replace
@@ -34,7 +33,7 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
-    from visterm.collection.mapping import build
+    from visterm.collection.mapping import build, catch_up
 
     if versions.current(catalogue) is not None:
         return False
@@ -44,6 +43,7 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
         return False
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
         return False
+    catch_up(catalogue)  # so that nothing waits for an index when this one is named
     model = starter.model()
     version = Version(
         versions.next_number(catalogue),
@@ -62,15 +62,10 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     write_whole(version.folder / VOCABULARY, words.encode())
     chances = json.dumps(starter.calibration().to_json())
     write_whole(version.folder / CHANCES, chances.encode())
-    files = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(version.folder.iterdir())
-    }
-    version = replace(version, files=files)
+    version = replace(version, files=versions.hashes(version.folder))
     build(catalogue, version, model, progress=progress)
-    with catalogue.transaction() as db:
+    with catalogue.transaction():
         versions.name(catalogue, version)
-        db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
         if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
             catalogue.set("clicks", "untold")  # its index shows none of them yet
     return True

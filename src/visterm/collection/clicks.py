@@ -69,6 +69,12 @@ def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[En
     ]
 
 
+def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
+    """The relevance feedback for a query, given by its `words_of`: yes or no by picture."""
+    found = catalogue.db.execute("SELECT picture, answer FROM feedback WHERE query = ?", (words,))
+    return {picture: bool(answer) for picture, answer in found}
+
+
 def columns(catalogue: Catalogue) -> dict[int, int]:
     """Words that clicks have changed, and their columns, counted after those of all words."""
     found = catalogue.db.execute("SELECT word, place FROM taught WHERE length(direction) > 0")

@@ -6,17 +6,17 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import captions, stores
-from visterm.collection.answering import let_go
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import Judgement, entries
 from visterm.collection.lock import Locked
-from visterm.collection.search import Answer, search
+from visterm.collection.search import SearchRequest, SearchResponse, active_model
+from visterm.collection.search.request import SENTENCE_SPACES, WORDS
+from visterm.collection.search.searcher import search
 from visterm.collection.survey import scopes, unchanged
 from visterm.collection.versions import current, sweep
 from visterm.errors import BadInput, VistermError
@@ -95,7 +95,7 @@ class Collection:
         return self.catalogue.store
 
     def close(self) -> None:
-        let_go(self.catalogue)
+        active_model.close(self.catalogue)
         self.catalogue.close()
 
     def __enter__(self) -> Self:
@@ -194,10 +194,17 @@ class Collection:
 
         ``force`` takes the new one anyway; ``parameters`` are the model's own.
         """
+        from visterm.collection.text_spaces import is_stale, train_space
         from visterm.collection.training import train
 
         with self._writing("training"):
-            return train(self.catalogue, model=model, force=force, progress=progress, **parameters)
+            trained = train(
+                self.catalogue, model=model, force=force, progress=progress, **parameters
+            )
+            for space in SENTENCE_SPACES:
+                if is_stale(self.catalogue, space):
+                    train_space(self.catalogue, space, progress=progress)
+            return trained
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
         """Learn from captions where only the starter answers; returns why that was in vain.
@@ -222,71 +229,42 @@ class Collection:
         return reason
 
     def search(
-        self,
-        query: str,
-        k: int = 20,
-        offset: int = 0,
-        *,
-        good: bool = False,
-        fold: bool = False,
-        space: str = "words",
-    ) -> Answer:
-        """The ``k`` best pictures for a query such as ``tree snow:2 -people in:alps``.
+        self, request: SearchRequest | str, k: int | None = None, **options: Any
+    ) -> SearchResponse:
+        """The best pictures for a request; a text is short for `SearchRequest` with its options.
 
-        Parameters
-        ----------
-        offset
-            How many better pictures to pass over.
-        good
-            Only good matches: those before ``cutoff``, where that is known.
-        fold
-            Show one of several pictures that are nearly the same.
-        space
-            ``lsa`` or ``sentences`` take whole sentences, the latter in many languages; see
-            `learn_space`.
+        >>> import tempfile
+        >>> from visterm.datasets.scenes import draw_scenes
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = draw_scenes(folder, 30, size=(48, 32))
+        >>> with Collection.open(folder) as collection:
+        ...     _ = collection.add(features="blocks")
+        ...     like = SearchRequest(like=f"{folder}/scene-0001.jpg", k=3)
+        ...     response = collection.search(like)
+        >>> len(response.results), response.more
+        (3, True)
         """
-        if k < 1:
-            raise BadInput(f"ask for 1 or more pictures, not {k}")
-        if offset < 0:
-            raise BadInput(f"pass over 0 or more pictures, not {offset}")
+        if isinstance(request, str):
+            request = SearchRequest(request, 20 if k is None else k, **options)
+        elif k is not None or options:
+            raise BadInput("a SearchRequest has its own k and options; give them there")
         self._mend()
-        if space != "words":
-            return self._search_sentence(space, query, k, offset, good=good, fold=fold)
-        if not fold:
-            return search(self.catalogue, self.root, query, k, offset, good=good)
-        from visterm.collection.similar import folded
+        if request.space != WORDS and request.text:
+            self.train_space(request.space)
+        return search(self.catalogue, self.root, request)
 
-        # Which pictures an earlier page has folded away is only known by folding it again.
-        wanted = 4 * (offset + k)
-        while True:
-            answer = search(self.catalogue, self.root, query, wanted, good=good)
-            shown = folded(self.catalogue, answer.results, offset + k)
-            if len(shown) >= offset + k or len(answer.results) < wanted:
-                return replace(answer, results=shown[offset:])
-            wanted *= 4
-
-    def learn_space(self, space: str, *, progress: Progress = silent) -> bool:
+    def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space; False where nothing is new to learn.
 
-        A search in the space does it by itself, where it may write.
+        A search in the space does it by itself, where it may write and many captions are new.
         """
-        from visterm.collection.sentences import is_ready, learn
+        from visterm.collection.text_spaces import is_trained, train_space
 
-        if is_ready(self.catalogue, space):
+        if is_trained(self.catalogue, space) or not self.is_writable:
             return False
-        with self._writing("learning a text space"):
-            learn(self.catalogue, space, progress=progress)
+        with self._writing("training a text space"):
+            train_space(self.catalogue, space, progress=progress)
         return True
-
-    def _search_sentence(
-        self, space: str, query: str, k: int, offset: int, *, good: bool, fold: bool
-    ) -> Answer:
-        from visterm.collection.sentences import search_sentence
-
-        if good or fold:
-            raise BadInput("good and fold are for words; leave them out in other spaces")
-        self.learn_space(space)
-        return search_sentence(self.catalogue, self.root, space, query, k, offset)
 
     def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
         """Say whether a picture answers a query; the ranking learns from it at once.
@@ -375,21 +353,6 @@ class Collection:
             raise BadInput("ask for 0 or more words, phrases and captions")
         wanted = Wanted(words, phrases, captions)
         return descriptions(self.catalogue, self.root, pictures, wanted, progress=progress)
-
-    def like(
-        self, picture: str | os.PathLike[str], k: int = 20, *, query: str = "", fold: bool = False
-    ) -> Answer:
-        """The ``k`` pictures that look most like a picture; of a query only conditions count."""
-        from visterm.collection.similar import folded, like
-        from visterm.text.query import parse_query
-
-        if k < 1:
-            raise BadInput(f"ask for 1 or more pictures, not {k}")
-        conditions = parse_query(query)
-        if conditions.words:
-            raise BadInput("with a picture to compare, a query may hold in: and captioned: only")
-        found = like(self.catalogue, self.root, Path(picture), conditions, 4 * k if fold else k)
-        return Answer(folded(self.catalogue, found, k) if fold else found)
 
     def status(self) -> Status:
         """How much there is of everything."""

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection import captions
-from visterm.collection.answering import Answering, NothingLearnt, answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns
 from visterm.collection.explaining import Likely, likeliest, values_of
 from visterm.collection.extractors import current_key, kept
 from visterm.collection.mapping import FINDABLE
 from visterm.collection.rows import Rows
-from visterm.collection.search import located
+from visterm.collection.search.active_model import ActiveModel, NotTrained, active_model
+from visterm.collection.search.filters import located
 from visterm.collection.stores import below
 from visterm.collection.versions import MODEL
 from visterm.errors import VistermError
@@ -97,8 +97,8 @@ def descriptions(
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
     try:
-        now = answering(catalogue)
-    except NothingLearnt:
+        now = active_model(catalogue)
+    except NotTrained:
         if not captions.any_there(catalogue):
             raise
         now = None
@@ -116,7 +116,7 @@ def _described(
     catalogue: Catalogue,
     root: Path,
     rows: Rows,
-    now: Answering | None,
+    now: ActiveModel | None,
     paths: list[Path],
     wanted: Wanted,
 ) -> Iterator[Description]:
@@ -186,7 +186,7 @@ def _looked(
 
 def _words(
     catalogue: Catalogue,
-    now: Answering | None,
+    now: ActiveModel | None,
     vectors: NDArray[np.float32],
     numbers: list[int | None],
     k: int,
@@ -206,7 +206,7 @@ def _words(
 
 
 def _mapped(
-    catalogue: Catalogue, now: Answering, vectors: NDArray[np.float32]
+    catalogue: Catalogue, now: ActiveModel, vectors: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """The value of every word for pictures that are in no index, with what clicks added."""
     from visterm.collection.taught import Taught

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.answering import Answering, answering
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import columns, with_clicks
 from visterm.collection.extractors import kept
-from visterm.collection.search import UnknownWords, located
+from visterm.collection.search.active_model import ActiveModel, active_model
+from visterm.collection.search.filters import located
+from visterm.collection.search.request import UnknownWords
 from visterm.collection.taught import Taught
 from visterm.collection.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
@@ -58,7 +59,7 @@ class Likely:
 
 def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
     """Why a picture has the score it has for a query; conditions do not matter."""
-    now = answering(catalogue)
+    now = active_model(catalogue)
     query = query_vector(parse_query(text), now.vocabulary, meanings)
     if not query.numbers.size:
         close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
@@ -80,12 +81,12 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
 
 def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
     """The words that a picture most likely shows, likeliest first."""
-    now = answering(catalogue)
+    now = active_model(catalogue)
     _check_found(now, picture)
     return likeliest(now, values_of(catalogue, now, [picture]), k)[0]
 
 
-def values_of(catalogue: Catalogue, now: Answering, pictures: list[int]) -> NDArray[np.float64]:
+def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> NDArray[np.float64]:
     """The value of every word for pictures of the index, with what clicks added."""
     count = now.version.words
     rows = now.index.rows(pictures)
@@ -97,7 +98,7 @@ def values_of(catalogue: Catalogue, now: Answering, pictures: list[int]) -> NDAr
     return values
 
 
-def likeliest(now: Answering, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
+def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
     chances = None if now.calibration is None else now.calibration.word_probabilities(values)
     order = np.argsort(-(values if chances is None else chances), axis=1, kind="stable")[:, :k]
@@ -114,7 +115,7 @@ def likeliest(now: Answering, values: NDArray[np.float64], k: int) -> list[list[
     ]
 
 
-def _check_found(now: Answering, picture: int) -> None:
+def _check_found(now: ActiveModel, picture: int) -> None:
     if not now.index.holds([picture])[0]:
         raise BadInput(
             f"picture {picture} cannot be found now: its files have gone, or visterm add has not "
@@ -123,7 +124,7 @@ def _check_found(now: Answering, picture: int) -> None:
 
 
 def _weights(
-    catalogue: Catalogue, now: Answering, query: QueryVector
+    catalogue: Catalogue, now: ActiveModel, query: QueryVector
 ) -> NDArray[np.float64] | None:
     """The weights of a query's words, with what clicks added; None where a model has none."""
     from visterm.models import Pamir, load_model
@@ -141,7 +142,7 @@ def _weights(
     return weights
 
 
-def _parts(catalogue: Catalogue, root: Path, now: Answering, picture: int) -> Parts | None:
+def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> Parts | None:
     """A picture's vector by place, from its file."""
     from visterm.features.contributions import parts_of
     from visterm.pictures import read_picture

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from visterm.collection import clicks
-from visterm.collection.answering import answering
 from visterm.collection.captions import heard
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import Judgement
 from visterm.collection.reach import reach
 from visterm.collection.rows import Rows
-from visterm.collection.search import UnknownWords
+from visterm.collection.search.active_model import active_model
+from visterm.collection.search.request import UnknownWords
 from visterm.collection.taught import Taught, is_told, mark_told, relearn
 from visterm.errors import BadInput
 from visterm.index import Index
@@ -66,7 +66,7 @@ def _nothing_to_correct(taught: Taught, vector: QueryVector) -> UnknownWords:
 
 def prepare(catalogue: Catalogue) -> None:
     """Load the kernels, and what a click needs to know, before somebody waits for it."""
-    now = answering(catalogue)
+    now = active_model(catalogue)
     now.index.prepare()
     taught = taught_now(catalogue)
     taught.guard()
@@ -112,7 +112,7 @@ def learn_again(catalogue: Catalogue) -> None:
 
 def taught_now(catalogue: Catalogue) -> Taught:
     """What clicks have taught the version that answers, with an index of one's own to change."""
-    now = answering(catalogue)
+    now = active_model(catalogue)
     return Taught.read(catalogue, now.version, now.vocabulary, Index.open(now.version.index))
 
 

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.rows import Rows
-from visterm.collection.versions import MODEL, Version, current
-from visterm.index import Index
+from visterm.collection.versions import MODEL, Version, every_current
+from visterm.index import DenseIndex, Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.taught import Taught
     from visterm.features.extractor import Rows as Vectors
     from visterm.models import Model
 
 
-@dataclass(frozen=True)
-class _Mapped:
-    """A model, and what clicks have added to it in so many more columns of the index."""
-
-    model: Model
-    taught: Taught | None = None
-    columns: int = 0
-
-    def rows(self, vectors: Vectors) -> NDArray[np.float32]:
-        mapped = self.model.transform(vectors)
-        if self.taught is None:
-            return mapped
-        return np.concatenate([mapped, self.taught.rows(vectors, self.columns)], axis=1)
-
-
+ToRows: TypeAlias = "Callable[[Vectors], NDArray[np.float32]]"
+"""Brings picture vectors into a text space."""
 FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``rows`` under which a picture can be found."""
 _AT_ONCE = 1 << 25
@@ -45,54 +31,85 @@ _PENDING = 4096
 
 def build(
     catalogue: Catalogue, version: Version, model: Model, *, progress: Progress = silent
-) -> Index:
-    """The index of every picture that can be found, for a version that is not yet named."""
-    index = Index.create(version.index, words=version.words)
+) -> None:
+    """Write the index of every picture that can be found, for a version not yet named."""
+    index = _kind(version).create(version.index, words=version.words)
     rows = Rows(catalogue, version.extractor)
     total = catalogue.one(
         f"SELECT count(*) FROM rows WHERE extractor = ? AND {FINDABLE}", version.extractor
     )
     done = 0
-    mapped = _Mapped(model)
-    for ids, values in _gathered(rows, mapped, max(1, _AT_ONCE // max(1, version.words))):
+    to_rows = _text_space_rows(version, model)
+    for ids, values in _gathered(rows, to_rows, max(1, _AT_ONCE // max(1, version.words))):
         order = np.argsort(ids)
         index.append(values[order], ids[order])
         done += len(ids)
         progress("mapping pictures", done, total)
     while index.merge():
         pass
-    return index
 
 
 def catch_up(catalogue: Catalogue, *, progress: Progress = silent) -> int:
-    """Tell the index about pictures that came or went; the caller holds the lock.
+    """Bring every index in step with pictures that came or went; the caller holds the lock.
 
-    Returns how many it had not heard of. A kill leaves some of them pending for the next writer,
-    and telling the index twice changes nothing.
+    Returns how many that were. A kill leaves some of them pending for the next writer, and mapping
+    a picture twice changes nothing.
     """
-    version = current(catalogue)
     total = int(catalogue.one("SELECT count(*) FROM pending"))
-    if version is None:
+    if not total:
+        return 0
+    indexes = [_Synchronised.open(catalogue, version) for version in every_current(catalogue)]
+    if not indexes:
         with catalogue.transaction() as db:
             db.execute("DELETE FROM pending")  # whoever trains first maps every picture
         return 0
-    if not total:
-        return 0
-    from visterm.models import load_model
-
-    index = Index.open(version.index)
-    model = _Mapped(load_model(version.folder / MODEL), *_taught(catalogue, version, index))
     done = 0
     while chunk := _pending(catalogue):
-        living = _tell(catalogue, version, model, index, chunk)
-        index.remove(np.setdiff1d(np.array(chunk), living))
+        for index in indexes:
+            index.update(chunk)
         with catalogue.transaction() as db:
             db.executemany("DELETE FROM pending WHERE picture = ?", ((one,) for one in chunk))
         done += len(chunk)
         progress("mapping pictures", done, total)
-    while index.merge():
-        pass
+    for index in indexes:
+        index.merge()
     return total
+
+
+@dataclass(frozen=True)
+class _Synchronised:
+    """A version's index, and what makes rows for it."""
+
+    catalogue: Catalogue
+    version: Version
+    index: Index | DenseIndex
+    to_rows: ToRows
+
+    @classmethod
+    def open(cls, catalogue: Catalogue, version: Version) -> _Synchronised:
+        from visterm.models import load_model
+
+        index = _kind(version).open(version.index)
+        to_rows = _text_space_rows(version, load_model(version.folder / MODEL))
+        if isinstance(index, Index) and (more := index.words - version.words):
+            to_rows = _with_clicks(catalogue, version, index, to_rows, more)
+        return cls(catalogue, version, index, to_rows)
+
+    def update(self, pictures: list[int]) -> None:
+        """Append those of the pictures that can be found, and remove the others."""
+        pending = f"(SELECT picture FROM pending ORDER BY picture LIMIT {len(pictures)}) AS some"
+        source = f"{pending} CROSS JOIN rows ON rows.picture = some.picture"
+        rows = Rows(self.catalogue, self.version.extractor)
+        found = [np.empty(0, np.int64)]
+        for ids, values in _gathered(rows, self.to_rows, len(pictures), source):
+            order = np.argsort(ids)
+            self.index.append(values[order], ids[order], replace=True)
+            found.append(ids)
+        self.index.remove(np.setdiff1d(np.array(pictures), np.concatenate(found)))
+
+    def merge(self) -> None:
+        while self.index.merge():
+            pass
 
 
 def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
@@ -104,30 +121,43 @@ def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
     return np.fromiter((picture for (picture,) in found), np.int64)
 
 
-def _tell(
-    catalogue: Catalogue, version: Version, model: _Mapped, index: Index, chunk: list[int]
-) -> NDArray[np.int64]:
-    """Append those of the pictures that can be found; returns their ids."""
-    pending = f"(SELECT picture FROM pending ORDER BY picture LIMIT {len(chunk)}) AS some"
-    source = f"{pending} CROSS JOIN rows ON rows.picture = some.picture"
-    rows = Rows(catalogue, version.extractor)
-    living = []
-    for ids, values in _gathered(rows, model, len(chunk), source):
-        order = np.argsort(ids)
-        index.append(values[order], ids[order], replace=True)
-        living.append(ids)
-    return np.concatenate([np.empty(0, np.int64), *living])
+def _kind(version: Version) -> type[Index] | type[DenseIndex]:
+    return Index if version.space == "words" else DenseIndex
+
+
+def _text_space_rows(version: Version, model: Model) -> ToRows:
+    """How a version's model brings vectors to rows of its index."""
+    if version.space == "words":
+        return model.transform
+    from visterm.models import Cca
+
+    assert isinstance(model, Cca)
+    return model.picture_rows
+
+
+def _with_clicks(
+    catalogue: Catalogue, version: Version, index: Index, to_rows: ToRows, columns: int
+) -> ToRows:
+    """The same, and after it what clicks have added in so many more columns."""
+    from visterm.collection.taught import Taught
+
+    taught = Taught.read(catalogue, version, version.vocabulary(), index)
+
+    def both(vectors: Vectors) -> NDArray[np.float32]:
+        return np.concatenate([to_rows(vectors), taught.rows(vectors, columns)], axis=1)
+
+    return both
 
 
 def _gathered(
-    rows: Rows, model: _Mapped, size: int, source: str = "rows"
+    rows: Rows, to_rows: ToRows, size: int, source: str = "rows"
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """Ids and text-space rows, about ``size`` pictures at a time, from however many segments."""
     ids: list[NDArray[np.int64]] = []
     values: list[NDArray[np.float32]] = []
     held = 0
     for numbers, places, block in rows.blocks(source, FINDABLE):
-        mapped = model.rows(block.vectors()[places])
+        mapped = to_rows(block.vectors()[places])
         for first in range(0, len(numbers), size):
             ids.append(numbers[first : first + size])
             values.append(mapped[first : first + size])
@@ -137,16 +167,6 @@ def _gathered(
                 ids, values, held = [], [], 0
     if ids:
         yield np.concatenate(ids), np.concatenate(values)
-
-
-def _taught(catalogue: Catalogue, version: Version, index: Index) -> tuple[Taught | None, int]:
-    """What clicks have taught, and how many columns the index has for it."""
-    from visterm.collection.taught import Taught
-
-    more = index.words - version.words
-    if not more:
-        return None, 0
-    return Taught.read(catalogue, version, version.vocabulary(), index), more
 
 
 def _pending(catalogue: Catalogue) -> list[int]:

@@ -157,7 +157,24 @@ CREATE TRIGGER click_gone AFTER DELETE ON feedback BEGIN
 END;
 """
 
-STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS, _CLICKS)
+# Versions for each text space, and how often captions have changed, so that whoever was trained on
+# them knows how much it has not seen.
+_SPACES = """
+ALTER TABLE versions ADD COLUMN space TEXT NOT NULL DEFAULT 'words';
+ALTER TABLE versions ADD COLUMN caption_changes INTEGER NOT NULL DEFAULT 0;
+INSERT INTO settings VALUES ('caption_changes', '0');
+CREATE TRIGGER caption_given AFTER INSERT ON captions BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER caption_changed AFTER UPDATE ON captions BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER caption_gone AFTER DELETE ON captions BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+"""
+
+STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS, _CLICKS, _SPACES)
 NEWEST = len(STEPS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
@@ -20,7 +19,7 @@ from visterm.collection.clicks import entries
 from visterm.collection.extractors import block_numbers, current_key, has_counts
 from visterm.collection.guard import to_json
 from visterm.collection.lesson import Lesson, gather, vectors_of
-from visterm.collection.mapping import build, findable
+from visterm.collection.mapping import build, catch_up, findable
 from visterm.collection.taught import Taught, keep_steps
 from visterm.collection.vectors import save
 from visterm.collection.versions import (
@@ -35,6 +34,7 @@ from visterm.collection.versions import (
 )
 from visterm.errors import BadInput, VistermError
 from visterm.files import write_whole
+from visterm.index import Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def train(
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
     starter = starter_of(extractor) if kind.name == "pamir" else None
+    catch_up(catalogue)  # so that nothing waits for an index when the new one is named
     lesson = gather(catalogue, extractor, starter)
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
@@ -102,14 +103,13 @@ def train(
     learner.fit(lesson.vectors, lesson.captions, progress=progress, **_started(lesson))
     _stay_near(learner, lesson, lesson.captions)
     version = _write(catalogue, learner, judged, lesson, extractor, avgp)
-    index = build(catalogue, version, learner, progress=progress)
-    taught = Taught(catalogue, version, lesson.vocabulary, index)
+    build(catalogue, version, learner, progress=progress)
+    taught = Taught(catalogue, version, lesson.vocabulary, Index.open(version.index))
     log = entries(catalogue)
     steps = taught.replay(log, judge_again=True)
     taught.tell(taught.directions)
     with catalogue.transaction() as db:
         versions.name(catalogue, version)
-        db.execute("DELETE FROM pending")  # every picture was mapped, under the same lock
         db.execute("DELETE FROM taught")
         taught.write(taught.directions)
         keep_steps(catalogue, log, steps)
@@ -230,11 +230,7 @@ def _write(
         from visterm.models.feedback import Metric
 
         save(version.folder / METRIC, Metric.of(some).rows)
-    files = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(version.folder.iterdir())
-    }
-    return replace(version, files=files)
+    return replace(version, files=versions.hashes(version.folder))
 
 
 def _at_large(catalogue: Catalogue, extractor: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import shutil
 import time
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Thing = TypeVar("Thing")
 
 MODEL = "model.safetensors"
+SPACE = "space.safetensors"
+"""The text space of a version for sentences."""
 JUDGED = "judged.safetensors"
 """The same model without the held-out pictures: the one that later models are compared with."""
 VOCABULARY = "vocabulary.json"
@@ -57,6 +60,10 @@ class Version:
     time: float
     files: dict[str, str]
     store: Path
+    space: str = "words"
+    """The text space whose queries it answers."""
+    caption_changes: int = 0
+    """How often captions had changed when it was trained."""
     begun: tuple[str, ...] = ()
     """Words that a yes began: numbered after those of the model, which knows nothing of them."""
 
@@ -127,29 +134,38 @@ class Version:
             raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
 
 
-def current(catalogue: Catalogue) -> Version | None:
-    """The version that answers queries; None before anything was learnt."""
+_COLUMNS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
+
+
+def every_current(catalogue: Catalogue) -> list[Version]:
+    """The versions that answer queries, one a text space."""
     with catalogue.snapshot() as db:
-        row = db.execute(
-            """SELECT id, model, extractor, words, captioned, avgp, time, files FROM versions
-                ORDER BY id DESC LIMIT 1"""
-        ).fetchone()
-        begun = catalogue.get(_BEGUN)
-    if row is None:
-        return None
-    number, model, extractor, words, captioned, avgp, made, files = row
-    return Version(
-        number,
-        model,
-        extractor,
-        words,
-        captioned,
-        avgp,
-        made,
-        json.loads(files),
-        catalogue.store,
-        tuple(json.loads(begun or "[]")),
-    )
+        rows = db.execute(f"SELECT {_COLUMNS} FROM versions ORDER BY id").fetchall()
+        begun = tuple(json.loads(catalogue.get(_BEGUN) or "[]"))
+    return [_version(catalogue.store, begun, *row) for row in rows]
+
+
+def _version(store: Path, begun: tuple[str, ...], *row: Any) -> Version:
+    about = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    about |= {"files": json.loads(about["files"]), "store": store}
+    return Version(**about, begun=begun if about["space"] == "words" else ())
+
+
+def current(catalogue: Catalogue, space: str = "words") -> Version | None:
+    """The version that answers queries in a text space; None before anything was trained."""
+    found = [one for one in every_current(catalogue) if one.space == space]
+    return found[-1] if found else None
+
+
+def caption_changes(catalogue: Catalogue) -> int:
+    """How often captions have been given, changed or taken back."""
+    return int(catalogue.get("caption_changes") or 0)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file in a folder, by name."""
+    files = sorted(folder.iterdir())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def next_number(catalogue: Catalogue) -> int:
@@ -159,10 +175,10 @@ def next_number(catalogue: Catalogue) -> int:
 
 
 def name(catalogue: Catalogue, version: Version) -> None:
-    """Make a version the one that answers, inside a transaction; the one before is let go."""
-    catalogue.db.execute("DELETE FROM versions")
+    """Make a version the one that answers in its space, inside a transaction."""
+    catalogue.db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
     catalogue.db.execute(
-        "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             version.id,
             version.model,
@@ -172,9 +188,13 @@ def name(catalogue: Catalogue, version: Version) -> None:
             version.avgp,
             version.time,
             json.dumps(version.files),
+            version.space,
+            version.caption_changes,
         ),
     )
-    catalogue.set(_BEGUN, json.dumps(version.begun, ensure_ascii=False) if version.begun else None)
+    if version.space == "words":
+        begun = json.dumps(version.begun, ensure_ascii=False) if version.begun else None
+        catalogue.set(_BEGUN, begun)
 
 
 def set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
@@ -183,7 +203,7 @@ def set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
     Its time changes as well: by that, whoever has opened it sees that its words are others.
     """
     catalogue.set(_BEGUN, json.dumps(list(words), ensure_ascii=False) if words else None)
-    catalogue.db.execute("UPDATE versions SET time = ?", (time.time(),))
+    catalogue.db.execute("UPDATE versions SET time = ? WHERE space = 'words'", (time.time(),))
 
 
 def sweep(catalogue: Catalogue) -> None:
@@ -214,4 +234,5 @@ def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
         for path in store.glob(pattern):
             if path.is_file() and path.relative_to(store).as_posix() not in named:
                 yield path
-    yield from (path for path in store.iterdir() if path.name.endswith(PART))
+    # Until versions had a space, what answers sentences lay in a folder that no catalogue named.
+    yield from (p for p in store.iterdir() if p.name.endswith(PART) or p.name == "spaces")

@@ -1,8 +1,8 @@
-"""The query language: what a person types, read into words with weights, and conditions.
+"""The query language: what a person types, read into words with weights, and filters.
 
 ``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
 much. ``in:FOLDER`` and ``captioned:no`` narrow the pictures. Quotes hold spaces together, as in
-``in:"summer 2019"``; a quoted word is never a condition.
+``in:"summer 2019"``; a quoted word is never a filter.
 """
 
 from __future__ import annotations
@@ -31,46 +31,74 @@ _WEIGHT = re.compile(r"(.+):([^:]*)")
 _ANSWERS = {"yes": True, "no": False}
 _SHORT, _LONG, _STEM = 4, 8, 4
 """Letters of words that no other spelling is sought for, that may hold two slips, of beginnings."""
+_TIME = re.compile(r"\d{1,2}:\d\d")
+_FOR_WORDS = re.compile(r"-\w.*|(?!\d+:)\w+:-?[\d.]+")
+"""What only queries of words have: -people, snow:2, snow:-0.5."""
 
 
 @dataclass(frozen=True)
-class Query:
-    """A query as it was meant: words with their weights in order, and conditions.
+class Filters:
+    """Which pictures may answer, whatever their rank.
 
     Attributes
     ----------
-    words : tuple of (str, float)
-        Negative weights are of words that should not be seen.
     folders : tuple of str
-        Pictures must lie in one of them.
+        Pictures must lie in one of them; all may answer where there is none.
     captioned : bool or None
         Pictures must have a caption, or must not.
     """
 
-    words: tuple[tuple[str, float], ...] = ()
     folders: tuple[str, ...] = ()
     captioned: bool | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self.folders) or self.captioned is not None
+
+    def __and__(self, other: Filters) -> Filters:
+        """Both: folders of either, and whatever either says about captions.
+
+        >>> Filters(("alps",)) & Filters(captioned=False)
+        Filters(folders=('alps',), captioned=False)
+        """
+        if None not in (self.captioned, other.captioned) and self.captioned != other.captioned:
+            raise BadInput("no picture is captioned and not captioned; ask for one of them")
+        captioned = other.captioned if self.captioned is None else self.captioned
+        return Filters(tuple(dict.fromkeys(self.folders + other.folders)), captioned)
+
+
+NO_FILTERS = Filters()
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as it was meant: words with their weights in order, and filters.
+
+    Negative weights are of words that should not be seen.
+    """
+
+    words: tuple[tuple[str, float], ...] = ()
+    filters: Filters = NO_FILTERS
+
     @property
     def is_empty(self) -> bool:
-        return not self.words and not self.folders and self.captioned is None
+        return not self.words and not self.filters
 
 
 @dataclass(frozen=True, eq=False)
 class QueryVector:
     """A query in the text space of a vocabulary, and the words it does not know.
 
-    ``taken`` are unknown words that known ones stand for, which ``unknown`` then leaves out.
+    ``replaced`` are unknown words that known ones stand for, which ``unknown`` then leaves out.
     """
 
     numbers: NDArray[np.int64]
     weights: NDArray[np.float32]
     unknown: tuple[str, ...]
-    taken: dict[str, list[str]] = field(default_factory=dict)
+    replaced: dict[str, list[str]] = field(default_factory=dict)
 
 
 def parse_query(text: str) -> Query:
-    """Read a query.
+    """Read a query of words.
 
     >>> parse_query("snow:2 tree -people in:alps captioned:no").words
     (('snow', 2.0), ('tree', 1.0), ('people', -1.0))
@@ -80,22 +108,41 @@ def parse_query(text: str) -> Query:
     BadInput
         Where it cannot be read, with what to write instead.
     """
-    words: list[tuple[str, float]] = []
-    folders: list[str] = []
-    captioned: bool | None = None
+    terms, filters = _without_filters(text)
+    words = [word for term, quoted in terms for word in _weighted(term, quoted)]
+    return Query(tuple(words), filters)
+
+
+def parse_sentence(text: str) -> tuple[str, Filters]:
+    """Read a query that is a whole sentence; what only words can have is refused.
+
+    >>> parse_sentence('at 10:30, a dog in:"summer 2019" captioned:no')
+    ('at 10:30, a dog', Filters(folders=('summer 2019',), captioned=False))
+    """
+    terms, filters = _without_filters(text)
+    for term, quoted in terms:
+        if not quoted and _FOR_WORDS.fullmatch(term):
+            raise BadInput(
+                f"{term} is for searches by words; say it in the sentence, or leave --space out"
+            )
+    return " ".join(term for term, _ in terms), filters
+
+
+def _without_filters(text: str) -> tuple[list[tuple[str, bool]], Filters]:
+    """The terms that are no filters, each with whether it was quoted, and the filters."""
+    terms: list[tuple[str, bool]] = []
+    filters = NO_FILTERS
     for term, quoted in _terms(text):
         name, colon, value = term.partition(":")
         if colon and name == "in" and not quoted:
-            folders.append(_folder(value))
+            filters &= Filters((_folder(value),))
         elif colon and name == "captioned" and not quoted:
             if value not in _ANSWERS:
                 raise BadInput(f"captioned is yes or no, not {value!r}; write captioned:no")
-            if captioned is not None and captioned != _ANSWERS[value]:
-                raise BadInput("no picture is captioned and not captioned; ask for one of them")
-            captioned = _ANSWERS[value]
+            filters &= Filters(captioned=_ANSWERS[value])
         else:
-            words += _weighted(term, quoted)
-    return Query(tuple(words), tuple(folders), captioned)
+            terms.append((term, quoted))
+    return terms, filters
 
 
 def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = None) -> QueryVector:
@@ -113,13 +160,13 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     """
     sums: dict[int, float] = {}
     unknown: dict[str, None] = {}
-    taken: dict[str, list[str]] = {}
+    replaced: dict[str, list[str]] = {}
     for word, weight in _with_names(query.words, vocabulary):
         number = vocabulary.number(word)
         if number is not None:
             found: Sequence[tuple[int, float]] = [(number, 1.0)]
         elif found := meant(word, vocabulary) if meant is not None else []:
-            taken[word] = [vocabulary.words[one] for one, _ in found]
+            replaced[word] = [vocabulary.words[one] for one, _ in found]
         else:
             unknown[word] = None
         for one, share in found:
@@ -130,7 +177,7 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     if not weights.any():
         weights = wanted
     length = float(np.sqrt(np.square(weights).sum())) or 1.0
-    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown), taken)
+    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown), replaced)
 
 
 def _with_names(
@@ -229,7 +276,7 @@ def _weighted(term: str, quoted: bool) -> list[tuple[str, float]]:
     if term.startswith("-") and not quoted:
         sign, term = -1.0, term[1:]
     weight = 1.0
-    given = None if quoted else _WEIGHT.fullmatch(term)
+    given = None if quoted or _TIME.fullmatch(term) else _WEIGHT.fullmatch(term)
     if given is not None:
         term, number = given.groups()
         try:

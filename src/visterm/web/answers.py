@@ -54,7 +54,9 @@ class Ranked(Seen):
     """A picture in a ranking."""
 
     score: float
-    chance: float | None = Field(description="Probability that it is what was asked for, if known.")
+    probability: float | None = Field(
+        description="How likely it is what was asked for, if that is known."
+    )
     judged: bool | None = Field(description="What somebody answered for this query: yes or no.")
 
 
@@ -69,7 +71,10 @@ class Ranking(BaseModel):
         description="How many of the leading pictures are good matches, if that is known."
     )
     unknown: dict[str, list[str]] = Field(
-        description="Words that were left out because no caption taught them, with close ones."
+        description="Words that were left out, for the model does not know them, with close ones."
+    )
+    replaced: dict[str, list[str]] = Field(
+        description="Words that the model does not know, with known ones that stand for them."
     )
 
 
@@ -126,17 +131,17 @@ class Words(BaseModel):
     words: list[Word]
 
 
-class Told(BaseModel):
+class PredictedWord(BaseModel):
     """A word that a picture says."""
 
     word: str
     score: float
-    chance: float | None
+    probability: float | None
 
 
 class Description(BaseModel):
     picture: int
-    words: list[Told]
+    words: list[PredictedWord]
 
 
 class Share(BaseModel):

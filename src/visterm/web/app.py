@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import Response
 
 from visterm import __version__
@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.web.asking import asking
 from visterm.web.files import page_file, page_files
 from visterm.web.jobs import Jobs
-from visterm.web.problems import answer_with_problems, problem
+from visterm.web.problems import answer_with_problems, problem, refuse_unknown_parameters
 from visterm.web.readers import Rooms
 from visterm.web.safety import Guard, Rules
 from visterm.web.server import Server
@@ -55,7 +55,7 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
         separate_input_output_schemas=False,
     )
     app.state.server = server
-    api = APIRouter(prefix=API)
+    api = APIRouter(prefix=API, dependencies=[Depends(refuse_unknown_parameters)])
     for router in (asking(server), showing(server), judging(server), working(server)):
         api.include_router(router)
     app.include_router(api)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from visterm.collection.clicks import entries, words_of
+from visterm.collection import SearchRequest
 from visterm.collection.looking import newest
-from visterm.errors import BadInput
-from visterm.text.query import parse_query
+from visterm.text.query import Filters
 from visterm.web.answers import (
     FARTHEST,
     MOST_AT_ONCE,
+    Number,
     Pictures,
     QueryText,
     Ranking,
@@ -42,19 +42,34 @@ def asking(server: Server) -> APIRouter:
     async def search(
         query: Annotated[
             QueryText, Query(description="Words; -word, word:2, in:FOLDER and captioned:no work.")
-        ],
+        ] = "",
         k: Count = 40,
         offset: Offset = 0,
         folder: Folders = [],  # noqa: B006 - FastAPI copies it
         captioned: Annotated[
             bool | None, Query(description="Only pictures with captions, or only without.")
         ] = None,
+        space: Annotated[
+            Literal["words", "lsa", "sentences"], Query(description="What the query is made of.")
+        ] = "words",
+        like: Annotated[
+            Number | None, Query(description="A picture that results should look like.")
+        ] = None,
+        good: Annotated[bool, Query(description="Only good matches, where that is known.")] = False,
+        fold: Annotated[bool, Query(description="Show near-duplicates once.")] = False,
     ) -> Response:
-        """Rank the collection's pictures by words."""
-        asked = query + _conditions(folder, captioned)
-        return await server.rooms.questions.ask(
-            lambda desk: _ranking(desk, asked, query, k, offset)
+        """Rank the collection's pictures by words, by a sentence, or by likeness to a picture."""
+        request = SearchRequest(
+            query,
+            k,
+            offset,
+            space=space,
+            like=like,
+            good=good,
+            fold=fold,
+            filters=Filters(tuple(folder), captioned),
         )
+        return await server.rooms.questions.ask(lambda desk: _ranking(desk, request))
 
     @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
@@ -75,33 +90,24 @@ def asking(server: Server) -> APIRouter:
     return router
 
 
-def _ranking(desk: Desk, query: str, shown_as: str, k: int, offset: int) -> Response:
+def _ranking(desk: Desk, request: SearchRequest) -> Response:
     """As `answers.Ranking` says it; written without it, which would take longer than searching."""
-    answer = desk.collection.search(query, k + 1, offset=offset)
-    results = answer.results[:k]
-    shown = seen(desk, [one.picture for one in results])
-    judged = _judged(desk, query)
+    response = desk.collection.search(request)
+    shown = seen(desk, [one.picture for one in response.results])
     return _json(
-        query=shown_as,
-        offset=offset,
+        query=request.text,
+        offset=request.offset,
         results=[
             shown[one.picture]
-            | {"score": one.score, "chance": one.chance, "judged": judged.get(one.picture)}
-            for one in results
+            | {"score": one.score, "probability": one.probability, "judged": one.judged}
+            for one in response.results
             if one.picture in shown
         ],
-        more=len(answer.results) > k,
-        cutoff=answer.cutoff,
-        unknown=answer.unknown,
+        more=response.more,
+        cutoff=response.cutoff,
+        unknown=response.unknown,
+        replaced=response.replaced,
     )
-
-
-def _judged(desk: Desk, query: str) -> dict[int, bool]:
-    """What was said before about pictures for these words."""
-    if not parse_query(query).words:
-        return {}
-    said = entries(desk.collection.catalogue, "query = ?", words_of(query))
-    return {one.picture: one.relevant for one in said}
 
 
 def _newest(desk: Desk, k: int, offset: int) -> Response:
@@ -117,16 +123,3 @@ def _newest(desk: Desk, k: int, offset: int) -> Response:
 def _json(**answer: Any) -> Response:
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(text, media_type="application/json")
-
-
-def _conditions(folders: list[str], captioned: bool | None) -> str:
-    """Filters as the query language says them."""
-    said = []
-    for folder in folders:
-        quotes = next((q for q in ('""', "“”") if not set(q) & set(folder)), None)
-        if quotes is None:
-            raise BadInput("a folder with quotes of every kind in its name cannot be asked for")
-        said.append(f" in:{quotes[0]}{folder}{quotes[1]}")
-    if captioned is not None:
-        said.append(f" captioned:{'yes' if captioned else 'no'}")
-    return "".join(said)

@@ -15,10 +15,10 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from visterm.collection.answering import NothingLearnt
 from visterm.collection.lock import Locked
 from visterm.collection.looking import UnknownPicture
 from visterm.collection.search import UnknownWords
+from visterm.collection.search.active_model import NotTrained
 from visterm.errors import BadInput, UnreadablePicture, VistermError
 from visterm.web.readers import Busy
 
@@ -54,7 +54,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (UnknownPicture, 404, "no-picture"),
     (UnreadablePicture, 404, "unreadable"),
     (UnknownWords, 422, "unknown-words"),
-    (NothingLearnt, 409, "nothing-learnt"),
+    (NotTrained, 409, "nothing-learnt"),
     (Locked, 409, "locked"),
     (Busy, 503, "busy"),
     (BadInput, 422, "bad-input"),
@@ -87,6 +87,15 @@ def answer_with_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """A parameter that nobody reads is a mistake of whoever wrote it: it would change nothing."""
+    known = [one.alias for one in request.scope["route"].dependant.query_params]
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        there_are = f"; there are {', '.join(known)}" if known else ""
+        raise BadInput(f"no parameter is called {unknown[0][:40]!r}{there_are}")
 
 
 async def _ours(request: Request, error: Exception) -> Response:

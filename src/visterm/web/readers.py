@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from visterm.collection import Collection
-from visterm.collection.answering import Opened, share
+from visterm.collection.search.active_model import OpenVersions, share
 from visterm.collection.thumbnails import Thumbnails
 from visterm.errors import VistermError
 
@@ -58,7 +58,7 @@ class Readers:
         store: Path | None,
         *,
         threads: int,
-        opened: Opened,
+        opened: OpenVersions,
         longest_line: int = 256,
     ) -> None:
         self._folder, self._store, self._opened = folder, store, opened
@@ -120,7 +120,7 @@ class Rooms:
 
     def __init__(self, folder: Path, store: Path | None) -> None:
         cores = os.cpu_count() or 2
-        opened = Opened()
+        opened = OpenVersions()
         self.questions = Readers(folder, store, threads=max(2, cores), opened=opened)
         self.pictures = Readers(
             folder, store, threads=max(2, cores), opened=opened, longest_line=1024
@@ -131,4 +131,4 @@ class Rooms:
     def close(self) -> None:
         for readers in (self.questions, self.pictures, self.changes):
             readers.close()
-        self._opened.let_go()
+        self._opened.close()

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from visterm.collection import looking
+from visterm.collection import SearchRequest, looking
 from visterm.collection.thumbnails import Thumbnail
 from visterm.web.answers import (
     LARGEST_NUMBER,
@@ -17,10 +17,10 @@ from visterm.web.answers import (
     Details,
     Likeness,
     NewCaption,
+    PredictedWord,
     QueryText,
     Share,
     Text,
-    Told,
     Why,
 )
 from visterm.web.problems import described
@@ -128,8 +128,8 @@ async def _thumbnail(
 
 
 def _similar(desk: Desk, picture: int, k: int) -> Alike:
-    card = looking.card(desk.collection.catalogue, picture)
-    answer = desk.collection.like(card.places[0].at(desk.collection.root), k)
+    looking.card(desk.collection.catalogue, picture)
+    answer = desk.collection.search(SearchRequest(like=picture, k=k))
     shown = seen(desk, [one.picture for one in answer.results])
     return Alike(
         picture=picture,
@@ -144,7 +144,7 @@ def _similar(desk: Desk, picture: int, k: int) -> Alike:
 def _described(desk: Desk, picture: int, k: int) -> Description:
     looking.card(desk.collection.catalogue, picture)
     words = [
-        Told(word=one.word, score=one.score, chance=one.chance)
+        PredictedWord(word=one.word, score=one.score, probability=one.chance)
         for one in desk.collection.describe(picture, k)
     ]
     return Description(picture=picture, words=words)

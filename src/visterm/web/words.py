@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from visterm.collection.answering import answering
 from visterm.collection.catalogue import Catalogue
+from visterm.collection.search.active_model import active_model
 from visterm.collection.stop_words import STOP_WORDS
 from visterm.errors import VistermError
 from visterm.text import Vocabulary
@@ -74,7 +74,7 @@ def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
 
 def _counted(catalogue: Catalogue) -> list[Counted]:
     try:
-        vocabulary = answering(catalogue).vocabulary
+        vocabulary = active_model(catalogue).vocabulary
     except VistermError:  # nothing learnt, or damaged: captions have words all the same
         vocabulary = None
     counts: Counter[str] = (

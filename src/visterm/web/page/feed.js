@@ -101,11 +101,14 @@ export class Feed {
     $('heading').textContent = this.query || 'Newest pictures'
     $('heading').classList.toggle('asked', this.searches)
     document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, unknown } = this.answer
+    const { cutoff, unknown, replaced } = this.answer
     const parts = []
     if (this.searches && cutoff !== null && cutoff !== undefined) {
       parts.push(cutoff
         ? counted(cutoff, 'good match', 'good matches') : 'No good match; these come nearest')
+    }
+    for (const [word, known] of Object.entries(replaced || {})) {
+      parts.push(`“${word}” is taken for ${known.map(one => `“${one}”`).join(', ')}`)
     }
     const left = Object.keys(unknown || {})
     if (left.length) {

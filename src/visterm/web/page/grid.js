@@ -137,8 +137,8 @@ export class Grid {
     asked.set('picture', one.picture)
     link.href = `/?${asked}`
     link.setAttribute('aria-label', label(one, number))
-    tile.querySelector('.name').textContent = one.chance === null || one.chance === undefined
-      ? (one.caption || one.path) : `${percent(one.chance)} · ${one.caption || one.path}`
+    tile.querySelector('.name').textContent = one.probability === null || one.probability === undefined
+      ? (one.caption || one.path) : `${percent(one.probability)} · ${one.caption || one.path}`
     tile.querySelector('.verdicts').hidden = !this.judges
     tile.classList.toggle('said-yes', one.judged === true)
     tile.classList.toggle('said-no', one.judged === false)
@@ -258,7 +258,7 @@ export class Grid {
 function label(one, number) {
   const parts = [one.caption || one.path]
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
-  if (one.chance !== null && one.chance !== undefined) parts.push(`${percent(one.chance)} likely`)
+  if (one.probability !== null && one.probability !== undefined) parts.push(`${percent(one.probability)} likely`)
   if (one.judged === true) parts.push('marked yes')
   if (one.judged === false) parts.push('marked no')
   return parts.join(', ')

@@ -117,8 +117,8 @@ export class View {
     const one = this.feed.of(this.picture)
     this.verdicts.hidden = !this.feed.searches
     this.question.replaceChildren('Does it fit ', el('em', {}, this.feed.query || ''), '?')
-    if (one?.chance !== null && one?.chance !== undefined) {
-      this.question.append(el('span', { class: 'chance' }, ` ${percent(one.chance)} likely`))
+    if (one?.probability !== null && one?.probability !== undefined) {
+      this.question.append(el('span', { class: 'chance' }, ` ${percent(one.probability)} likely`))
     }
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
@@ -131,14 +131,14 @@ export class View {
   async describe(picture) {
     const found = await get(`/pictures/${picture}/words`, { k: 8 }).catch(() => null)
     if (!found?.words.length || this.picture !== picture) return
-    const seen = found.words.filter(one => (one.chance ?? one.score) > 0)
+    const seen = found.words.filter(one => (one.probability ?? one.score) > 0)
     const most = Math.max(...seen.map(one => one.score), 1e-9)
     this.words.replaceChildren(el('h3', {}, 'What visterm sees'), el('ul', { class: 'shares' },
       seen.map(one => el('li', {}, el('a', {
         class: 'share', href: `/?q=${encodeURIComponent(one.word)}`,
         onclick: event => { event.preventDefault(); this.ask(one.word) },
-      }, el('span', {}, one.word), bar((one.chance ?? one.score) / (one.chance === null ? most : 1)),
-      el('span', { class: 'number' }, one.chance === null ? one.score.toFixed(2) : percent(one.chance)))))))
+      }, el('span', {}, one.word), bar((one.probability ?? one.score) / (one.probability === null ? most : 1)),
+      el('span', { class: 'number' }, one.probability === null ? one.score.toFixed(2) : percent(one.probability)))))))
     this.words.hidden = false
   }
 

@@ -1,0 +1,15 @@
+"""The one search path: a `SearchRequest` in, a `SearchResponse` out, whoever asks.
+
+Words, LSA, sentences and "like this picture" are triples of text space, model and index, which
+rank pictures for a query (`rankers`); what follows (filters, cut-off, near-duplicates, pages) is
+the same for all of them (`searcher`).
+"""
+
+from visterm.collection.search.request import (
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+    UnknownWords,
+)
+
+__all__ = ["SearchRequest", "SearchResponse", "SearchResult", "UnknownWords"]

@@ -1,0 +1,109 @@
+"""What can be asked of a collection, and what it answers; every front end speaks these two."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from visterm.errors import BadInput
+from visterm.text.query import NO_FILTERS, Filters
+
+WORDS = "words"
+"""The text space of queries such as ``tree snow:2 -people``."""
+SENTENCE_SPACES = ("lsa", "sentences")
+"""Text spaces that take whole sentences, the latter in many languages."""
+SPACES = (WORDS, *SENTENCE_SPACES)
+
+
+class UnknownWords(BadInput):
+    """The model knows no word of a query; ``unknown`` has close ones for each."""
+
+    def __init__(self, message: str, unknown: dict[str, list[str]]) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A search: words, a sentence, a picture to be like, or words and a picture together.
+
+    Attributes
+    ----------
+    text
+        A query in the language of `visterm.text.query`, such as ``tree snow:2 -people in:alps``;
+        in other spaces than words a sentence, with filters.
+    k, offset
+        How many pictures, after how many better ones.
+    space
+        The text space: ``words``, ``lsa`` or ``sentences``.
+    like
+        A picture, by its number or a file, that results should look like.
+    good
+        Only good matches: those before the cut-off, where that is known.
+    fold
+        Show one of several pictures that are nearly the same.
+    filters
+        Conditions beside those in the text.
+
+    Examples
+    --------
+    >>> SearchRequest("tree snow", k=5).space
+    'words'
+    >>> SearchRequest("tree", space="french")
+    Traceback (most recent call last):
+    visterm.errors.BadInput: no space called 'french'; there are words, lsa, sentences
+    """
+
+    text: str = ""
+    k: int = 20
+    offset: int = 0
+    space: str = WORDS
+    like: int | str | os.PathLike[str] | None = None
+    good: bool = False
+    fold: bool = False
+    filters: Filters = NO_FILTERS
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise BadInput(f"ask for 1 or more pictures, not {self.k}")
+        if self.offset < 0:
+            raise BadInput(f"pass over 0 or more pictures, not {self.offset}")
+        if self.space not in SPACES:
+            raise BadInput(f"no space called {self.space!r}; there are {', '.join(SPACES)}")
+        if self.good and self.like is not None:
+            raise BadInput("where good matches end is not known for likeness; leave good out")
+        if self.good and self.space != WORDS:
+            raise BadInput("where good matches end is known for words only; leave good out")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A picture that answers: its score and its files, the first of them to be shown."""
+
+    picture: int
+    score: float
+    paths: tuple[Path, ...]
+    probability: float | None = None
+    """How likely it is that the picture answers; None where that is not known."""
+    judged: bool | None = None
+    """The relevance feedback for this query: yes, no, or None where nobody gave any."""
+
+    @property
+    def path(self) -> Path:
+        return self.paths[0]
+
+
+@dataclass(frozen=True)
+class SearchResponse:
+    """Results, best first, and all that whoever shows them should say about them."""
+
+    results: list[SearchResult]
+    unknown: dict[str, list[str]] = field(default_factory=dict)
+    """Words that were left out because the model does not know them, each with close ones."""
+    replaced: dict[str, list[str]] = field(default_factory=dict)
+    """Words that are not known but that known ones stand for: synonyms, or close in meaning."""
+    cutoff: int | None = None
+    """How many pictures, from the best on, are good matches; None where that is not known."""
+    more: bool = False
+    """Whether there are pictures after these."""

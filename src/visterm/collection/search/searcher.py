@@ -1,0 +1,171 @@
+"""From a request to a response: rank, filter, find the cut-off, fold, and page.
+
+This is the way of every search, so it loads NumPy and SQLite only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.clicks import judged_pictures, spelt
+from visterm.collection.search.active_model import active_model, active_space
+from visterm.collection.search.filters import allowed, located
+from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, WordRanker
+from visterm.collection.search.request import WORDS, SearchRequest, SearchResponse, SearchResult
+from visterm.errors import BadInput
+from visterm.text.query import Query, parse_query, parse_sentence
+
+
+def search(catalogue: Catalogue, root: Path, request: SearchRequest) -> SearchResponse:
+    """Answer a request."""
+    query, sentence = Query(), ""
+    if request.space == WORDS:
+        query = parse_query(request.text)
+        filters = query.filters & request.filters
+    else:
+        sentence, filters = parse_sentence(request.text)
+        filters = filters & request.filters
+    is_empty = not query.words and not sentence and request.like is None
+    if is_empty and (not filters or request.space != WORDS):
+        raise BadInput('an empty query; write words, as in visterm search "tree snow"')
+    ranker = _ranker(catalogue, root, request, query, sentence)
+    by_words = request.like is None and bool(query.words)
+    judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
+    ranking = _Ranking(ranker, allowed(catalogue, filters), judged)
+    page = _Page(catalogue, root, request, filters.folders)
+    cutoff = ranking.cutoff(page.needed)
+    results, more = page.of(ranking, cutoff if request.good else None)
+    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more)
+
+
+def _ranker(
+    catalogue: Catalogue, root: Path, request: SearchRequest, query: Query, sentence: str
+) -> Ranker:
+    """The triple that ranks pictures for a request."""
+    ranker: Ranker | None = None
+    if sentence:
+        ranker = SentenceRanker(active_space(catalogue, request.space), sentence)
+    elif query.words or request.like is None:
+        ranker = WordRanker(catalogue, active_model(catalogue), query)
+    if request.like is None:
+        assert ranker is not None
+        return ranker
+    if ranker is None and request.space != WORDS:
+        raise BadInput("a space is for sentences; write one beside the picture, or leave it out")
+    from visterm.collection.search.likeness import LikenessRanker
+
+    return LikenessRanker(catalogue, root, request.like, ranker)
+
+
+@dataclass
+class _Ranking:
+    """The best pictures for a query, asked for once and in growing numbers.
+
+    A no takes its picture out of the good matches: it comes right after the last of them.
+    """
+
+    ranker: Ranker
+    allow: NDArray[np.int64] | None
+    judged: dict[int, bool]
+    _found: Ranked = field(default=(np.empty(0, np.int64), np.empty(0, np.float32)))
+    _asked: int = 0
+    _good: int | None = None
+
+    def cutoff(self, guess: int) -> int | None:
+        """How many pictures are good matches; None where that is not known."""
+        if not self.ranker.is_calibrated:
+            return None
+        self._good = self.ranker.known_cutoff() if self.allow is None else None
+        if self._good is None:
+            self._good = self._count_good(guess)
+            if self.allow is None:
+                self.ranker.keep_cutoff(self._good)
+        if not any(relevant is False for relevant in self.judged.values()):
+            return self._good
+        return self._good - int(self._refused(self._best(self._good)[0]).sum())
+
+    def best(self, k: int) -> Ranked:
+        """The ``k`` best, refused ones behind the good matches."""
+        ids, scores = self._best(k + sum(not relevant for relevant in self.judged.values()))
+        good = min(self._good or 0, len(ids))
+        refused = np.flatnonzero(self._refused(ids[:good]))
+        order = np.concatenate(
+            [np.delete(np.arange(good), refused), refused, np.arange(good, len(ids))]
+        ).astype(np.int64)[:k]
+        return ids[order], scores[order]
+
+    def _best(self, k: int) -> Ranked:
+        if k > self._asked:
+            self._found, self._asked = self.ranker.best(k, self.allow), k
+        ids, scores = self._found
+        return ids[:k], scores[:k]
+
+    def _count_good(self, k: int) -> int:
+        _, scores = self._best(k)
+        # The best of all pictures sets the threshold, so that it is the same under any filter.
+        highest = scores if self.allow is None else self.ranker.best(1, None)[1]
+        if not highest.size:
+            return 0
+        least = self.ranker.threshold(float(highest[0]))
+        while len(scores) == k and scores[-1] >= least:
+            k *= 4
+            _, scores = self._best(k)
+        return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
+
+    def _refused(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.array([self.judged.get(one) is False for one in ids.tolist()], bool)
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The part of a ranking that is shown: pictures that are there, near-duplicates once."""
+
+    catalogue: Catalogue
+    root: Path
+    request: SearchRequest
+    folders: tuple[str, ...]
+
+    @property
+    def needed(self) -> int:
+        """How many pictures settle what is shown, and whether there are more."""
+        return self.request.offset + self.request.k + 1
+
+    def of(self, ranking: _Ranking, limit: int | None) -> tuple[list[SearchResult], bool]:
+        """The results, from the first ``limit`` pictures, and whether there are more."""
+        wanted = self.needed if limit is None else min(self.needed, limit)
+        while True:
+            ids, scores = ranking.best(wanted)
+            places = located(self.catalogue, self.root, ids.tolist(), self.folders)
+            # A picture that has just vanished may still be in the index; then more are asked for.
+            there = [one for one in ids.tolist() if one in places]
+            shown = self._folded(there) if self.request.fold else there
+            if len(shown) >= self.needed or len(ids) < wanted or wanted == limit:
+                break
+            wanted = 4 * wanted if limit is None else min(4 * wanted, limit)
+        first, last = self.request.offset, self.request.offset + self.request.k
+        score = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        return self._results(ranking, shown[first:last], score, places), len(shown) > last
+
+    def _folded(self, pictures: list[int]) -> list[int]:
+        from visterm.collection.search.likeness import without_near_duplicates
+
+        return without_near_duplicates(self.catalogue, pictures, self.needed)
+
+    def _results(
+        self,
+        ranking: _Ranking,
+        pictures: list[int],
+        score: dict[int, float],
+        places: dict[int, tuple[Path, ...]],
+    ) -> list[SearchResult]:
+        scores = np.array([score[one] for one in pictures], np.float32)
+        probabilities = ranking.ranker.probabilities(scores)
+        return [
+            SearchResult(one, score[one], places[one], probability, ranking.judged.get(one))
+            for one, probability in zip(pictures, probabilities, strict=True)
+        ]
