@@ -28,8 +28,8 @@ NUMPY = "import numpy"
 STAGES = {
     "python": "pass",
     "numpy": NUMPY,
-    "the command line": "import numpy, visterm.cli.quick",
-    "collection, index and words": "import numpy, visterm.cli.quick, visterm.collection",
+    "the command line": "import numpy, visterm.cli.quick_search",
+    "collection, index and words": "import numpy, visterm.cli.quick_search, visterm.collection",
 }
 SEARCH = (
     f"import sys; sys.argv = ['visterm', 'search', {QUERY!r}]; from visterm.cli import main; main()"

@@ -23,13 +23,19 @@ def folder(tmp_path):
 def test_a_collection_of_the_first_edition_answers_as_it_did(folder):
     expected = json.loads((folder / "answers.json").read_text())
     with Collection.open(folder) as collection:
-        for query, before in expected.items():
-            text, space = (query[5:], "lsa") if query.startswith("lsa: ") else (query, "words")
-            now = collection.search(text, k=10, space=space).results
-            assert [one.picture for one in now] == [picture for picture, *_ in before]
-            for one, (_, score, probability) in zip(now, before, strict=True):
+        for query in ("sky", "sea", "sky -sea"):
+            now = collection.search(query, k=10).results
+            assert [one.picture for one in now] == [picture for picture, *_ in expected[query]]
+            for one, (_, score, probability) in zip(now, expected[query], strict=True):
                 assert one.score == pytest.approx(score, rel=1e-5)
                 assert one.probability == pytest.approx(probability)
+
+
+def test_a_text_space_of_the_first_edition_gives_way_to_a_version(folder):
+    assert (folder / ".visterm" / "spaces").is_dir()
+    with Collection.open(folder) as collection:
+        collection.add()
+    assert not (folder / ".visterm" / "spaces").exists()
 
 
 def test_a_collection_of_the_first_edition_is_sound_and_learns_on(folder):

@@ -79,7 +79,8 @@ def test_loading_takes_numpy_only():
 
 def test_searching_loads_no_starter():
     program = (
-        "import sys, visterm.cli.quick, visterm.collection; print('visterm.starter' in sys.modules)"
+        "import sys, visterm.cli.quick_search, visterm.collection\n"
+        "print('visterm.starter' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.stdout.strip() == "False", ran.stderr

@@ -13,14 +13,15 @@ from visterm.errors import BadInput, VistermError
 
 def main() -> None:
     """Run the command line; errors for people are one line, without a traceback."""
-    from visterm.cli.quick import understood
+    from visterm.cli.quick_search import parse
 
     try:
-        wish = understood(sys.argv[1:])
-        if wish is not None:
-            from visterm.cli.searching import answer
+        _check_one_collection(sys.argv[1:])
+        options = parse(sys.argv[1:])
+        if options is not None:
+            from visterm.cli.search_command import run
 
-            answer(wish)
+            run(options)
         else:
             from visterm.cli.app import app
 
@@ -35,6 +36,14 @@ def main() -> None:
         # The reader of our output has gone; closing quietly is what other tools do.
         sys.stderr.close()
         sys.exit(1)
+
+
+def _check_one_collection(arguments: list[str]) -> None:
+    """Option parsers take the last of two silently; the first was meant as much."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    named = [one for one in before if one in ("-C", "--collection") or one[:13] == "--collection="]
+    if len(named) > 1:
+        raise BadInput("one collection at a time: -C is given more than once")
 
 
 __all__ = ["main"]

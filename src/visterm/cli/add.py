@@ -67,12 +67,24 @@ def add(
 def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
     """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
     from visterm.collection.stores import below, find
+    from visterm.errors import BadInput
 
     home = find(folder, store)
-    if store is not None or not paths or (home.exists and below(home.root, paths[0]) is not None):
+    if store is not None or not paths:
         return folder
-    first = paths[0] if paths[0].is_dir() else paths[0].parent
-    return folder if below(Path(folder).absolute(), first) is not None and len(paths) > 1 else first
+    if home.exists and all(below(home.root, path) is not None for path in paths):
+        return folder
+    folders = [path if path.is_dir() else path.parent for path in paths]
+    if len(paths) == 1:
+        return folders[0]
+    others = {found.root for found in map(find, folders) if found.exists}
+    if len(others) == 1 and all(below(min(others), path) is not None for path in paths):
+        return min(others)
+    if others:
+        named = " and ".join(sorted(map(str, others)))
+        raise BadInput(f"not all of these paths lie in {named}; add to one collection at a time")
+    inside = all(below(Path(folder).absolute(), one) is not None for one in folders)
+    return folder if inside else folders[0]
 
 
 def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:

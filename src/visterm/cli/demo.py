@@ -101,4 +101,4 @@ def _serve(folder: Path, done: Demo) -> None:
         collection.caption_from(table)
         with progress_bar() as progress:
             collection.train(progress=progress)
-    serve(pictures, as_is=True)
+    serve([pictures], as_is=True)

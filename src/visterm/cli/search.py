@@ -17,7 +17,8 @@ def search(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-k", min=1, help="How many pictures.")] = 20,
     like: Annotated[
-        Path | None, typer.Option(help="Rank by likeness to this picture, not by words.")
+        Path | None,
+        typer.Option(help="Rank by likeness to this picture, and by words if there are any."),
     ] = None,
     space: Annotated[
         str,
@@ -43,10 +44,11 @@ def search(
     In a folder that is no collection yet, its pictures are indexed first; pictures that came since
     the last time are added. Example: visterm search "snow:2 tree -people in:alps".
     """
-    from visterm.cli.searching import Wish, answer
+    from visterm.cli.quick_search import SearchOptions
+    from visterm.cli.search_command import run
 
-    answer(
-        Wish(
+    run(
+        SearchOptions(
             " ".join(query or []),
             limit=limit,
             like=like,

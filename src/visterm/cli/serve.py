@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.collections import Json, Store
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.web.serving import Address
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(help="A folder of pictures; else this one.")] = Path(
-        "."
-    ),
+    folder: Annotated[
+        list[Path] | None, typer.Argument(help="A folder of pictures; else this one.")
+    ] = None,
     port: Annotated[
         int | None, typer.Option(help="Port; else 8765, or the next that is free.")
     ] = None,
@@ -47,8 +48,13 @@ def serve(
     from visterm.web.serving import listen
     from visterm.web.serving import serve as run
 
+    if folder and len(folder) > 1:
+        raise BadInput(
+            f"one collection at a time: visterm serve {folder[0]}; a folder above several shows "
+            "them together"
+        )
     address = listen(host, port, token)
-    with opened(folder, store, create=True) as found:
+    with opened(folder[0] if folder else Path("."), store, create=True) as found:
         root = found.root
         news = found.is_writable and (found.is_empty or found.has_news)
         untrained = found.is_writable and found.awaits_training

@@ -8,10 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from visterm.cli import searching
+from visterm.cli import search_command
 from visterm.cli.app import app
-from visterm.cli.quick import FLAGS, VALUES, understood
-from visterm.cli.searching import Wish
+from visterm.cli.quick_search import FLAGS, VALUES, SearchOptions, parse
 
 WAYS = [
     ["tree"],
@@ -29,11 +28,11 @@ WAYS = [
 def test_what_is_understood_quickly_is_what_the_parser_understands(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsed: list[Wish] = []
-    monkeypatch.setattr(searching, "answer", parsed.append)
+    parsed: list[SearchOptions] = []
+    monkeypatch.setattr(search_command, "run", parsed.append)
     ran = CliRunner().invoke(app, ["search", *words])
     assert ran.exit_code == 0, ran.output
-    assert [understood(["search", *words])] == parsed
+    assert [parse(["search", *words])] == parsed
 
 
 @pytest.mark.parametrize(
@@ -52,13 +51,13 @@ def test_what_is_understood_quickly_is_what_the_parser_understands(
     ],
 )
 def test_what_is_not_understood_is_left_to_the_parser(words: list[str]) -> None:
-    assert understood(["search", *words]) is None
+    assert parse(["search", *words]) is None
 
 
 def test_other_commands_are_left_to_the_parser() -> None:
-    assert understood([]) is None
-    assert understood(["status"]) is None
-    assert understood(["--version"]) is None
+    assert parse([]) is None
+    assert parse(["status"]) is None
+    assert parse(["--version"]) is None
 
 
 def test_every_option_of_search_is_known_and_none_besides() -> None:

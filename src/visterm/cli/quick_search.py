@@ -1,4 +1,4 @@
-"""A plain search, understood without an option parser.
+"""The options of a plain search, read without an option parser.
 
 Loading the parser takes longer than searching, so ``visterm search`` reads the options it knows by
 itself. Whatever it does not understand, from ``--help`` to a mistake, is the parser's to explain.
@@ -7,9 +7,8 @@ itself. Whatever it does not understand, from ``--help`` to a mistake, is the pa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from visterm.cli.searching import Wish
 
 FLAGS = {
     "--good": "good",
@@ -30,43 +29,61 @@ VALUES = {
 }
 
 
-def understood(arguments: Sequence[str]) -> Wish | None:
-    """What ``search ...`` asks for; None where the parser had better look at it.
+@dataclass
+class SearchOptions:
+    """The options of ``visterm search``."""
 
-    >>> understood(["search", "tree", "snow", "-k", "3"]).query
+    query: str = ""
+    limit: int = 20
+    like: Path | None = None
+    space: str = "words"
+    good: bool = False
+    fold: bool = False
+    paths: bool = False
+    preview: bool = False
+    as_is: bool = False
+    collection: Path = Path(".")
+    store: Path | None = None
+    json: bool = False
+
+
+def parse(arguments: Sequence[str]) -> SearchOptions | None:
+    """The options of ``search ...``; None where the parser had better look at it.
+
+    >>> parse(["search", "tree", "snow", "-k", "3"]).query
     'tree snow'
-    >>> understood(["search", "--help"]) is None
+    >>> parse(["search", "--help"]) is None
     True
     """
     if arguments[:1] != ["search"]:
         return None
-    wish, words = Wish(), []
+    options, words = SearchOptions(), []
     rest = iter(arguments[1:])
     for one in rest:
         if one in FLAGS:
-            setattr(wish, FLAGS[one], True)
+            setattr(options, FLAGS[one], True)
         elif one in VALUES:
             value = next(rest, None)
-            if value is None or not _set(wish, VALUES[one], value):
+            if value is None or not _set(options, VALUES[one], value):
                 return None
         elif one.startswith("-"):
             return None
         else:
             words.append(one)
-    wish.query = " ".join(words)
-    return wish
+    options.query = " ".join(words)
+    return options
 
 
-def _set(wish: Wish, name: str, value: str) -> bool:
+def _set(options: SearchOptions, name: str, value: str) -> bool:
     if value.startswith("-"):
         return False
     if name == "space":
-        wish.space = value
+        options.space = value
         return True
     if name != "limit":
-        setattr(wish, name, Path(value))
+        setattr(options, name, Path(value))
         return True
     if not value.isascii() or not value.isdigit() or int(value) < 1:
         return False
-    wish.limit = int(value)
+    options.limit = int(value)
     return True

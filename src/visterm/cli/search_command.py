@@ -1,12 +1,12 @@
-"""A search from wish to print; no option parser is needed for it, and none is loaded."""
+"""A search from its options to what is printed; no option parser is loaded for it."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visterm.cli.quick_search import SearchOptions
 from visterm.collection.search.request import WORDS, SearchRequest
 from visterm.errors import BadInput
 
@@ -14,48 +14,30 @@ if TYPE_CHECKING:
     from visterm.collection import Collection, SearchResponse
 
 
-@dataclass
-class Wish:
-    """What somebody asks for; see the options of ``visterm search``."""
-
-    query: str = ""
-    limit: int = 20
-    like: Path | None = None
-    space: str = "words"
-    good: bool = False
-    fold: bool = False
-    paths: bool = False
-    preview: bool = False
-    as_is: bool = False
-    collection: Path = Path(".")
-    store: Path | None = None
-    json: bool = False
-
-
-def answer(wish: Wish) -> None:
+def run(options: SearchOptions) -> None:
     """Search, and print what was found."""
-    if not wish.query.strip() and wish.like is None:
+    if not options.query.strip() and options.like is None:
         raise BadInput('nothing to search for; write words, as in visterm search "tree snow"')
     request = SearchRequest(
-        wish.query,
-        wish.limit,
-        space=wish.space,
-        like=wish.like,
-        good=wish.good,
-        fold=wish.fold,
+        options.query,
+        options.limit,
+        space=options.space,
+        like=options.like,
+        good=options.good,
+        fold=options.fold,
     )
-    words = wish.like is None and wish.space == WORDS
-    with _up_to_date(wish.collection, wish.store, as_is=wish.as_is, words=words) as found:
-        if wish.space != WORDS:
-            _train_space(found, wish.space)
+    words = options.like is None and options.space == WORDS
+    with _up_to_date(options.collection, options.store, as_is=options.as_is, words=words) as found:
+        if options.space != WORDS:
+            _train_space(found, options.space)
         given = found.search(request)
-    _tell_unknown(given)
-    if wish.json:
+    _report_words(given)
+    if options.json:
         from visterm.cli.output import print_json
 
-        print_json(_object(wish.query, given))
+        print_json(_object(options.query, given))
     else:
-        _print(given, paths=wish.paths, preview=wish.preview)
+        _print(given, paths=options.paths, preview=options.preview)
 
 
 def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
@@ -122,14 +104,14 @@ def _check_pictures(root: Path) -> None:
         raise BadInput(f"there are no pictures in {root}; go to a folder that holds some")
 
 
-def _tell_unknown(answer: SearchResponse) -> None:
+def _report_words(answer: SearchResponse) -> None:
     from visterm.cli.telling import say
 
     for word, known in answer.replaced.items():
         say(f"{word!r} is taken for {', '.join(known)}")
     for word, close in answer.unknown.items():
         hint = f"; close to it: {', '.join(close)}" if close else ""
-        say(f"no caption taught the word {word!r}, so it is left out{hint}")
+        say(f"the word {word!r} is not known, so it is left out{hint}")
 
 
 def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
