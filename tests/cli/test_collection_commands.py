@@ -70,7 +70,7 @@ def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     assert [set(one) for one in found["results"]] == [{"path", "score", "probability", "also"}] * 2
     assert isinstance(found["cutoff"], int), "the starter knows what scores are worth"
     assert "lighthouse" in found["unknown"]["lighthoues"]
-    assert "no caption taught the word 'lighthoues', so it is left out" in ran.stderr
+    assert "the word 'lighthoues' is not known, so it is left out" in ran.stderr
 
 
 def test_status_and_check_tell_what_there_is(searched: Path) -> None:
@@ -274,3 +274,23 @@ def test_a_collection_of_before_the_starter_gets_it_with_the_next_search(tmp_pat
     ran = visterm("search", "beach", "--paths", cwd=tmp_path / "Pictures")
     assert ran.returncode == 0, ran.stderr
     assert len(ran.stdout.splitlines()) == 4
+
+
+def test_two_collections_at_once_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        draw_scenes(tmp_path / name, 3, size=(48, 32))
+        assert visterm("add", "--features", "blocks", cwd=tmp_path / name).returncode == 0
+    both = visterm("add", "a", "b", cwd=tmp_path)
+    assert both.returncode == 2
+    assert "add to one collection at a time" in both.stderr
+    assert not (tmp_path / ".visterm").exists()
+    for words in (["search", "sky", "-C", "a", "-C", "b"], ["status", "--collection=a", "-C", "b"]):
+        ran = visterm(*words, cwd=tmp_path)
+        assert ran.returncode == 2
+        assert "one collection at a time" in ran.stderr
+    served = visterm("serve", "a", "b", "--no-browser", cwd=tmp_path)
+    assert served.returncode == 2
+    assert "one collection at a time" in served.stderr
+    draw_scenes(tmp_path / "c", 3, size=(48, 32))
+    mixed = visterm("add", "a", "c", cwd=tmp_path)
+    assert mixed.returncode == 2, "one of them is a collection, and does not hold the other"

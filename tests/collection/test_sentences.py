@@ -126,7 +126,7 @@ def test_a_space_is_trained_again_after_many_new_captions_or_with_the_rest(
     assert after.id > before.id
     for picture, caption in zip(pictures, captions, strict=True):
         scenes.caption(picture, caption)
-    scenes.train(iterations=1000)
+    scenes.train(max_iter=1000)
     last = current(scenes.catalogue, "lsa")
     assert last is not None
     assert last.id > after.id, "visterm train brings every space up to date"

@@ -272,3 +272,29 @@ def test_a_collection_trained_elsewhere_is_seen_at_the_next_search(
         collection.train(max_iter=100, C=1.0, force=True)
         new = [one.picture for one in collection.search("sea", 60).results]
     assert order(client, "sea") == new != before
+
+
+def test_the_api_says_which_words_were_replaced(shared: TestClient) -> None:
+    answer = shared.get("/api/v1/search", params={"query": "ocean"}).json()
+    assert answer["replaced"] == {"ocean": ["sea"]}
+    assert answer["unknown"] == {}
+
+
+def test_good_likeness_and_sentences_are_asked_for_by_parameters(client: TestClient) -> None:
+    def found(**parameters: Any) -> list[int]:
+        answer = client.get("/api/v1/search", params={"k": 200, **parameters}).json()
+        return [one["picture"] for one in answer["results"]]
+
+    whole = client.get("/api/v1/search", params={"query": "sea", "k": 200}).json()
+    assert found(query="sea", good=True) == found(query="sea")[: whole["cutoff"]]
+    like = found(like=5)
+    assert 5 not in like
+    assert sorted([5, *like]) == sorted(found(query="sea"))
+    assert found(query="sea", like=5) not in (like, found(query="sea"))
+
+
+def test_a_parameter_that_does_not_exist_is_refused(shared: TestClient) -> None:
+    ran = shared.get("/api/v1/search", params={"query": "sea", "spcae": "lsa"})
+    assert ran.status_code == 422
+    assert "no parameter is called 'spcae'" in ran.json()["error"]
+    assert shared.get("/api/v1/status", params={"k": 1}).status_code == 422
