@@ -40,7 +40,7 @@ class Stored(BaseEstimator):
             "format": FORMAT,
             "name": self.name,
             "parameters": self.get_params(deep=False),
-            "facts": {name: getattr(self, name) for name in self.facts},
+            "facts": {name: getattr(self, name) for name in self._fact_names()},
         }
         arrays = {key: np.ascontiguousarray(array) for key, array in self._arrays().items()}
         write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, default=_plain)}))
@@ -54,12 +54,16 @@ class Stored(BaseEstimator):
         try:
             thing = cls(**cls._named_now(about["parameters"]))
             facts = cls._named_now(about["facts"])
-            for key in cls.facts:
+            for key in cls._fact_names():
                 setattr(thing, key, facts[key])
             thing._restore(arrays)
         except (KeyError, TypeError) as error:
             raise BadInput(f"{path} is damaged, or of another version: {error}") from None
         return thing
+
+    @classmethod
+    def _fact_names(cls) -> tuple[str, ...]:
+        return cls.facts
 
     @classmethod
     def _named_now(cls, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def test_validation_takes_the_best_of_all_combinations():
         ({"alpha": 1.5}, "alpha must be"),
         ({"beta": 0.0}, "beta must be above 0"),
         ({"beta": (0.1, 2)}, "beta must be"),
-        ({"evidence": 0}, "evidence must be a positive number"),
+        ({"evidence": 0}, "evidence must be positive, or None"),
         ({"evidence": float("inf")}, "evidence must be"),
     ],
 )

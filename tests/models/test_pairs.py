@@ -66,7 +66,7 @@ def test_retraining_learns_from_all_pictures_with_what_was_chosen():
     X, Y = related()
     model = Cca(ridge=(0.01, 1.0), retrain=True)
     model.fit(X[:200], Y[:200], validation=(X[200:], Y[200:]))
-    again = Cca(ridge=model.ridge_).fit(X, Y)
+    again = Cca(**model.decided()).fit(X, Y)
     np.testing.assert_allclose(model.correlations_, again.correlations_, rtol=1e-4)
 
 
@@ -112,5 +112,5 @@ def test_relevance_of_validation_pictures_can_choose_but_not_teach():
     told = Relevance(csr_array(np.eye(4)), csr_array(Y[40:].T))
     model = Cca(ridge=(0.1, 1.0)).fit(X[:40], Y[:40], validation=(X[40:], told))
     assert 0 < model.validation_ <= 1
-    with pytest.raises(BadInput, match="retrain needs texts"):
+    with pytest.raises(BadInput, match="retrain needs captions"):
         Cca(retrain=True).fit(X[:40], Y[:40], validation=(X[40:], told))

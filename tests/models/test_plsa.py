@@ -118,7 +118,7 @@ def test_the_number_of_threads_does_not_show():
 def test_validation_takes_the_best_moment_of_all():
     held, captions = COUNTS[::-1] // 2 + np.eye(6, 4, dtype=int), csr_array(CAPTIONS[[1, 0, 2] * 2])
     offered = {"n_components": (2, 4), "text_steps": (3, 9)}
-    model = Plsa(**offered, visterm_steps=3, folding_steps=4)
+    model = Plsa(**offered, visterm_steps=3, folding_steps=4, power=1.0)
     model.fit(COUNTS, CAPTIONS, validation=(held, captions))
     relevance = held_relevance(captions, 6, model.idf_, 4)
     reached = {

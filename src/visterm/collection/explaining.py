@@ -127,14 +127,14 @@ def _weights(
     catalogue: Catalogue, now: ActiveModel, query: QueryVector
 ) -> NDArray[np.float64] | None:
     """The weights of a query's words, with what clicks added; None where a model has none."""
-    from visterm.models import Pamir, load_model
+    from visterm.models import load_model
 
-    model = load_model(now.version.folder / MODEL)
-    if not isinstance(model, Pamir):
+    learnt = load_model(now.version.folder / MODEL).linear_weights()
+    if learnt is None:
         return None
-    weights = np.zeros((len(query.numbers), model.weights_.shape[1]))
+    weights = np.zeros((len(query.numbers), learnt.shape[1]))
     known = query.numbers < now.version.words  # of words that a yes began only clicks say something
-    weights[known] = model.weights_[query.numbers[known]]
+    weights[known] = learnt[query.numbers[known]]
     taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
     for place, word in enumerate(query.numbers.tolist()):
         if word in taught.directions:

@@ -104,6 +104,6 @@ def _model(
     if held.sum() < _ENOUGH:
         return Cca(ridge=0.3, text_ridge=0.3).fit(vectors, texts, progress=progress)
     train, validate = np.flatnonzero(~held), np.flatnonzero(held)
-    model = Cca(ridge=(0.1, 0.3, 1.0), text_ridge=(0.1, 0.3, 1.0), retrain=True)
+    model = Cca(scaling=1.0, judged_by="pairs", retrain=True)
     chosen_by = (vectors[validate], texts[validate])
     return model.fit(vectors[train], texts[train], validation=chosen_by, progress=progress)

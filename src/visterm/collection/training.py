@@ -87,7 +87,7 @@ def train(
     extractor = current_key(catalogue)
     if extractor is None:
         raise VistermError("there are no pictures yet; visterm add finds them")
-    starter = starter_of(extractor) if kind.name == "pamir" else None
+    starter = starter_of(extractor) if kind.supports_warm_start else None
     catch_up(catalogue)  # so that nothing waits for an index when the new one is named
     lesson = gather(catalogue, extractor, starter)
     if kind.takes == "blocks":
@@ -130,7 +130,7 @@ def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | No
             f"{kind.name} looks at a picture block by block, and {features} describes it as a "
             "whole; it does better after: visterm add --features block-counts"
         )
-    if kind.name != "pamir" and starter_of(extractor) is not None:
+    if not kind.supports_warm_start and starter_of(extractor) is not None:
         return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
     return None
 
@@ -161,7 +161,7 @@ def _judged(
 def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.selection import CHOICES, pairs_of_a_round
+    from visterm.models.selection import PRESETS, pairs_of_a_round
 
     sizes = {
         "max_words": lesson.max_words,
@@ -169,7 +169,7 @@ def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dic
     }
     if kind.iteration == "triplets":
         sizes["max_iter"] = int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS))
-    choices = CHOICES.get(kind.name, {}) | ({"C": STEPS} if kind.name == "pamir" else {})
+    choices = PRESETS.get(kind.name, {}) | ({"C": STEPS} if kind.supports_warm_start else {})
     if not lesson.can_be_judged:
         settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}
         choices = settled | ({"max_iter": _UNJUDGED_ROUNDS} if kind.iteration == "epochs" else {})
@@ -183,10 +183,9 @@ def _started(lesson: Lesson) -> dict[str, Any]:
 
 def _stay_near(model: Model, lesson: Lesson, captions: csr_array) -> None:
     """Where learning began from the starter, few captions of a word change it little."""
-    from visterm.models import Pamir
     from visterm.starter import stay_near
 
-    if lesson.initial is not None and isinstance(model, Pamir):
+    if lesson.initial is not None:
         stay_near(model, lesson.initial, captions)
 
 

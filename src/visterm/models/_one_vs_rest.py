@@ -1,4 +1,4 @@
-"""The machines of the concept SVM: one binary SVM a word, learnt on all cores."""
+"""One-vs-rest SVMs of the concept SVM: a binary one for each word, learnt on all cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visterm.models.inputs import Vectors, is_sparse
 
 
 @dataclass(frozen=True)
-class Machine:
+class WordSvm:
     """One word's SVM, with mean and deviation of its scores over the training pictures."""
 
     weights: NDArray[np.float64]
@@ -28,26 +28,26 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """How machines are made: "linear" or "precomputed" kernel, errors balanced or not, threads."""
+class OneVsRest:
+    """How they are learnt: "linear" or "precomputed" kernel, errors balanced or not, threads."""
 
     kernel: str
     balanced: bool
     n_jobs: int | None
 
-    def machines(
+    def fit(
         self, vectors: Vectors, captions: csr_array, table: NDArray[np.float64]
-    ) -> Iterator[list[Machine]]:
-        """For each word, in order, a machine for each C of its column in the table."""
+    ) -> Iterator[list[WordSvm]]:
+        """For each word, in order, one for each C of its column in the table."""
         from joblib import Parallel, delayed
 
         by_word = captions.tocsc()
         prepared = _for_solvers(vectors, dense=self.kernel == "precomputed")
 
-        def learn(word: int) -> list[Machine]:
+        def learn(word: int) -> list[WordSvm]:
             holds = np.zeros(captions.shape[0], dtype=bool)
             holds[by_word.indices[by_word.indptr[word] : by_word.indptr[word + 1]]] = True
-            return [self._machine(prepared, holds, float(c)) for c in table[:, word]]
+            return [self._word_svm(prepared, holds, float(c)) for c in table[:, word]]
 
         # The solvers let go of Python's lock, so threads do, and nothing is copied to them.
         pool = Parallel(
@@ -55,13 +55,13 @@ class Workshop:
         )
         yield from pool(delayed(learn)(word) for word in range(captions.shape[1]))
 
-    def _machine(
+    def _word_svm(
         self, vectors: csr_matrix | NDArray[np.float64], holds: NDArray[np.bool_], c: float
-    ) -> Machine:
+    ) -> WordSvm:
         from sklearn.svm import SVC, LinearSVC
 
         if holds.all() or not holds.any():
-            return Machine(np.zeros(vectors.shape[1]), 0.0, 0.0, 0.0)
+            return WordSvm(np.zeros(vectors.shape[1]), 0.0, 0.0, 0.0)
         balance = "balanced" if self.balanced else None
         if self.kernel == "linear":
             # The dual solver would draw from a generator that all threads of a process share.
@@ -73,7 +73,7 @@ class Workshop:
             weights[svm.support_] = svm.dual_coef_[0]
         intercept = float(np.ravel(svm.intercept_)[0])
         scores = vectors @ weights + intercept
-        return Machine(weights, intercept, float(scores.mean()), float(scores.std()))
+        return WordSvm(weights, intercept, float(scores.mean()), float(scores.std()))
 
 
 def standardised(

@@ -5,126 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.matrices import unit_rows, with_values
-from visterm.models.base import Captions, Model, Validation
+from visterm.models.base import Model
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, word_matrix
-from visterm.models.selection import candidates, held_relevance
-from visterm.progress import Progress, silent
+from visterm.models.supervision import Captions, Supervision
 from visterm.text import Relevance
-from visterm.text.weighting import inverse_frequency
-
-Choice = dict[str, Any]
-"""A value for each parameter that validation pictures can decide."""
-
-
-@dataclass(frozen=True)
-class Annotated:
-    """Pictures as visterm counts (n × V), and their captions (n × T)."""
-
-    counts: csr_array
-    captions: csr_array
-
-    @property
-    def idf(self) -> NDArray[np.float64]:
-        return inverse_frequency(self.captions)
-
-    def damped(self, power: float) -> Annotated:
-        return Annotated(damped(self.counts, power), self.captions)
-
-    def __add__(self, other: Annotated) -> Annotated:
-        counts = csr_array(vstack([self.counts, other.counts], format="csr"))
-        return Annotated(counts, csr_array(vstack([self.captions, other.captions], format="csr")))
 
 
 class Annotator(Model):
-    """A model of P(t|p) that learns from visterm counts and captions.
-
-    A subclass offers its choices, picks the best on validation pictures, and learns with one.
-    """
+    """A model of P(t|p) that learns from visterm counts and captions."""
 
     takes: ClassVar[str] = "counts"
 
-    power: float | Sequence[float]
-    retrain: bool
-    max_words: int | None
     power_: float
-    idf_: NDArray[np.float64]
-    validation_: float
-
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        """The checked values of each parameter that validation pictures can decide."""
-        raise NotImplementedError
-
-    def _choose(
-        self,
-        told: Annotated,
-        held: csr_array,
-        relevance: Relevance,
-        offered: dict[str, list[Any]],
-        progress: Progress,
-    ) -> tuple[float, Choice, dict[str, Any]]:
-        """The best AvgP on held pictures, the choice that reached it, and what was learnt so."""
-        raise NotImplementedError
-
-    def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
-        """The fitted arrays, by the names of their attributes."""
-        raise NotImplementedError
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
         raise NotImplementedError
-
-    def fit(
-        self,
-        X: ArrayLike | csr_array,
-        Y: Captions,
-        *,
-        validation: Validation | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from visterm counts (pictures × visterms) and captions (pictures × words).
-
-        With ``validation = (X, Y)`` of other pictures, parameters given as several values become
-        those with the best AvgP on them.
-        """
-        offered = self._offered(validation)
-        powers = candidates(
-            "power", self.power, validation, lambda p: 0 < p <= 1, "above 0 and at most 1"
-        )
-        told = annotated(X, Y)
-        report = progress or silent
-        best, power = float("nan"), powers[0]
-        choice = {name: values[0] for name, values in offered.items()}
-        learnt: dict[str, Any] = {}
-        if validation is not None:
-            held = visterm_counts(validation[0], width=told.counts.shape[1])
-            relevance = held_relevance(validation[1], held.shape[0], told.idf, self.max_words)
-            if self.retrain and isinstance(validation[1], Relevance):
-                raise BadInput("retrain needs captions of the validation pictures, not Relevance")
-            best = -1.0
-            for tried in powers:
-                seen = damped(held, tried)
-                found = self._choose(told.damped(tried), seen, relevance, offered, report)
-                if found[0] > best:
-                    power, (best, choice, learnt) = tried, found
-            if self.retrain:
-                words = word_matrix(validation[1], held.shape[0], words=told.captions.shape[1])
-                told = told + Annotated(held, words)
-        if validation is None or self.retrain:
-            learnt = self._learn(told.damped(power), choice, report)
-        self.idf_, self.n_features_in_, self.validation_ = told.idf, told.counts.shape[1], best
-        self.power_ = power
-        for name, value in (learnt | {f"{name}_": value for name, value in choice.items()}).items():
-            setattr(self, name, value)
-        return self
 
     def word_probabilities(self, X: ArrayLike | csr_array) -> NDArray[np.float64]:
         """P(t|p) of shape (n, T): what each picture's caption would say; rows sum to one."""
@@ -135,6 +38,15 @@ class Annotator(Model):
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         counts = damped(visterm_counts(vectors), self.power_)
         return as_text(self._probabilities(counts), self.idf_)
+
+    def _vectors(self, X: ArrayLike | csr_array, width: int | None = None) -> csr_array:
+        return visterm_counts(X, width=width)
+
+    def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
+        training = Supervision(vectors, caption_words(Y, vectors.shape[0]))
+        if csr_array(vectors).nnz == 0:
+            raise BadInput("no picture holds a visterm: there is nothing to learn from")
+        return training
 
 
 def as_text(probabilities: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -191,15 +103,6 @@ def caption_words(Y: Captions, pictures: int) -> csr_array:
             "give captions that differ"
         )
     return captions
-
-
-def annotated(X: ArrayLike | csr_array, Y: Captions) -> Annotated:
-    """Check pictures and captions to learn from."""
-    counts = visterm_counts(X)
-    captions = caption_words(Y, counts.shape[0])
-    if counts.nnz == 0:
-        raise BadInput("no picture holds a visterm: there is nothing to learn from")
-    return Annotated(counts, captions)
 
 
 def shares(matrix: csr_array) -> csr_array:

@@ -1,23 +1,32 @@
-"""What all models share: scikit-learn's manners and one way into the text space."""
+"""The contract of all models: scikit-learn's manners, one way into the text space, capabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from visterm.models._old_names import OLD_NAMES
-from visterm.models.inputs import Vectors, picture_vectors
+from visterm.models.inputs import Vectors, picture_vectors, square_table, word_matrix
+from visterm.models.selection import (
+    Choice,
+    HeldOut,
+    Rules,
+    Task,
+    Trial,
+    all_choices,
+    candidates,
+    fit,
+    held_relevance,
+    quality,
+)
+from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress
 from visterm.stored import Stored
-from visterm.text import Relevance
-
-Captions: TypeAlias = "ArrayLike | csr_array | Relevance"
-"""Captions as a pictures × words matrix, or the relevance of pictures to real queries."""
-Validation: TypeAlias = "tuple[ArrayLike | csr_array, Captions]"
 
 _KEPT_AS = {"max_iter": "n_iter_"}
 
@@ -25,25 +34,51 @@ _KEPT_AS = {"max_iter": "n_iter_"}
 class Model(Stored):
     """A map from picture vectors into the text space: ``F(q, p) = q · f(p)``.
 
-    A model sets ``name``, ``fit`` and ``_map``, and names its fitted arrays in ``arrays``; saving,
-    loading and input checks come from here.
+    A model sets ``name``, ``arrays`` (its fitted arrays), ``decides`` and ``_map``, and learns in
+    ``_learn`` with one choice of parameters, or in ``_run`` where it can be stopped on the way.
+    Choosing, retraining, saving, loading and input checks come from here and `selection`.
     """
 
-    facts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
-    old_names: ClassVar[Mapping[str, str]] = OLD_NAMES
+    # Capabilities: what others ask instead of a model's name.
     takes: ClassVar[str] = "vectors"
     """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
+    supports_warm_start: ClassVar[bool] = False
+    """Whether ``fit`` takes ``initial``, a model over the same words to start from."""
     iteration: ClassVar[str | None] = None
     """What ``max_iter`` counts, if anything: "triplets", "epochs", "planes" or "passes"."""
-    decides: ClassVar[tuple[str, ...]] = ()
+    decides: ClassVar[Rules] = {}
     """Parameters that validation pictures can decide; each is then kept under its name and "_",
     the number of iterations as ``n_iter_``."""
 
+    checks: ClassVar[Rules] = {}
+    """Rules for parameters that validation pictures do not decide."""
+    old_names: ClassVar[Mapping[str, str]] = OLD_NAMES
+    patience: float = np.inf
+    """Trials without a better AvgP after which a run is given up."""
+    retrain: bool
+    max_words: int | None
+
     n_features_in_: int
+    idf_: NDArray[np.float64]
     validation_: float
     """Best AvgP on validation pictures, NaN without them."""
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether pictures come as rows of a precomputed kernel instead of vectors."""
+        return getattr(self, "kernel", None) == "precomputed"
+
+    def linear_weights(self) -> NDArray[np.float32] | None:
+        """W of shape (T, d) where ``f(p) = W p``, so that each number of p has its part; or None.
+
+        >>> from visterm.models import Cca, Pamir
+        >>> sun, sea = [1.0, 0.0], [0.0, 1.0]
+        >>> Pamir(max_iter=10).fit([sun, sea], [[1, 0], [0, 1]]).linear_weights().shape
+        (2, 2)
+        """
+        return None
 
     def decided(self) -> dict[str, Any]:
         """What validation pictures decided, or what was given, by the names of the parameters.
@@ -54,7 +89,7 @@ class Model(Stored):
         {'n_components': 1, 'power': 1.0}
         """
         self._check_fitted()
-        return {name: getattr(self, _KEPT_AS.get(name, f"{name}_")) for name in self.decides}
+        return {name: getattr(self, kept_as(name)) for name in self.decides}
 
     def fit(
         self,
@@ -64,13 +99,85 @@ class Model(Stored):
         validation: Validation | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        raise NotImplementedError
+        """Learn from picture vectors and captions (pictures × words), or from `Relevance`.
 
-    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        raise NotImplementedError
+        With ``validation = (X, Y)`` of other pictures, parameters that are "auto" or several values
+        become those with the best AvgP on them, and so does the number of iterations.
+        """
+        fit(self, X, Y, validation, progress)
+        return self
 
     def transform(self, X: ArrayLike | csr_array) -> NDArray[np.float32]:
         """Text-space rows ``f(p)`` of shape (n, T), float32."""
         self._check_fitted()
         rows = self._map(picture_vectors(X, width=self.n_features_in_))
         return np.ascontiguousarray(rows, dtype=np.float32)
+
+    # What a model may say for itself.
+
+    def _map(self, vectors: Vectors) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+    def _learn(self, prepared: Any, choice: Choice, progress: Progress) -> dict[str, Any]:
+        """The fitted attributes, by name."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        for name, rule in self.checks.items():
+            candidates(name, getattr(self, name), None, rule._replace(several=False))
+
+    def _vectors(self, X: ArrayLike | csr_array, width: int | None = None) -> Vectors:
+        vectors = picture_vectors(X, width=width)
+        return square_table(vectors) if self.precomputed and width is None else vectors
+
+    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> Vectors:
+        return word_matrix(Y, pictures, words=width)
+
+    def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
+        return Supervision(vectors, self._texts(Y, vectors.shape[0]))
+
+    def _held_out(self, vectors: Vectors, Y: Captions, training: Supervision) -> HeldOut:
+        asked = held_relevance(Y, vectors.shape[0], training.idf, self.max_words)
+        return HeldOut(vectors, lambda rows: quality(rows, asked), asked)
+
+    def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:
+        return all_choices(grid)
+
+    def _prepare(self, task: Task) -> Any:
+        """What all runs learn from; made once for them."""
+        return task.training
+
+    def _run(
+        self, task: Task, prepared: Any, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
+        """The model with these parameters, after each part of its iterations or at their end."""
+        fitted = self._learn(prepared, choice, progress)
+        trial = clone(self)
+        trial._keep(fitted, choice, task.training)
+        yield Trial(choice, lambda: trial._held_rows(task.held), lambda: lambda: fitted)
+
+    def _held_rows(self, held: HeldOut) -> Any:
+        return self.transform(held.vectors)
+
+    def _keep(self, fitted: dict[str, Any], choice: Choice, training: Supervision) -> None:
+        self.n_features_in_ = training.vectors.shape[1]
+        if "idf_" in self.arrays:
+            self.idf_ = training.idf
+        chosen = {kept_as(name): value for name, value in choice.items()}
+        for name, value in (chosen | fitted).items():
+            setattr(self, name, value)
+
+    @classmethod
+    def _fact_names(cls) -> tuple[str, ...]:
+        decided = (kept_as(name) for name in cls.decides)
+        kept = (name for name in decided if name not in cls.arrays)
+        return ("n_features_in_", *kept, "validation_", *cls.facts)
+
+
+def kept_as(parameter: str) -> str:
+    """The fitted attribute of a parameter that validation pictures decide.
+
+    >>> kept_as("C"), kept_as("max_iter")
+    ('C_', 'n_iter_')
+    """
+    return _KEPT_AS.get(parameter, f"{parameter}_")

@@ -10,14 +10,14 @@ from Y. Gong, Q. Ke, M. Isard and S. Lazebnik, IJCV 2014.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pairs import Choice, PairModel
+from visterm.models.pairs import JUDGED_BY, PairModel
+from visterm.models.selection import AUTO, NOT_NEGATIVE, WHOLE, Choice, Rules, Task, Tuned
 from visterm.progress import Progress
 from visterm.text.correlation import Moments, canonical, moments
 from visterm.text.spaces.space import unit
@@ -28,17 +28,18 @@ class Cca(PairModel):
 
     Parameters
     ----------
-    ridge : float or sequence of float
+    ridge : float, sequence of float or "auto"
         Added to the variances of picture vectors, as a fraction of their mean; validation pictures
         choose among several.
-    text_ridge : float or sequence of float
+    text_ridge : float, sequence of float or "auto"
         The same for text vectors.
     n_components : int or sequence of int
         Pairs of directions kept; as many as there are, if there are fewer.
-    scaling : float or sequence of float
+    scaling : float, sequence of float or "auto"
         Exponent s of the correlations: 0 trusts all directions alike, 4 mostly the strongest.
-    judged_by : {"pairs", "words"}
-        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    judged_by : {"auto", "pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions;
+        "auto" takes words where texts count them.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -71,16 +72,13 @@ class Cca(PairModel):
 
     name = "cca"
     arrays = ("picture_map_", "text_map_", "picture_mean_", "text_mean_", "correlations_")
-    facts = (
-        "n_features_in_",
-        "n_texts_in_",
-        "ridge_",
-        "text_ridge_",
-        "n_components_",
-        "scaling_",
-        "validation_",
-    )
-    decides = ("ridge", "text_ridge", "n_components", "scaling")
+    decides: ClassVar[Rules] = {
+        "ridge": NOT_NEGATIVE,
+        "text_ridge": NOT_NEGATIVE,
+        "n_components": WHOLE,
+        "scaling": NOT_NEGATIVE,
+    }
+    checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]
@@ -90,11 +88,11 @@ class Cca(PairModel):
 
     def __init__(
         self,
-        ridge: float | Sequence[float] = 0.1,
-        text_ridge: float | Sequence[float] = 0.1,
+        ridge: Tuned[float] = AUTO,
+        text_ridge: Tuned[float] = AUTO,
         n_components: int | Sequence[int] = 256,
-        scaling: float | Sequence[float] = 1.0,
-        judged_by: str = "pairs",
+        scaling: Tuned[float] = AUTO,
+        judged_by: str = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
     ) -> None:
@@ -106,19 +104,10 @@ class Cca(PairModel):
         self.retrain = retrain
         self.max_words = max_words
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        return {
-            "ridge": self._values("ridge", validation),
-            "text_ridge": self._values("text_ridge", validation),
-            "n_components": self._values("n_components", validation, whole=True),
-            "scaling": self._values("scaling", validation),
-        }
-
-    def _prepare(self, pictures: Vectors, texts: Vectors) -> Moments:
-        return moments(dense(pictures), dense(texts))
+    def _prepare(self, task: Task) -> Moments:
+        return moments(dense(task.training.vectors), dense(task.training.known_texts))
 
     def _learn(self, prepared: Moments, choice: Choice, progress: Progress) -> dict[str, Any]:
-        progress("correlating", 0, 1)
         found = canonical(
             prepared,
             x_ridge=choice["ridge"],
@@ -126,7 +115,6 @@ class Cca(PairModel):
             dimensions=int(choice["n_components"]),
         )
         scale = found.correlations ** choice["scaling"]
-        progress("correlating", 1, 1)
         return {
             "picture_map_": (found.x_map * scale).astype(np.float32),
             "text_map_": (found.y_map * scale).astype(np.float32),

@@ -10,25 +10,27 @@ relevance models, SIGIR 2003; as measured by D. Grangier and S. Bengio, IEEE TPA
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.models.annotation import (
-    Annotated,
-    Annotator,
+from visterm.models.annotation import Annotator, as_text, damped, frequencies, shares
+from visterm.models.selection import (
+    AUTO,
+    POSITIVE,
+    SHARE,
     Choice,
-    as_text,
-    frequencies,
-    shares,
+    Rule,
+    Rules,
+    Task,
+    Trial,
+    Tuned,
+    optional,
 )
-from visterm.models.base import Validation
-from visterm.models.selection import candidates, quality
 from visterm.progress import Progress
-from visterm.text import Relevance
 
 _CHUNK_BYTES = 64 * 1024 * 1024
 """Most memory for the picture × training picture table, which is never held whole."""
@@ -39,14 +41,14 @@ class Cmrm(Annotator):
 
     Parameters
     ----------
-    alpha : float or sequence of float
+    alpha : float, sequence of float or "auto"
         Smoothing of the words, from 0 (captions as written) to 1 (all captions alike).
-    beta : float or sequence of float
+    beta : float, sequence of float or "auto"
         Smoothing of the visterms, above 0 and up to 1.
-    evidence : float, None or sequence of them
+    evidence : float, None, sequence of them or "auto"
         How many visterms a picture speaks for: tf_v is scaled to sum to so many. None takes each
         at its count, as the paper does. See Notes.
-    power : float or sequence of float
+    power : float, sequence of float or "auto"
         Visterms count as their number raised to this, above 0 and up to 1. The papers count them
         plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
@@ -97,8 +99,12 @@ class Cmrm(Annotator):
         "background_",
         "idf_",
     )
-    facts = ("n_features_in_", "alpha_", "beta_", "evidence_", "power_", "validation_")
-    decides = ("alpha", "beta", "evidence", "power")
+    decides: ClassVar[Rules] = {
+        "power": SHARE,
+        "beta": SHARE,
+        "evidence": optional(POSITIVE),
+        "alpha": Rule(lambda value: 0 <= value <= 1, "between 0 and 1"),
+    }
 
     captions_data_: NDArray[np.float64]
     captions_columns_: NDArray[np.int32]
@@ -113,10 +119,10 @@ class Cmrm(Annotator):
 
     def __init__(
         self,
-        alpha: float | Sequence[float] = 0.1,
-        beta: float | Sequence[float] = 0.1,
-        evidence: float | Sequence[float | None] | None = None,
-        power: float | Sequence[float] = 1.0,
+        alpha: Tuned[float] = AUTO,
+        beta: Tuned[float] = AUTO,
+        evidence: Tuned[float | None] = AUTO,
+        power: Tuned[float] = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
     ) -> None:
@@ -127,50 +133,17 @@ class Cmrm(Annotator):
         self.retrain = retrain
         self.max_words = max_words
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        return {
-            "alpha": candidates(
-                "alpha", self.alpha, validation, lambda a: 0 <= a <= 1, "between 0 and 1"
-            ),
-            "beta": candidates(
-                "beta", self.beta, validation, lambda b: 0 < b <= 1, "above 0 and at most 1"
-            ),
-            "evidence": candidates(
-                "evidence",
-                self.evidence,
-                validation,
-                lambda e: e is None or 0 < e < np.inf,
-                "a positive number of visterms, or None",
-            ),
-        }
+    def _prepare(self, task: Task) -> _Lenders:
+        return _Lenders(task)
 
-    def _choose(
-        self,
-        told: Annotated,
-        held: csr_array,
-        relevance: Relevance,
-        offered: dict[str, list[Any]],
-        progress: Progress,
-    ) -> tuple[float, Choice, dict[str, Any]]:
-        background, lenders = frequencies(told.captions), _lenders(told)
-        captions = shares(lenders.captions)
-        best, choice = -1.0, {name: values[0] for name, values in offered.items()}
-        for done, beta in enumerate(offered["beta"], start=1):
-            visterms = _log_ratios(lenders.counts, beta)
-            lent = _lent_words(held, visterms, captions, offered["evidence"])
-            for evidence, words in zip(offered["evidence"], lent, strict=True):
-                for alpha in offered["alpha"]:
-                    rows = as_text(_smoothed(words, background, alpha), told.idf)
-                    reached = quality(rows, relevance)
-                    if reached > best:
-                        best = reached
-                        choice = {"alpha": alpha, "beta": beta, "evidence": evidence}
-            progress("choosing", done, len(offered["beta"]))
-        return best, choice, _fitted(told, choice["beta"])
+    def _run(
+        self, task: Task, prepared: _Lenders, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
+        def rows() -> NDArray[np.float32]:
+            words = _smoothed(prepared.lent(choice), prepared.background, choice["alpha"])
+            return as_text(words, task.training.idf)
 
-    def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
-        progress("training", 1, 1)
-        return _fitted(told, choice["beta"])
+        yield Trial(choice, rows, lambda: lambda: prepared.fitted(choice))
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
         pictures = len(self.captions_starts_) - 1
@@ -186,24 +159,44 @@ class Cmrm(Annotator):
         return _smoothed(words, self.background_, self.alpha_)
 
 
-def _lenders(told: Annotated) -> Annotated:
-    """The pictures that lend their words: one without a visterm looks like no other."""
-    looks = np.flatnonzero(np.diff(told.counts.indptr))
-    return Annotated(told.counts[looks], told.captions[looks])
+class _Lenders:
+    """The pictures that lend their words: one without a visterm looks like no other.
 
+    What they lend held-out pictures is kept for as long as power and β stay the same.
+    """
 
-def _fitted(told: Annotated, beta: float) -> dict[str, Any]:
-    lenders = _lenders(told)
-    captions, visterms = shares(lenders.captions), _log_ratios(lenders.counts, beta)
-    return {
-        "captions_data_": captions.data,
-        "captions_columns_": captions.indices.astype(np.int32),
-        "captions_starts_": captions.indptr.astype(np.int64),
-        "visterms_data_": visterms.data,
-        "visterms_columns_": visterms.indices.astype(np.int32),
-        "visterms_starts_": visterms.indptr.astype(np.int64),
-        "background_": frequencies(told.captions),
-    }
+    def __init__(self, task: Task) -> None:
+        counts, captions = csr_array(task.training.vectors), task.training.captions
+        looks = np.flatnonzero(np.diff(counts.indptr))
+        self.background = frequencies(captions)
+        self._counts, self._captions = counts[looks], shares(captions[looks])
+        self._held, self._evidences = task.held, task.grid["evidence"]
+        self._known: tuple[Any, list[NDArray[np.float64]]] = (None, [])
+
+    def _visterms(self, choice: Choice) -> csr_array:
+        return _log_ratios(damped(self._counts, choice["power"]), choice["beta"])
+
+    def lent(self, choice: Choice) -> NDArray[np.float64]:
+        """``Σ_j P(j|p) #(t, j)/|j|`` of the held-out pictures."""
+        wanted = (choice["power"], choice["beta"])
+        if self._known[0] != wanted:
+            assert self._held is not None
+            counts = damped(csr_array(self._held.vectors), choice["power"])
+            lent = _lent_words(counts, self._visterms(choice), self._captions, self._evidences)
+            self._known = (wanted, lent)
+        return self._known[1][self._evidences.index(choice["evidence"])]
+
+    def fitted(self, choice: Choice) -> dict[str, Any]:
+        captions, visterms = self._captions, self._visterms(choice)
+        return {
+            "captions_data_": captions.data,
+            "captions_columns_": captions.indices.astype(np.int32),
+            "captions_starts_": captions.indptr.astype(np.int64),
+            "visterms_data_": visterms.data,
+            "visterms_columns_": visterms.indices.astype(np.int32),
+            "visterms_starts_": visterms.indptr.astype(np.int64),
+            "background_": self.background,
+        }
 
 
 def _log_ratios(counts: csr_array, beta: float) -> csr_array:

@@ -10,19 +10,17 @@ measured by D. Grangier, F. Monay and S. Bengio, IDIAP-RR 06-15 and ECML 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.matrices import unit_rows
-from visterm.models.annotation import Annotated, Annotator, Choice, as_text, frequencies
-from visterm.models.base import Validation
-from visterm.models.selection import candidates, quality
+from visterm.models.annotation import Annotator, damped, frequencies
+from visterm.models.selection import AUTO, SEED, SHARE, WHOLE, Choice, Rules, Task, Tuned
+from visterm.models.supervision import Supervision
 from visterm.progress import Progress
-from visterm.text import Relevance
 from visterm.text.weighting import inverse_frequency
 
 
@@ -31,12 +29,12 @@ class Cmtt(Annotator):
 
     Parameters
     ----------
-    n_components : int or sequence of int
+    n_components : int, sequence of int or "auto"
         Singular values kept; more than there are keeps them all.
     normalise : bool
         Bring the caption and the visterms of each picture to unit length before the SVD, which is
         the report's tf-idf-norm; otherwise long captions and busy pictures weigh more.
-    power : float or sequence of float
+    power : float, sequence of float or "auto"
         Visterms count as their number raised to this, above 0 and up to 1. The papers count them
         plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
@@ -75,8 +73,8 @@ class Cmtt(Annotator):
 
     name = "cmtt"
     arrays = ("translation_", "background_", "idf_")
-    facts = ("n_features_in_", "n_components_", "power_", "validation_")
-    decides = ("n_components", "power")
+    decides: ClassVar[Rules] = {"n_components": WHOLE, "power": SHARE}
+    checks: ClassVar[Rules] = {"random_state": SEED}
 
     translation_: NDArray[np.float32]
     background_: NDArray[np.float64]
@@ -84,9 +82,9 @@ class Cmtt(Annotator):
 
     def __init__(
         self,
-        n_components: int | Sequence[int] = 200,
+        n_components: Tuned[int] = AUTO,
         normalise: bool = True,
-        power: float | Sequence[float] = 1.0,
+        power: Tuned[float] = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
         random_state: int = 0,
@@ -98,65 +96,45 @@ class Cmtt(Annotator):
         self.max_words = max_words
         self.random_state = random_state
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        whole = "a whole number, 1 or more"
-        return {
-            "n_components": candidates(
-                "n_components",
-                self.n_components,
-                validation,
-                lambda k: k >= 1 and k == int(k),
-                whole,
-            )
-        }
-
-    def _choose(
-        self,
-        told: Annotated,
-        held: csr_array,
-        relevance: Relevance,
-        offered: dict[str, list[Any]],
-        progress: Progress,
-    ) -> tuple[float, Choice, dict[str, Any]]:
-        ranks = offered["n_components"]
-        progress("choosing", 0, len(ranks) + 1)
+    def _prepare(self, task: Task) -> _Factors:
         # One SVD serves all ranks: the leading k factors are the SVD of rank k.
-        factors = self._factors(told, max(ranks))
-        background = frequencies(told.captions)
-        best, choice, learnt = -1.0, {"n_components": ranks[0]}, {}
-        for done, rank in enumerate(ranks, start=2):
-            table = _translation(factors[:, :rank], told.captions.shape[1])
-            rows = as_text(_translated(held, table, background), told.idf)
-            reached = quality(rows, relevance)
-            if reached > best:
-                best, choice = reached, {"n_components": rank}
-                learnt = {"translation_": table, "background_": background}
-            progress("choosing", done, len(ranks) + 1)
-        return best, choice, learnt
+        return _Factors(self, task.training, int(max(task.grid["n_components"])))
 
-    def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
-        progress("training", 0, 1)
-        factors = self._factors(told, choice["n_components"])
-        table = _translation(factors, told.captions.shape[1])
-        progress("training", 1, 1)
-        return {"translation_": table, "background_": frequencies(told.captions)}
+    def _learn(self, prepared: _Factors, choice: Choice, progress: Progress) -> dict[str, Any]:
+        factors = prepared.of(choice["power"])[:, : int(choice["n_components"])]
+        captions = prepared.training.captions
+        table = _translation(factors, captions.shape[1])
+        return {"translation_": table, "background_": frequencies(captions)}
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
         return _translated(counts, self.translation_, self.background_)
 
-    def _factors(self, told: Annotated, rank: int) -> NDArray[np.float64]:
-        """``V S`` of D's truncated SVD: a row of at most k numbers for each word and visterm."""
-        sides = [_weighed(side, self.normalise) for side in (told.captions, told.counts)]
-        table = csr_array(hstack(sides, format="csr"))
+
+class _Factors:
+    """``V S`` of D's truncated SVD: a row of at most k numbers for each word and visterm."""
+
+    def __init__(self, model: Cmtt, training: Supervision, rank: int) -> None:
+        self.model, self.training, self.rank = model, training, rank
+        self._known: dict[float, NDArray[np.float64]] = {}
+
+    def of(self, power: float) -> NDArray[np.float64]:
+        """With visterm counts raised to this power."""
+        if power not in self._known:
+            sides = (self.training.captions, damped(csr_array(self.training.vectors), power))
+            weighed = [_weighed(side, self.model.normalise) for side in sides]
+            self._known[power] = self._svd(csr_array(hstack(weighed, format="csr")))
+        return self._known[power]
+
+    def _svd(self, table: csr_array) -> NDArray[np.float64]:
         smaller = min(table.shape)
-        if 2 * rank >= smaller:
+        if 2 * self.rank >= smaller:
             _, values, directions = np.linalg.svd(table.toarray(), full_matrices=False)
         else:
             from scipy.sparse.linalg import svds
 
-            start = np.random.default_rng(self.random_state).standard_normal(smaller)
-            _, values, directions = svds(table, k=int(rank), v0=start)
-        order = np.argsort(-values)[: int(rank)]
+            start = np.random.default_rng(self.model.random_state).standard_normal(smaller)
+            _, values, directions = svds(table, k=self.rank, v0=start)
+        order = np.argsort(-values)[: self.rank]
         return np.asarray(directions[order].T * values[order])
 
 

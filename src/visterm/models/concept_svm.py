@@ -10,23 +10,36 @@ from text queries, IEEE TPAMI 30(8), 2008, with the fusion they name in section 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, vstack
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
-from visterm.models._one_vs_rest import Machine, Workshop, standardised
+from visterm.models._one_vs_rest import OneVsRest, WordSvm, standardised
 from visterm.models.annotation import caption_words
-from visterm.models.base import Captions, Model, Validation
-from visterm.models.inputs import Vectors, picture_vectors, stack, word_matrix
-from visterm.models.selection import candidates, held_relevance, quality
+from visterm.models.base import Model
+from visterm.models.inputs import Vectors, word_matrix
+from visterm.models.selection import (
+    AUTO,
+    POSITIVE,
+    THREADS,
+    Choice,
+    Rule,
+    Rules,
+    Task,
+    Trial,
+    Tuned,
+    always,
+    one_of,
+    quality,
+)
+from visterm.models.supervision import Supervision
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
-from visterm.text.weighting import inverse_frequency
 
 
 class ConceptSvm(Model):
@@ -34,7 +47,7 @@ class ConceptSvm(Model):
 
     Parameters
     ----------
-    C : float or sequence of float
+    C : float, sequence of float or "auto"
         Weight of the training errors; of several, each word takes the one with the best AvgP of
         that word on validation pictures. A word that no validation picture answers takes the one
         with the best AvgP over all queries.
@@ -96,8 +109,15 @@ class ConceptSvm(Model):
 
     name = "concept_svm"
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
-    facts = ("n_features_in_", "C_", "validation_")
-    decides = ("C", "word_C")
+    decides: ClassVar[Rules] = {
+        "C": POSITIVE,
+        "word_C": Rule(lambda value: True, "a number for each word", False),
+    }
+    checks: ClassVar[Rules] = {
+        "kernel": one_of("linear", "precomputed"),
+        "fusion": one_of("average", "weighted"),
+        "n_jobs": THREADS,
+    }
 
     weights_: NDArray[np.float32]
     intercept_: NDArray[np.float64]
@@ -110,7 +130,7 @@ class ConceptSvm(Model):
 
     def __init__(
         self,
-        C: float | Sequence[float] = 1.0,
+        C: Tuned[float] = AUTO,
         word_C: Sequence[float] | None = None,
         kernel: str = "linear",
         balanced: bool = False,
@@ -128,44 +148,35 @@ class ConceptSvm(Model):
         self.max_words = max_words
         self.n_jobs = n_jobs
 
-    def fit(
-        self,
-        X: ArrayLike | csr_array,
-        Y: Captions,
-        *,
-        validation: Validation | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from picture vectors, or their Gram matrix, and captions (pictures × words)."""
-        offered = self._checked(validation)
-        vectors = picture_vectors(X)
-        captions = caption_words(Y, vectors.shape[0])
-        self._check_kernel(vectors)
-        table, idf = self._table(offered, captions.shape[1]), inverse_frequency(captions)
-        each, common, best = table[0], float(offered[0]), float("nan")
-        report = progress or silent
-        if validation is not None:
-            held = picture_vectors(validation[0], width=vectors.shape[1])
-            relevance = held_relevance(validation[1], held.shape[0], idf, self.max_words)
-            if self.retrain and isinstance(validation[1], Relevance):
-                raise BadInput("retrain needs captions of the validation pictures, not Relevance")
-            tried = self._tried(vectors, captions, held, table, report)
-            picks, overall = _best_each(tried, relevance, self._fusion_weights(idf))
-            words = np.arange(captions.shape[1])
-            each, common = table[picks, words], float(offered[overall])
-            best = quality(tried[picks, words].T * self._fusion_weights(idf), relevance)
-            if self.retrain:
-                told = word_matrix(validation[1], held.shape[0], words=len(words))
-                vectors = stack(vectors, held)
-                captions = csr_array(vstack([captions, told], format="csr"))
-        machines = self._learnt(vectors, captions, each, report)
-        self.weights_ = np.array([machine.weights for machine in machines], dtype=np.float32)
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self.mean_ = np.array([machine.mean for machine in machines])
-        self.deviation_ = np.array([machine.deviation for machine in machines])
-        self.idf_, self.n_features_in_ = inverse_frequency(captions), vectors.shape[1]
-        self.word_C_, self.C_, self.validation_ = each, common, best
-        return self
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.retrain and self.precomputed:
+            raise BadInput(
+                "retrain needs the kernels of validation pictures among themselves, which a "
+                "precomputed kernel lacks; fit again on the Gram matrix of all, with word_C"
+            )
+
+    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
+        return word_matrix(Y, pictures, words=width) if width else caption_words(Y, pictures)
+
+    def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:
+        return [{"C": grid["C"], "word_C": grid["word_C"][0]}]  # each word chooses for itself
+
+    def _run(
+        self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
+        captions = prepared.captions
+        words, weights = np.arange(captions.shape[1]), self._fusion_weights(prepared.idf)
+        table = self._table(choice, len(words))
+        each, common, rows = table[0], float(choice["C"][0]), np.empty((0, 0))
+        last = progress if task.held is None else silent
+        if task.held is not None and task.held.relevance is not None:
+            tried = self._tried(prepared, task.held.vectors, table, progress)
+            picks, overall = _best_each(tried, task.held.relevance, weights)
+            each, common = table[picks, words], float(choice["C"][overall])
+            rows = tried[picks, words].T * weights
+        chosen = {"C": common, "word_C": each}
+        yield Trial(chosen, always(rows), always(lambda: self._learnt(prepared, each, last)))
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         scores = np.asarray(vectors @ self.weights_.T, dtype=np.float64) + self.intercept_
@@ -178,70 +189,44 @@ class ConceptSvm(Model):
             return np.ones(len(idf))
         return 1.0 / np.where(idf > 0, idf, 1.0)
 
-    def _checked(self, validation: Validation | None) -> list[float]:
-        decided = validation if self.word_C is None else self.word_C
-        offered = candidates("C", self.C, decided, lambda c: 0 < c < np.inf, "positive")
-        if self.kernel not in ("linear", "precomputed"):
-            raise BadInput(f"kernel is 'linear' or 'precomputed', not {self.kernel!r}")
-        if self.fusion not in ("average", "weighted"):
-            raise BadInput(f"fusion is 'average' or 'weighted', not {self.fusion!r}")
-        if self.n_jobs is not None and not self.n_jobs >= 1:
-            raise BadInput(f"n_jobs must be 1 or more, or None for all cores, not {self.n_jobs}")
-        if self.retrain and self.kernel == "precomputed":
-            raise BadInput(
-                "retrain needs the kernels of validation pictures among themselves, which a "
-                "precomputed kernel lacks; fit again on the Gram matrix of all, with word_C"
-            )
-        return offered
-
-    def _check_kernel(self, vectors: Vectors) -> None:
-        if self.kernel == "precomputed" and vectors.shape[0] != vectors.shape[1]:
-            raise BadInput(
-                "a precomputed kernel is a square matrix of training pictures × training pictures, "
-                f"not {vectors.shape[0]} × {vectors.shape[1]}"
-            )
-
-    def _table(self, offered: list[float], words: int) -> NDArray[np.float64]:
+    def _table(self, choice: Choice, words: int) -> NDArray[np.float64]:
         """The C to try, one row a candidate, one column a word."""
-        if self.word_C is None:
-            return np.tile(np.array(offered, dtype=np.float64)[:, None], words)
-        given = np.asarray(self.word_C, dtype=np.float64)
+        if choice["word_C"] is None:
+            return np.tile(np.array(choice["C"], dtype=np.float64)[:, None], words)
+        given = np.asarray(choice["word_C"], dtype=np.float64)
         if given.shape != (words,) or not (np.isfinite(given) & (given > 0)).all():
             raise BadInput(f"word_C needs a positive number for each of the {words} words")
         return given[None, :]
 
     def _tried(
-        self,
-        vectors: Vectors,
-        captions: csr_array,
-        held: Vectors,
-        table: NDArray[np.float64],
-        progress: Progress,
+        self, training: Supervision, held: Vectors, table: NDArray[np.float64], progress: Progress
     ) -> NDArray[np.float32]:
         """Standardised scores of the held pictures: candidates × words × pictures."""
         tried = np.empty((*table.shape, held.shape[0]), dtype=np.float32)
-        for word, machines in enumerate(self._workshop().machines(vectors, captions, table)):
-            for candidate, machine in enumerate(machines):
-                tried[candidate, word] = machine.scores(held)
+        for word, svms in enumerate(self._svms(training, table)):
+            for candidate, svm in enumerate(svms):
+                tried[candidate, word] = svm.scores(held)
             progress("choosing", word + 1, table.shape[1])
         return tried
 
     def _learnt(
-        self,
-        vectors: Vectors,
-        captions: csr_array,
-        each: NDArray[np.float64],
-        progress: Progress,
-    ) -> list[Machine]:
-        """The machine of every word, with its own C."""
+        self, training: Supervision, each: NDArray[np.float64], progress: Progress
+    ) -> dict[str, Any]:
+        """The SVM of every word, with its own C."""
         learnt = []
-        for (machine,) in self._workshop().machines(vectors, captions, each[None, :]):
-            learnt.append(machine)
-            progress("training", len(learnt), captions.shape[1])
-        return learnt
+        for (svm,) in self._svms(training, each[None, :]):
+            learnt.append(svm)
+            progress("training", len(learnt), len(each))
+        return {
+            "weights_": np.array([svm.weights for svm in learnt], dtype=np.float32),
+            "intercept_": np.array([svm.intercept for svm in learnt]),
+            "mean_": np.array([svm.mean for svm in learnt]),
+            "deviation_": np.array([svm.deviation for svm in learnt]),
+        }
 
-    def _workshop(self) -> Workshop:
-        return Workshop(self.kernel, self.balanced, self.n_jobs)
+    def _svms(self, training: Supervision, table: NDArray[np.float64]) -> Iterator[list[WordSvm]]:
+        solver = OneVsRest(self.kernel, self.balanced, self.n_jobs)
+        return solver.fit(training.vectors, training.captions, table)
 
 
 def _best_each(

@@ -117,3 +117,17 @@ def relevance_for(Y: Relevance, pictures: int, *, words: int | None = None) -> R
     if not np.isfinite(Y.queries.data).all():
         raise BadInput("query vectors hold NaN or infinite numbers")
     return Y
+
+
+def square_table(table: Vectors) -> Vectors:
+    """A checked table of pictures with themselves."""
+    n, m = table.shape
+    if n != m:
+        raise BadInput(
+            "a precomputed kernel is a square table of the training pictures with each other, "
+            f"not {n} × {m}"
+        )
+    gap = abs(table - table.T).max()
+    if gap > 1e-3 * abs(table).max():
+        raise BadInput("the precomputed kernel is not symmetric: rows and columns need one order")
+    return table

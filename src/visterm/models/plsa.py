@@ -12,25 +12,34 @@ IEEE TPAMI 30(8), 2008.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.errors import BadInput
-from visterm.models.annotation import Annotated, Annotator, Choice, as_text
-from visterm.models.base import Validation
-from visterm.models.selection import candidates, quality
+from visterm.models.annotation import Annotator, as_text, damped
+from visterm.models.selection import (
+    AUTO,
+    BOUND,
+    SEED,
+    SHARE,
+    THREADS,
+    WHOLE,
+    Choice,
+    Rules,
+    Task,
+    Trial,
+    Tuned,
+    always,
+)
 from visterm.progress import Progress
-from visterm.text import Relevance
 
 if TYPE_CHECKING:
-    from visterm.models._plsa_kernels import Counts, Factors
+    from visterm.models._plsa_kernels import Factors
 
 _WATCHED = frozenset((1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 40, 60, 80, 120, 160))
 """EM steps after which validation pictures are looked at: the first ones change the most."""
@@ -41,14 +50,14 @@ class Plsa(Annotator):
 
     Parameters
     ----------
-    n_components : int or sequence of int
+    n_components : int, sequence of int or "auto"
         How many aspects z.
-    text_steps : int or sequence of int
+    text_steps : int, sequence of int or "auto"
         EM steps on the captions.
     visterm_steps, folding_steps : int
         EM steps on the visterms of the training pictures, and on those of each new picture. With
         validation pictures, at most so many, and the best moment of both counts.
-    power : float or sequence of float
+    power : float, sequence of float or "auto"
         Visterms count as their number raised to this, above 0 and up to 1. The papers count them
         plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
@@ -92,16 +101,14 @@ class Plsa(Annotator):
 
     name = "plsa"
     arrays = ("words_", "visterms_", "prior_", "text_likelihood_", "visterm_likelihood_", "idf_")
-    facts = (
-        "n_features_in_",
-        "n_components_",
-        "text_steps_",
-        "visterm_steps_",
-        "folding_steps_",
-        "power_",
-        "validation_",
-    )
-    decides = ("n_components", "text_steps", "visterm_steps", "folding_steps", "power")
+    decides: ClassVar[Rules] = {
+        "n_components": WHOLE,
+        "text_steps": WHOLE,
+        "power": SHARE,
+        "visterm_steps": BOUND,
+        "folding_steps": BOUND,
+    }
+    checks: ClassVar[Rules] = {"n_jobs": THREADS, "random_state": SEED}
 
     words_: NDArray[np.float64]
     visterms_: NDArray[np.float64]
@@ -115,11 +122,11 @@ class Plsa(Annotator):
 
     def __init__(
         self,
-        n_components: int | Sequence[int] = 200,
-        text_steps: int | Sequence[int] = 40,
+        n_components: Tuned[int] = AUTO,
+        text_steps: Tuned[int] = AUTO,
         visterm_steps: int = 20,
         folding_steps: int = 20,
-        power: float | Sequence[float] = 1.0,
+        power: Tuned[float] = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
         n_jobs: int | None = None,
@@ -135,102 +142,38 @@ class Plsa(Annotator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        rule = "a whole number, 1 or more"
-        for name in ("visterm_steps", "folding_steps"):
-            candidates(name, (getattr(self, name),), validation, _whole, rule)
-        if self.n_jobs is not None and not _whole(self.n_jobs):
-            raise BadInput(f"n_jobs must be {rule}, or None for all cores, not {self.n_jobs!r}")
-        if not isinstance(self.random_state, int | np.integer) or self.random_state < 0:
-            raise BadInput(f"random_state must be a whole number ≥ 0, not {self.random_state}")
-        return {
-            "n_components": candidates("n_components", self.n_components, validation, _whole, rule),
-            "text_steps": candidates("text_steps", self.text_steps, validation, _whole, rule),
-            "visterm_steps": [int(self.visterm_steps)],
-            "folding_steps": [int(self.folding_steps)],
-        }
+    def _prepare(self, task: Task) -> _Aspects:
+        return _Aspects(task.training.captions, int(self.random_state), self._threads())
 
-    def _choose(
-        self,
-        told: Annotated,
-        held: csr_array,
-        relevance: Relevance,
-        offered: dict[str, list[Any]],
-        progress: Progress,
-    ) -> tuple[float, Choice, dict[str, Any]]:
-        from visterm.models._plsa_kernels import Counts
-
-        new = Counts(held)
-        total = len(offered["n_components"]) * len(offered["text_steps"]) * self.visterm_steps
-        best, choice, learnt = -1.0, {}, {}
-        with self._threads() as threads:
-            moments = self._moments(told, offered, threads)
-            for done, moment in enumerate(moments, start=1):
-                step = moment.choice["visterm_steps"]
-                if step in _WATCHED or step == self.visterm_steps:
-                    reached, folding = self._best_folding(moment, new, told, relevance, threads)
-                    if reached > best:
-                        best, learnt = reached, moment.fitted()
-                        choice = moment.choice | {"folding_steps": folding}
-                progress("choosing", done, total)
-        return best, choice, learnt
-
-    def _learn(self, told: Annotated, choice: Choice, progress: Progress) -> dict[str, Any]:
-        offered = {name: [value] for name, value in choice.items()}
-        with self._threads() as threads:
-            for moment in self._moments(told, offered, threads):
-                progress("training", moment.choice["visterm_steps"], choice["visterm_steps"])
-        return moment.fitted()
-
-    def _moments(
-        self, told: Annotated, offered: dict[str, list[Any]], threads: Executor
-    ) -> Iterator[_Moment]:
-        """The model after each EM step on the visterms, for each choice of aspects and captions."""
+    def _run(
+        self, task: Task, prepared: _Aspects, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
+        """The model after each EM step on the visterms, and on those of held-out pictures."""
         # numba loads here, not when somebody only asks for the model's parameters.
-        from visterm.models._plsa_kernels import Counts, walk_text, walk_visterms
+        from visterm.models._plsa_kernels import Counts, walk_folding, walk_visterms
 
-        by_visterm = Counts(csr_array(told.counts.T.tocsr()))
-        for aspects in offered["n_components"]:
-            text_likelihood: list[float] = []
-            texts = walk_text(told.captions, int(aspects), int(self.random_state), threads)
-            for text_step, (pictures, words, likelihood) in enumerate(texts, start=1):
-                text_likelihood.append(likelihood)
-                if text_step not in offered["text_steps"]:
-                    continue
-                chosen = {"n_components": aspects, "text_steps": text_step}
-                visterm_likelihood: list[float] = []
-                walk = walk_visterms(by_visterm, pictures, threads)
-                for visterms, likelihood in islice(walk, offered["visterm_steps"][0]):
-                    visterm_likelihood.append(likelihood)
-                    yield _Moment(
-                        chosen | {"visterm_steps": len(visterm_likelihood)},
-                        words,
-                        visterms,
-                        pictures.sum(axis=0) / pictures.sum(),
-                        np.array(text_likelihood),
-                        np.array(visterm_likelihood),
-                    )
-                if text_step == max(offered["text_steps"]):
-                    break
-
-    def _best_folding(
-        self,
-        moment: _Moment,
-        new: Counts,
-        told: Annotated,
-        relevance: Relevance,
-        threads: Executor,
-    ) -> tuple[float, int]:
-        """The best AvgP of the validation pictures while they fold in, and after which step."""
-        from visterm.models._plsa_kernels import walk_folding
-
-        best = (-1.0, 0)
-        walk = walk_folding(new, moment.visterms, moment.prior, threads)
-        for step, (pictures, _) in enumerate(islice(walk, self.folding_steps), start=1):
-            if step in _WATCHED or step == self.folding_steps:
-                reached = quality(as_text(pictures @ moment.words.T, told.idf), relevance)
-                best = max(best, (reached, -step))
-        return best[0], -best[1]
+        counts = damped(csr_array(task.training.vectors), choice["power"])
+        by_visterm, steps = Counts(csr_array(counts.T.tocsr())), int(choice["visterm_steps"])
+        prepared.walk_to(int(choice["n_components"]), int(choice["text_steps"]))
+        likelihoods: list[float] = []
+        walk = walk_visterms(by_visterm, prepared.pictures, prepared.threads)
+        for done, (visterms, likelihood) in enumerate(islice(walk, steps), start=1):
+            likelihoods.append(likelihood)
+            fitted = prepared.fitted() | {
+                "visterms_": visterms,
+                "visterm_likelihood_": np.array(likelihoods),
+            }
+            progress("training", done, steps)
+            if task.held is None:
+                yield Trial({}, always(None), always(always(fitted)))
+            elif done in _WATCHED or done == steps:
+                held = damped(csr_array(task.held.vectors), choice["power"])
+                folding = walk_folding(Counts(held), visterms, fitted["prior_"], prepared.threads)
+                for step, (pictures, _) in enumerate(islice(folding, choice["folding_steps"]), 1):
+                    if step in _WATCHED or step == choice["folding_steps"]:
+                        rows = as_text(pictures @ prepared.words.T, task.training.idf)
+                        chosen = {"visterm_steps": done, "folding_steps": step}
+                        yield Trial(chosen, always(rows), always(always(fitted)))
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
         from visterm.models._plsa_kernels import Counts, walk_folding
@@ -244,26 +187,31 @@ class Plsa(Annotator):
         return ThreadPoolExecutor(self.n_jobs or os.cpu_count() or 1)
 
 
-@dataclass(frozen=True)
-class _Moment:
-    """The model as it stands after some steps."""
+class _Aspects:
+    """EM on the captions, which goes on from where it is as long as it can."""
 
-    choice: Choice
+    pictures: Factors
     words: Factors
-    visterms: Factors
-    prior: NDArray[np.float64]
-    text_likelihood: NDArray[np.float64]
-    visterm_likelihood: NDArray[np.float64]
+
+    def __init__(self, captions: csr_array, seed: int, threads: Executor) -> None:
+        self.threads = threads
+        self._captions, self._seed = captions, seed
+        self._aspects, self._likelihoods = 0, list[float]()
+
+    def walk_to(self, aspects: int, steps: int) -> None:
+        """So many aspects after so many EM steps."""
+        from visterm.models._plsa_kernels import walk_text
+
+        if aspects != self._aspects or steps < len(self._likelihoods):
+            self._walk = walk_text(self._captions, aspects, self._seed, self.threads)
+            self._aspects, self._likelihoods = aspects, []
+        while len(self._likelihoods) < steps:
+            self.pictures, self.words, likelihood = next(self._walk)
+            self._likelihoods.append(likelihood)
 
     def fitted(self) -> dict[str, Any]:
         return {
             "words_": self.words,
-            "visterms_": self.visterms,
-            "prior_": self.prior,
-            "text_likelihood_": self.text_likelihood,
-            "visterm_likelihood_": self.visterm_likelihood,
+            "prior_": self.pictures.sum(axis=0) / self.pictures.sum(),
+            "text_likelihood_": np.array(self._likelihoods),
         }
-
-
-def _whole(number: Any) -> bool:
-    return bool(number >= 1 and number == int(number))

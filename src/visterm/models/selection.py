@@ -1,49 +1,92 @@
-"""What validation pictures decide: one of several values, by the AvgP it reaches on them."""
+"""Choosing hyper-parameters and the number of iterations by AvgP on validation pictures.
+
+One engine for all models (`fit`). A model offers values for the parameters it `decides`, and runs
+its training with one of each (`_run`), as a series of `Trial`s if it can be stopped on the way.
+The trial that ranks the validation pictures best is kept, or, with ``retrain``, learnt again from
+training and validation pictures together.
+
+What is not given is chosen from a small grid of its own (`GRIDS`), so that models that are set up
+without a word, and fitted with validation pictures, can be compared fairly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.kernels import RBF
-from visterm.models.base import Captions
-from visterm.models.inputs import relevance_for, word_matrix
+from visterm.models.inputs import Vectors, relevance_for, stack, word_matrix
+from visterm.models.supervision import Captions, Supervision, Validation
+from visterm.progress import Progress, silent
 from visterm.text import Relevance, relevance_from_captions
 
-CHOICES: dict[str, dict[str, Any]] = {
-    "pamir": {"C": (0.1, 0.3, 1.0), "max_iter": 10_000_000},
+if TYPE_CHECKING:
+    from visterm.models.base import Model
+
+AUTO = "auto"
+"""The value of a parameter that validation pictures choose from its grid."""
+
+_T = TypeVar("_T")
+Tuned: TypeAlias = _T | Sequence[_T] | str
+"""A value, several for validation pictures to choose from, or "auto"."""
+Choice: TypeAlias = "dict[str, Any]"
+"""A value for each parameter that validation pictures can decide."""
+
+
+class Grid(NamedTuple):
+    """The value of a parameter without validation pictures, and those that they choose from."""
+
+    default: Any
+    values: tuple[Any, ...]
+
+
+GRIDS: dict[str, dict[str, Grid]] = {
+    "pamir": {"C": Grid(0.1, (0.1, 0.3, 1.0))},
+    "kernel_pamir": {"C": Grid(0.1, (0.03, 0.1, 0.3))},
     "cmrm": {
-        "alpha": (0.0, 0.1, 0.5),
-        "beta": (0.1, 0.2, 0.4),
-        "evidence": (None, 4.0, 8.0, 16.0),
-        "power": (1.0, 0.5, 0.2),
+        "alpha": Grid(0.1, (0.0, 0.1, 0.5)),
+        "beta": Grid(0.1, (0.1, 0.2, 0.4)),
+        "evidence": Grid(None, (None, 4.0, 8.0, 16.0)),
+        "power": Grid(1.0, (1.0, 0.5, 0.2)),
     },
-    "cmtt": {"n_components": (50, 100, 200, 300), "power": (1.0, 0.5)},
+    "cmtt": {"n_components": Grid(200, (50, 100, 200, 300)), "power": Grid(1.0, (1.0, 0.5))},
     "plsa": {
-        "n_components": (200, 400, 800),
-        "text_steps": (20, 40),
-        "visterm_steps": 2,
-        "folding_steps": 8,
-        "power": (1.0, 0.25),
+        "n_components": Grid(200, (200, 400, 800)),
+        "text_steps": Grid(40, (20, 40)),
+        "power": Grid(1.0, (1.0, 0.25)),
     },
-    "concept_svm": {"C": (0.1, 1.0, 10.0)},
-    "kernel_pamir": {"kernel": RBF(2.0), "C": (0.03, 0.1, 0.3), "averaged": True},
-    "cca": {"ridge": (0.1, 0.3, 1.0), "text_ridge": (0.1, 0.3, 1.0), "scaling": (0.5, 1.0)},
-    "bitr": {"C": (10.0, 100.0, 1e3, 1e4), "max_iter": 200},
-    "wsabie": {"learning_rate": (0.003, 0.03)},
-    "knn": {"n_neighbors": (25, 100), "sharpness": (10.0, 20.0, 30.0)},
+    "concept_svm": {"C": Grid(1.0, (0.1, 1.0, 10.0))},
+    "cca": {
+        "ridge": Grid(0.1, (0.1, 0.3, 1.0)),
+        "text_ridge": Grid(0.1, (0.1, 0.3, 1.0)),
+        "scaling": Grid(1.0, (0.5, 1.0)),
+    },
+    "bitr": {"C": Grid(1.0, (10.0, 100.0, 1e3, 1e4))},
+    "wsabie": {"learning_rate": Grid(0.01, (0.003, 0.03))},
+    "knn": {"n_neighbors": Grid(100, (25, 100)), "sharpness": Grid(10.0, (10.0, 20.0, 30.0))},
 }
-"""What validation pictures decide for each model: small grids around what ranked Corel's best, and
-for models of pairs IAPR TC-12's. BBNN has nothing but its rounds to decide."""
+"""What "auto" stands for: small grids around what ranked Corel's validation pictures best, and for
+models of pairs IAPR TC-12's. BBNN has nothing but its number of epochs to choose."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "pamir": {"max_iter": 10_000_000},
+    "plsa": {"visterm_steps": 2, "folding_steps": 8},
+    "kernel_pamir": {"kernel": RBF(2.0), "averaged": True},
+    "bitr": {"max_iter": 200},
+}
+"""What commands set beside that: kernels, and as much work as brings something."""
 
 
 def pairs_of_a_round(words: int) -> int:
-    """How many pairs BBNN's round has, where captions hold so many words in all.
+    """How many pairs BBNN's epoch has, where captions hold so many words in all.
 
     >>> pairs_of_a_round(300), pairs_of_a_round(5_000), pairs_of_a_round(10**6)
     (2000, 20000, 50000)
@@ -51,35 +94,250 @@ def pairs_of_a_round(words: int) -> int:
     return min(max(4 * words, 2_000), 50_000)
 
 
-def candidates(
-    name: str,
-    given: object,
-    validation: object | None,
-    allowed: Callable[[Any], bool],
-    rule: str,
-) -> list[Any]:
+class Rule(NamedTuple):
+    """Which values a parameter may have; ``several``: validation pictures can choose among them."""
+
+    allowed: Callable[[Any], bool]
+    text: str
+    several: bool = True
+
+
+Rules: TypeAlias = dict[str, Rule]
+"""A rule for each parameter."""
+
+
+def _is_whole(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return bool(number and value >= 1 and value == int(value))
+
+
+POSITIVE = Rule(lambda value: 0 < value < np.inf, "positive")
+NOT_NEGATIVE = Rule(lambda value: 0 <= value < np.inf, "a number, 0 or more")
+SHARE = Rule(lambda value: 0 < value <= 1, "above 0 and at most 1")
+WHOLE = Rule(_is_whole, "a whole number, 1 or more")
+BOUND = WHOLE._replace(several=False)
+"""Of iterations: validation pictures choose the best number of at most so many."""
+FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "true or false")
+SEED = Rule(
+    lambda value: isinstance(value, int | np.integer) and bool(value >= 0), "a whole number ≥ 0"
+)
+
+
+def optional(rule: Rule, otherwise: str = "None") -> Rule:
+    """A rule that lets None pass."""
+    return Rule(lambda value: value is None or rule.allowed(value), f"{rule.text}, or {otherwise}")
+
+
+def one_of(*values: str) -> Rule:
+    """A rule of names.
+
+    >>> one_of("texts", "pictures").text
+    "'texts' or 'pictures'"
+    """
+    return Rule(lambda value: value in values, " or ".join(map(repr, values)))
+
+
+THREADS = optional(WHOLE, "None for all cores")
+
+
+def candidates(name: str, given: object, validation: object | None, rule: Rule) -> list[Any]:
     """The values a parameter may take: it was given as one, or as a sequence to choose from.
 
-    >>> candidates("C", 0.1, None, lambda c: c > 0, "positive")
+    >>> candidates("C", 0.1, None, POSITIVE)
     [0.1]
-    >>> candidates("C", (0.1, -1), None, lambda c: c > 0, "positive")
+    >>> candidates("C", (0.1, -1), None, POSITIVE)
     Traceback (most recent call last):
         ...
     visterm.errors.BadInput: C must be positive, not -1
     """
-    values = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
+    several = rule.several and isinstance(given, list | tuple | np.ndarray)
+    values = list(given) if several else [given]  # type: ignore[call-overload]
     if not values:
-        raise BadInput(f"{name} must be {rule}; there is no value to choose from")
+        raise BadInput(f"{name} must be {rule.text}; there is no value to choose from")
     for value in values:
         try:
-            good = allowed(value)
+            good = rule.allowed(value)
         except (TypeError, ValueError, OverflowError):
             good = False
         if not good:
-            raise BadInput(f"{name} must be {rule}, not {value!r}")
+            raise BadInput(f"{name} must be {rule.text}, not {value!r}")
     if len(values) > 1 and validation is None:
         raise BadInput(f"choosing {name} among several needs validation pictures")
     return values
+
+
+def grid_of(model: Model, validation: object | None) -> dict[str, list[Any]]:
+    """The checked values of each parameter that validation pictures can decide."""
+    found = {}
+    for name, rule in model.decides.items():
+        given = getattr(model, name)
+        if isinstance(given, str) and given == AUTO:
+            grid = GRIDS[model.name][name]
+            given = grid.default if validation is None else grid.values
+        found[name] = candidates(name, given, validation, rule)
+    return found
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Validation pictures, and how well the rows that a model maps them to rank them.
+
+    They are ranked for queries (``relevance``), or for their own ``texts``.
+    """
+
+    vectors: Vectors
+    avgp: Callable[[Any], float]
+    relevance: Relevance | None = None
+    texts: Vectors | None = None
+
+
+class Task(NamedTuple):
+    """What runs of a model learn from, and the values that held-out pictures choose among."""
+
+    training: Supervision
+    held: HeldOut | None
+    grid: dict[str, list[Any]]
+    initial: Model | None
+    progress: Progress
+
+
+class Trial(NamedTuple):
+    """A model as it stands with some parameters after some of its iterations.
+
+    ``rows`` maps the validation pictures. ``keep`` takes a copy of what is learnt, cheap enough to
+    be taken whenever it is the best so far, and makes fitted attributes of it when called again.
+    """
+
+    choice: Choice
+    rows: Callable[[], Any]
+    keep: Callable[[], Callable[[], dict[str, Any]]]
+
+
+class Found(NamedTuple):
+    """The best trial."""
+
+    avgp: float
+    choice: Choice
+    fitted: Callable[[], dict[str, Any]]
+
+
+def fit(
+    model: Model,
+    X: ArrayLike | csr_array,
+    Y: Captions,
+    validation: Validation | None,
+    progress: Progress | None,
+    initial: Model | None = None,
+) -> None:
+    """Check, choose, learn and keep what was learnt; whatever fails leaves the model as it was."""
+    report = progress or silent
+    model._check_parameters()
+    grid = grid_of(model, validation)
+    training = model._supervise(model._vectors(X), Y, initial)
+    avgp = float("nan")
+    if validation is not None:
+        vectors = model._vectors(validation[0], width=training.vectors.shape[1])
+        held = model._held_out(vectors, validation[1], training)
+        task = Task(training, held, grid, initial, report)
+        if model.retrain:
+            training = _joined(model, training, vectors, validation[1], initial)
+        found = _search(model, task)
+        avgp, choice = found.avgp, found.choice
+        grid = {name: [value] for name, value in choice.items()}
+        fitted = {} if model.retrain else found.fitted()
+        del found, task  # such as a Gram matrix, before another one is made
+    if validation is None or model.retrain:
+        what = "training" if validation is None else "retraining"
+        choice, fitted = _train(model, Task(training, None, grid, initial, report), what)
+    model._keep(fitted, choice, training)
+    model.validation_ = avgp
+
+
+def _search(model: Model, task: Task) -> Found:
+    """The parameters and the moment with the best AvgP on the held-out pictures."""
+    assert task.held is not None
+    prepared, choices = model._prepare(task), model._choices(task.grid)
+    best: Found | None = None
+    bar = Bar(task.progress, "training", len(choices))
+    for number, choice in enumerate(choices):
+        best_here, since = -1.0, 0
+        for trial in model._run(task, prepared, choice, bar.part(number)):
+            avgp = task.held.avgp(trial.rows())
+            since = 0 if avgp > best_here else since + 1
+            best_here = max(best_here, avgp)
+            if best is None or avgp > best.avgp:
+                best = Found(avgp, choice | trial.choice, trial.keep())
+            if since >= model.patience:
+                break
+        bar.finish(number)
+    assert best is not None, "every run has a trial"
+    return best
+
+
+def _train(model: Model, task: Task, what: str) -> tuple[Choice, dict[str, Any]]:
+    """What a run with the only choice of the grid has learnt in the end."""
+    prepared, choice = model._prepare(task), model._choices(task.grid)[0]
+    bar = Bar(task.progress, what, 1)
+    for trial in model._run(task, prepared, choice, bar.part(0)):
+        last = trial
+    fitted = last.keep()()
+    bar.finish(0)
+    return choice | last.choice, fitted
+
+
+def _joined(
+    model: Model, training: Supervision, vectors: Vectors, Y: Captions, initial: Model | None
+) -> Supervision:
+    if model.precomputed:
+        raise BadInput(
+            "retrain needs the kernel of the validation pictures with each other, which a "
+            "precomputed table does not hold; give a kernel and vectors, or fit again"
+        )
+    if training.texts is None or isinstance(Y, Relevance):
+        raise BadInput(
+            "retrain needs captions of training and validation pictures, not Relevance: who is "
+            "relevant across sets is not known"
+        )
+    texts = stack(training.texts, model._texts(Y, vectors.shape[0], training.texts.shape[1]))
+    return model._supervise(stack(training.vectors, vectors), texts, initial)
+
+
+def all_choices(grid: Mapping[str, Sequence[Any]]) -> list[Choice]:
+    """Every combination, the last parameter changing fastest.
+
+    >>> all_choices({"C": (1, 2), "warp": (True,)})
+    [{'C': 1, 'warp': True}, {'C': 2, 'warp': True}]
+    """
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+class Bar:
+    """One progress bar for several runs of equal length, in whatever unit they count.
+
+    >>> bar = Bar(print, "training", runs=2)
+    >>> bar.part(1)("passes", 3, 10)
+    training 13 20
+    >>> bar.finish(1)
+    training 20 20
+    """
+
+    def __init__(self, progress: Progress, what: str, runs: int) -> None:
+        self._progress, self._what, self._runs = progress, what, runs
+        self._length, self._done = 1, 0
+
+    def part(self, number: int) -> Progress:
+        """What one of the runs reports to."""
+
+        def report(what: str, done: int, total: int) -> None:
+            self._length, self._done = total, number * total + done
+            self._progress(self._what, self._done, self._runs * total)
+
+        return report
+
+    def finish(self, number: int) -> None:
+        """A run is over, wherever it was stopped."""
+        if self._done < (number + 1) * self._length:
+            self.part(number)(self._what, self._length, self._length)
 
 
 def held_relevance(
@@ -95,9 +353,17 @@ def held_relevance(
 def quality(rows: NDArray[np.floating], relevance: Relevance) -> float:
     """AvgP of text-space rows over the queries that some picture answers.
 
-    >>> from scipy.sparse import csr_array
     >>> quality(np.eye(2), Relevance(csr_array(np.eye(2)), csr_array(np.eye(2))))
     1.0
     """
     scores = relevance.queries @ np.asarray(rows, dtype=np.float32).T
     return mean_average_precision(scores, relevance.pictures)
+
+
+def always(value: _T) -> Callable[[], _T]:
+    """What gives a value whenever it is called.
+
+    >>> always(7)()
+    7
+    """
+    return lambda: value

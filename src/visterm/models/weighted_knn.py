@@ -10,15 +10,15 @@ J. Verbeek and C. Schmid, ICCV 2009, with one distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense, is_sparse
-from visterm.models.pairs import Choice, PairModel
+from visterm.models.pairs import JUDGED_BY, PairModel
+from visterm.models.selection import AUTO, NOT_NEGATIVE, WHOLE, Choice, Rules, Task, Tuned
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
@@ -30,15 +30,16 @@ class WeightedKnn(PairModel):
 
     Parameters
     ----------
-    n_neighbors : int or sequence of int
+    n_neighbors : int, sequence of int or "auto"
         k; all training pictures, if there are fewer.
-    sharpness : float or sequence of float
+    sharpness : float, sequence of float or "auto"
         β: 0 counts all neighbours alike, more trusts the nearest.
     rarity : float or sequence of float
         Texts are divided by how much of each dimension training has, to this power: 0 leaves
         them, more brings rare words forward. For words only; vectors of other spaces want 0.
-    judged_by : {"pairs", "words"}
-        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    judged_by : {"auto", "pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions;
+        "auto" takes words where texts count them.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -64,15 +65,12 @@ class WeightedKnn(PairModel):
 
     name = "knn"
     arrays = ("pictures_", "texts_data_", "texts_indices_", "texts_starts_")
-    facts = (
-        "n_features_in_",
-        "n_texts_in_",
-        "n_neighbors_",
-        "sharpness_",
-        "rarity_",
-        "validation_",
-    )
-    decides = ("n_neighbors", "sharpness", "rarity")
+    decides: ClassVar[Rules] = {
+        "n_neighbors": WHOLE,
+        "sharpness": NOT_NEGATIVE,
+        "rarity": NOT_NEGATIVE,
+    }
+    checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
 
     pictures_: NDArray[np.float32]
     texts_data_: NDArray[np.float32]
@@ -84,8 +82,8 @@ class WeightedKnn(PairModel):
 
     def __init__(
         self,
-        n_neighbors: int | Sequence[int] = 100,
-        sharpness: float | Sequence[float] = 10.0,
+        n_neighbors: Tuned[int] = AUTO,
+        sharpness: Tuned[float] = AUTO,
         rarity: float | Sequence[float] = 0.0,
         judged_by: str = "words",
         retrain: bool = False,
@@ -98,15 +96,8 @@ class WeightedKnn(PairModel):
         self.retrain = retrain
         self.max_words = max_words
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        return {
-            "n_neighbors": self._values("n_neighbors", validation, whole=True),
-            "sharpness": self._values("sharpness", validation),
-            "rarity": self._values("rarity", validation),
-        }
-
-    def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[NDArray[np.float32], csr_array]:
-        return unit(dense(pictures)), csr_array(texts, dtype=np.float32)
+    def _prepare(self, task: Task) -> tuple[NDArray[np.float32], csr_array]:
+        return unit(dense(task.training.vectors)), task.training.captions
 
     def _learn(
         self,
@@ -114,20 +105,17 @@ class WeightedKnn(PairModel):
         choice: Choice,
         progress: Progress,
     ) -> dict[str, Any]:
-        progress("remembering", 0, 1)
         pictures, told = prepared
         if choice["rarity"] > 0:
             there = np.asarray(abs(told).sum(axis=0)).reshape(-1) / told.shape[0]
             scale = np.where(there > 0, there, 1.0) ** -float(choice["rarity"])
             told = csr_array(told.multiply(scale[None, :]).tocsr(), dtype=np.float32)
-        learnt = {
+        return {
             "pictures_": pictures,
             "texts_data_": told.data,
             "texts_indices_": told.indices.astype(np.int32),
             "texts_starts_": told.indptr.astype(np.int64),
         }
-        progress("remembering", 1, 1)
-        return learnt | {f"{name}_": value for name, value in choice.items()}
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         rows = unit(dense(vectors))

@@ -12,17 +12,16 @@ J. Weston, S. Bengio and N. Usunier, IJCAI 2011 (words); Y. Verma and C. V. Jawa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pairs import Choice, PairModel
-from visterm.models.selection import candidates
+from visterm.models.pairs import JUDGED_BY, PairModel
+from visterm.models.selection import AUTO, POSITIVE, SEED, WHOLE, Choice, Rules, Task, Tuned, one_of
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
@@ -39,12 +38,13 @@ class Wsabie(PairModel):
         Size of the common space.
     max_norm : float or sequence of float
         λ, the largest length of a column.
-    learning_rate : float or sequence of float
+    learning_rate : float, sequence of float or "auto"
         Learning rate.
     max_iter : int
         Steps, as multiples of the training pictures.
-    judged_by : {"pairs", "words"}
-        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    judged_by : {"auto", "pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions;
+        "auto" takes words where texts count them.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -74,16 +74,16 @@ class Wsabie(PairModel):
 
     name = "wsabie"
     arrays = ("picture_map_", "text_map_")
-    facts = (
-        "n_features_in_",
-        "n_texts_in_",
-        "max_norm_",
-        "learning_rate_",
-        "violations_",
-        "validation_",
-    )
+    facts = ("n_texts_in_", "violations_")
     iteration = "passes"
-    decides = ("max_norm", "learning_rate")
+    decides: ClassVar[Rules] = {"max_norm": POSITIVE, "learning_rate": POSITIVE}
+    checks: ClassVar[Rules] = {
+        "outputs": one_of("words", "texts"),
+        "n_components": WHOLE,
+        "max_iter": WHOLE,
+        "judged_by": JUDGED_BY,
+        "random_state": SEED,
+    }
 
     picture_map_: NDArray[np.float32]
     text_map_: NDArray[np.float32]
@@ -93,9 +93,9 @@ class Wsabie(PairModel):
         outputs: str = "words",
         n_components: int = 100,
         max_norm: float | Sequence[float] = 3.0,
-        learning_rate: float | Sequence[float] = 0.01,
+        learning_rate: Tuned[float] = AUTO,
         max_iter: int = 20,
-        judged_by: str = "pairs",
+        judged_by: str = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
         random_state: int = 0,
@@ -109,19 +109,6 @@ class Wsabie(PairModel):
         self.retrain = retrain
         self.max_words = max_words
         self.random_state = random_state
-
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        if self.outputs not in ("words", "texts"):
-            raise BadInput(f"outputs is 'words' or 'texts', not {self.outputs!r}")
-        for name in ("n_components", "max_iter"):
-            if not getattr(self, name) >= 1:
-                raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
-        return {
-            name: candidates(
-                name, getattr(self, name), validation, lambda c: 0 < c < np.inf, "positive"
-            )
-            for name in ("max_norm", "learning_rate")
-        }
 
     def _learn(
         self,
@@ -162,20 +149,18 @@ class Wsabie(PairModel):
         progress("training", int(self.max_iter), int(self.max_iter))
         return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
 
-    def _prepare(
-        self, pictures: Vectors, texts: Vectors
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
+    def _prepare(self, task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
         """Unit vectors of both sides, and the words of each picture, as far as they are needed."""
-        x = unit(dense(pictures))
+        x = unit(dense(task.training.vectors))
         if self.outputs == "texts":
-            y = unit(dense(texts))
+            y = unit(dense(task.training.known_texts))
             told = y.any(axis=1)
             return x[told], y[told], csr_array((0, 0))
-        words = csr_array(texts)
+        words = task.training.captions.copy()
         if (words.data < 0).any():
             raise BadInput("words are counted, so texts must not be negative; use outputs='texts'")
         words.eliminate_zeros()
-        return x, np.empty((0, texts.shape[1]), np.float32), words
+        return x, np.empty((0, words.shape[1]), np.float32), words
 
     def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
         return unit(dense(vectors)) @ self.picture_map_

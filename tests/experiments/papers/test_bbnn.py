@@ -7,7 +7,7 @@ import pytest
 from visterm.experiments.demonstration import scenes
 from visterm.experiments.papers.bbnn import network_comparison as bbnn_tables
 from visterm.experiments.papers.bbnn import published
-from visterm.experiments.runner.presets import CHOICES
+from visterm.experiments.runner.presets import PRESETS
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import BlockCounts, Blocks
 from visterm.models import Bbnn
@@ -29,8 +29,8 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
 @pytest.fixture
 def on_scenes(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the tables look at few drawn scenes with small models."""
-    monkeypatch.setitem(CHOICES, "bbnn", SMALL)
-    monkeypatch.setitem(CHOICES, "pamir", {"max_iter": 50_000})
+    monkeypatch.setitem(PRESETS, "bbnn", SMALL)
+    monkeypatch.setitem(PRESETS, "pamir", {"max_iter": 50_000})
     monkeypatch.setattr(bbnn_tables, "corel5k", lambda data, seed: protocol)
     compare = bbnn_tables.compare_with_bbnn
 

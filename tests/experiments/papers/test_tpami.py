@@ -16,10 +16,11 @@ from visterm.experiments.papers.tpami import model_comparison as tpami
 from visterm.experiments.papers.tpami import published
 from visterm.experiments.papers.tpami.ranking_page import compared
 from visterm.experiments.runner.indexed_models import IndexedModel, rank_all, settled
-from visterm.experiments.runner.presets import CHOICES, make_model
+from visterm.experiments.runner.presets import PRESETS, make_model
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import Blocks
 from visterm.models import MODELS, Cmrm, ConceptSvm
+from visterm.models.selection import GRIDS
 
 TABLES = (7, 8, 9, 10, 11, 12)
 
@@ -56,7 +57,7 @@ def test_models_learn_from_all_development_pictures_with_what_validation_chose(
     made: dict[str, IndexedModel], protocol: Protocol
 ) -> None:
     pamir = made["PAMIR"]
-    assert pamir.model.C == pamir.outcome.chosen["C"] in CHOICES["pamir"]["C"]
+    assert pamir.model.C == pamir.outcome.chosen["C"] in GRIDS["pamir"]["C"].values
     assert pamir.model.max_iter == pamir.outcome.chosen["max_iter"]
     cmrm = made["CMRM"].model
     assert isinstance(cmrm, Cmrm)
@@ -137,14 +138,14 @@ def test_what_the_page_counts_as_found_is_what_it_ticks(
 
 
 def test_every_model_has_something_for_validation_pictures_to_decide() -> None:
-    assert set(CHOICES) | {"bbnn"} == set(MODELS), "BBNN decides how many rounds it takes"
+    assert set(GRIDS) | {"bbnn"} == set(MODELS), "BBNN decides how many rounds it takes"
     assert all(kind.decides for kind in MODELS.values())
 
 
-@pytest.mark.parametrize("name", sorted(CHOICES))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_choices_are_parameters_of_the_models_they_are_for(name: str) -> None:
     model = make_model(name, max_words=3, seed=5)
-    for parameter, offered in CHOICES[name].items():
+    for parameter, offered in PRESETS.get(name, {}).items():
         assert getattr(model, parameter) == offered
     assert model.max_words == 3
     assert model.retrain

@@ -321,13 +321,13 @@ def test_learns_from_relevance_with_a_constant_margin(pictures) -> None:
     ("wrong", "why"),
     [
         ({"block_width": 4}, "no row of blocks of 4"),
-        ({"block_width": 0}, "numbers must be a whole number from 1"),
-        ({"block_share": 0.0}, "look is a share"),
+        ({"block_width": 0}, "block_width must be a whole number, 1 or more"),
+        ({"block_share": 0.0}, "block_share must be above 0"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"momentum": 1.0}, "momentum from 0 to below 1"),
-        ({"margin": "wide"}, "'constant' or 'caption', not 'wide'"),
+        ({"margin": "wide"}, "'caption' or 'constant', not 'wide'"),
         ({"least_margin": 0.0}, "least_margin must be positive"),
-        ({"max_iter": 0}, "max_iter must be a whole number from 1"),
+        ({"max_iter": 0}, "max_iter must be a whole number, 1"),
         ({"device": "tpu"}, "'cpu' or 'cuda', not 'tpu'"),
     ],
 )

@@ -180,7 +180,7 @@ def test_pairs_with_an_empty_side_teach_nothing():
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"loss": "hinge"}, "correlation, euclidean, manhattan"),
+        ({"loss": "hinge"}, "'correlation' or 'euclidean' or 'manhattan'"),
         ({"ranks": "both"}, "texts"),
         ({"C": 0}, "positive"),
         ({"tol": 0}, "between 0 and 1"),

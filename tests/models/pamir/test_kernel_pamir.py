@@ -190,9 +190,7 @@ def test_retraining_learns_from_both_sets(n_components):
         np.vstack([DENSE.X, DENSE.other_X]),
         np.vstack([DENSE.Y.toarray(), DENSE.other_Y.toarray()]),
     )
-    whole = KernelPamir(
-        RBF(1.0), n_components=n_components, **QUICK | {"max_iter": again.n_iter_}
-    ).fit(*both)
+    whole = KernelPamir(RBF(1.0), n_components=n_components, **QUICK | again.decided()).fit(*both)
     assert again.pictures_ == 220
     np.testing.assert_allclose(again.alpha_, whole.alpha_, atol=1e-5)
     assert again.kernel_ == whole.kernel_, "the scale is that of all pictures"

@@ -173,7 +173,7 @@ def test_going_on_uses_the_objective_but_never_the_average():
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [
-        ({"negatives": 0}, "negatives must be a whole number from 1 on, not 0"),
+        ({"negatives": 0}, "negatives must be a whole number, 1 or more, not 0"),
         ({"negatives": 2.5}, "negatives must be"),
         ({"negatives": True}, "negatives must be"),
         ({"negatives": ()}, "negatives must be"),

@@ -11,7 +11,7 @@ from visterm.features import CNN, Combined, Extractor, parse_features
 from visterm.features.notation import parse_named
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Model, model_of
-from visterm.models.selection import CHOICES
+from visterm.models.selection import PRESETS
 
 
 def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:
@@ -29,7 +29,7 @@ def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Mod
     if ":" in named.name:
         return _own_model(*named)
     kind = model_of(named.name)
-    model = kind(**CHOICES.get(kind.name, {}))
+    model = kind(**PRESETS.get(kind.name, {}))
     known = model.get_params()
     for parameter in named.parameters:
         if parameter not in known:

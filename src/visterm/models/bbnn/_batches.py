@@ -2,54 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models.base import Captions
-from visterm.models.inputs import relevance_for, word_matrix
-from visterm.text import Relevance, relevance_from_captions
-from visterm.text.weighting import inverse_frequency, weigh_queries
-
-
-@dataclass(frozen=True)
-class Told:
-    """What pictures are relevant to; the captions it came from, and their word weights, if any."""
-
-    relevance: Relevance
-    idf: NDArray[np.float64]
-    captions: csr_array | None
-
-    def weighed_captions(self) -> csr_array:
-        """Captions as vectors of unit length, for margins."""
-        if self.captions is None:
-            raise BadInput(
-                "the caption margin needs captions (pictures × words) to learn from; "
-                "margin='constant' learns from relevance alone"
-            )
-        return weigh_queries(self.captions, self.idf)
-
-    def joined(self, more: Captions, pictures: int, max_words: int | None) -> Told:
-        """What is told of these and more pictures together."""
-        if self.captions is None or isinstance(more, Relevance):
-            raise BadInput("retrain needs captions: who is relevant across sets is not known")
-        captions = word_matrix(more, pictures, words=len(self.idf))
-        both = csr_array(vstack([self.captions, captions], format="csr"))
-        return told_of(both, both.shape[0], max_words)
-
-
-def told_of(Y: Captions, pictures: int, max_words: int | None) -> Told:
-    """Relevance as it is given, or of every word set of the captions."""
-    if isinstance(Y, Relevance):
-        relevance = relevance_for(Y, pictures)
-        return Told(relevance, np.ones(relevance.queries.shape[1]), None)
-    captions = word_matrix(Y, pictures)
-    idf = inverse_frequency(captions)
-    return Told(relevance_from_captions(captions, idf, max_words=max_words), idf, captions)
+from visterm.text import Relevance
 
 
 class Batch(NamedTuple):

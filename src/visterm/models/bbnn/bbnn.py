@@ -9,20 +9,32 @@ D. Grangier and S. Bengio, A neural network to retrieve images from text queries
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.models.base import Captions, Model, Validation
-from visterm.models.bbnn._batches import Pairs, Told, told_of
+from visterm.models.base import Model
+from visterm.models.bbnn._batches import Pairs
 from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
-from visterm.models.inputs import Vectors, picture_vectors, stack
-from visterm.models.selection import held_relevance, quality
-from visterm.progress import Progress, silent
-from visterm.text import Relevance
+from visterm.models.inputs import Vectors
+from visterm.models.selection import (
+    BOUND,
+    POSITIVE,
+    SEED,
+    SHARE,
+    WHOLE,
+    Choice,
+    Rules,
+    Task,
+    Trial,
+    one_of,
+    optional,
+)
+from visterm.models.supervision import Captions, Supervision, ranked
+from visterm.progress import Progress
 
 _AT_ONCE = 1 << 25
 """Numbers of picture vectors mapped together: 128 MB."""
@@ -88,9 +100,20 @@ class Bbnn(Model):
     name = "bbnn"
     takes = "blocks"
     arrays = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_", "idf_")
-    facts = ("n_features_in_", "n_iter_", "validation_")
     iteration = "epochs"
-    decides = ("max_iter",)
+    decides: ClassVar[Rules] = {"max_iter": BOUND}
+    checks: ClassVar[Rules] = {
+        "margin": one_of("caption", "constant"),
+        "least_margin": optional(POSITIVE),
+        "block_width": optional(WHOLE),
+        "block_units": WHOLE,
+        "picture_units": WHOLE,
+        "batch_size": WHOLE,
+        "epoch_pairs": WHOLE,
+        "patience": WHOLE,
+        "block_share": SHARE,
+        "random_state": SEED,
+    }
 
     W1_: NDArray[np.float32]
     B1_: NDArray[np.float32]
@@ -98,9 +121,7 @@ class Bbnn(Model):
     B2_: NDArray[np.float32]
     W3_: NDArray[np.float32]
     B3_: NDArray[np.float32]
-    idf_: NDArray[np.float64]
     n_iter_: int
-    validation_: float
 
     def __init__(
         self,
@@ -140,87 +161,51 @@ class Bbnn(Model):
         self.device = device
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike | csr_array,
-        Y: Captions,
-        *,
-        validation: Validation | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from captions (pictures × words), or from `Relevance` with a constant margin.
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not 0 < self.learning_rate < np.inf or not 0 <= self.momentum < 1:
+            raise BadInput(
+                "learning_rate must be positive and momentum from 0 to below 1, not "
+                f"{self.learning_rate} and {self.momentum}"
+            )
 
-        With ``validation = (X, Y)`` of other pictures, the best number of rounds is found on them.
-        """
-        self._check_parameters()
-        vectors = picture_vectors(X)
-        self._check_blocks(vectors.shape[1])
-        told = told_of(Y, vectors.shape[0], self.max_words)
-        self._pairs(told)  # what cannot be learnt from is told before anything is computed
-        report = progress or silent
-        if validation is None:
-            layers, epochs, best = self._learn(vectors, told, None, self.max_iter, report)
-        else:
-            others = picture_vectors(validation[0], width=vectors.shape[1])
-            asked = held_relevance(validation[1], others.shape[0], told.idf, self.max_words)
-            if self.retrain:
-                both = stack(vectors, others)
-                all_told = told.joined(validation[1], others.shape[0], self.max_words)
-            held = (others, asked)
-            layers, epochs, best = self._learn(vectors, told, held, self.max_iter, report)
-            if self.retrain:
-                told = all_told
-                layers, _, _ = self._learn(both, told, None, epochs, report, "retraining")
-        self.W1_, self.B1_ = layers[0][:, :-1].copy(), layers[0][:, -1].copy()
-        self.W2_, self.B2_, self.W3_, self.B3_ = layers[1:]
-        self.idf_, self.n_features_in_ = told.idf, vectors.shape[1]
-        self.n_iter_, self.validation_ = epochs, best
-        return self
+    def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
+        width = vectors.shape[1]
+        if self.block_width is not None and width % self.block_width:
+            raise BadInput(
+                f"a picture vector of {width} numbers is no row of blocks of {self.block_width}; "
+                "set block_width to how many describe one block, or to None for one block a picture"
+            )
+        return ranked(vectors, Y, self.max_words)
 
-    def _learn(
-        self,
-        vectors: Vectors,
-        told: Told,
-        held: tuple[Vectors, Relevance] | None,
-        epochs: int,
-        progress: Progress,
-        what: str = "training",
-    ) -> tuple[list[NDArray[np.float32]], int, float]:
-        """The layers after these rounds, or at the best one of them, its number and its AvgP."""
+    def _run(
+        self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
         from visterm.models.bbnn.network import Descent, Network, learn_from, place_of
 
         place = place_of(self.device)
-        pairs = self._pairs(told)
-        size = typical_size(vectors) if self.block_width is None else 1.0
-        pictures = as_blocks(vectors, self.block_width, size)
+        pairs = self._pairs(prepared)
+        size = typical_size(prepared.vectors) if self.block_width is None else 1.0
+        pictures = as_blocks(prepared.vectors, self.block_width, size)
         blocks, there = place.put(pictures), pictures[:, :, -1] > 0
-        seen = None if held is None else place.put(as_blocks(held[0], self.block_width, size))
-        first = self._first_layers(pictures.shape[2] - 1, len(told.idf))
-        descent = Descent(
-            Network([place.put(one) for one in first], place), self.learning_rate, self.momentum
-        )
+        seen = task.held and place.put(as_blocks(task.held.vectors, self.block_width, size))
+        first = self._first_layers(pictures.shape[2] - 1, len(prepared.idf))
+        network = Network([place.put(one) for one in first], place)
+        descent = Descent(network, self.learning_rate, self.momentum)
         rng = np.random.default_rng(self.random_state)
-        best, best_epoch, kept = -1.0, 0, descent.average.layers
-        for epoch in range(1, epochs + 1):
+
+        def keep() -> Callable[[], dict[str, Any]]:
+            layers = [layer + 0 for layer in descent.average.layers]
+            return lambda: _fitted([place.get(layer) for layer in layers], size)
+
+        for epoch in range(1, choice["max_iter"] + 1):
             for done in range(0, self.epoch_pairs, self.batch_size):
                 batch = pairs.draw(min(self.batch_size, self.epoch_pairs - done))
-                learn_from(
-                    descent, blocks, batch, some_of(there[batch.shown], self.block_share, rng)
-                )
-            if held is not None and seen is not None:
-                reached = quality(place.get(descent.average.rows(seen)), held[1])
-                if reached > best:
-                    best, best_epoch = reached, epoch
-                    kept = [layer + 0 for layer in descent.average.layers]
-            progress(what, epoch, epochs)
-            if held is not None and epoch - best_epoch >= self.patience:
-                break
-        progress(what, epochs, epochs)
-        if held is None:
-            best, best_epoch = float("nan"), epochs
-        layers = [place.get(layer).copy() for layer in kept]
-        layers[0][:, :-1] /= size
-        return layers, best_epoch, best
+                chosen = some_of(there[batch.shown], self.block_share, rng)
+                learn_from(descent, blocks, batch, chosen)
+            progress("training", epoch, choice["max_iter"])
+            rows = lambda: place.get(descent.average.rows(seen))  # noqa: E731
+            yield Trial({"max_iter": epoch}, rows, keep)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         from visterm.models.bbnn.network import Network, place_of
@@ -236,15 +221,11 @@ class Bbnn(Model):
             ]
         )
 
-    def _pairs(self, told: Told) -> Pairs:
-        captions, least = None, 1.0
-        if self.margin == "caption":
-            captions, least = told.weighed_captions(), 0.1
-        least = least if self.least_margin is None else self.least_margin
+    def _pairs(self, training: Supervision) -> Pairs:
+        assert training.relevance is not None
         return Pairs(
-            told.relevance,
-            captions,
-            least,
+            training.relevance,
+            *training.margins(self.margin, self.least_margin),
             in_batch_negatives=self.in_batch_negatives,
             seed=self.random_state,
         )
@@ -259,40 +240,8 @@ class Bbnn(Model):
             layers += [weights.astype(np.float32), np.zeros(outputs, dtype=np.float32)]
         return [np.hstack([layers[0], layers[1][:, None]]), *layers[2:]]
 
-    def _check_blocks(self, width: int) -> None:
-        if self.block_width is not None and width % self.block_width:
-            raise BadInput(
-                f"a picture vector of {width} numbers is no row of blocks of {self.block_width}; "
-                "set block_width to how many describe one block, or to None for one block a picture"
-            )
 
-    def _check_parameters(self) -> None:
-        if self.margin not in ("constant", "caption"):
-            raise BadInput(f"margin is 'constant' or 'caption', not {self.margin!r}")
-        if self.block_width is not None:
-            _check_whole("block_width", self.block_width)
-        for name in (
-            "block_units",
-            "picture_units",
-            "batch_size",
-            "max_iter",
-            "epoch_pairs",
-            "patience",
-        ):
-            _check_whole(name, getattr(self, name))
-        _check_whole("random_state", self.random_state, least=0)
-        if not 0 < self.block_share <= 1:
-            raise BadInput(f"block_share is a share above 0 and at most 1, not {self.block_share}")
-        if not 0 < self.learning_rate < np.inf or not 0 <= self.momentum < 1:
-            raise BadInput(
-                "learning_rate must be positive and momentum from 0 to below 1, not "
-                f"{self.learning_rate} and {self.momentum}"
-            )
-        if self.least_margin is not None and not 0 < self.least_margin < np.inf:
-            raise BadInput(f"least_margin must be positive and finite, not {self.least_margin}")
-
-
-def _check_whole(name: str, value: object, least: int = 1) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:  # type: ignore[operator]
-        raise BadInput(f"{name} must be a whole number from {least} on, not {value!r}")
+def _fitted(layers: list[NDArray[np.float32]], size: float) -> dict[str, Any]:
+    weights, bias = layers[0][:, :-1] / np.float32(size), layers[0][:, -1].copy()
+    names = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_")
+    return dict(zip(names, (weights, bias, *layers[1:]), strict=True))

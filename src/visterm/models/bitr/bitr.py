@@ -10,17 +10,15 @@ CVIU 2017.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.models.base import Validation
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pairs import Choice, PairModel
-from visterm.models.selection import candidates
+from visterm.models.pairs import JUDGED_BY, PairModel
+from visterm.models.selection import AUTO, POSITIVE, WHOLE, Choice, Rule, Rules, Task, Tuned, one_of
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
@@ -40,14 +38,15 @@ class Bitr(PairModel):
     ranks : {"texts", "pictures"}
         What is to be ranked: texts for a picture (the paper's Im2Text), or pictures for a text
         (Text2Im). Either model can be asked both ways; it learns for one.
-    C : float or sequence of float
+    C : float, sequence of float or "auto"
         How much violations count; validation pictures choose among several.
     tol : float
         Training ends when the duality gap is at most this fraction of the objective.
     max_iter : int
         … or after so many planes, whatever the gap; `gap_` says how far it came.
-    judged_by : {"pairs", "words"}
-        What validation pictures are ranked for: their own texts, or word queries made of captions.
+    judged_by : {"auto", "pairs", "words"}
+        What validation pictures are ranked for: their own texts, or word queries made of captions;
+        "auto" takes words where texts count them.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     max_words : int, optional
@@ -87,18 +86,16 @@ class Bitr(PairModel):
 
     name = "bitr"
     arrays = ("weights_",)
-    facts = (
-        "n_features_in_",
-        "n_texts_in_",
-        "sums_",
-        "gap_",
-        "objective_",
-        "n_iter_",
-        "C_",
-        "validation_",
-    )
+    facts = ("n_texts_in_", "sums_", "gap_", "objective_", "n_iter_")
     iteration = "planes"
-    decides = ("C",)
+    decides: ClassVar[Rules] = {"C": POSITIVE}
+    checks: ClassVar[Rules] = {
+        "loss": one_of(*LOSSES),
+        "ranks": one_of("texts", "pictures"),
+        "tol": Rule(lambda value: 0 < value < 1, "between 0 and 1"),
+        "max_iter": WHOLE,
+        "judged_by": JUDGED_BY,
+    }
 
     weights_: NDArray[np.float32]
     sums_: tuple[bool, bool]
@@ -111,10 +108,10 @@ class Bitr(PairModel):
         self,
         loss: str = "correlation",
         ranks: str = "texts",
-        C: float | Sequence[float] = 1.0,
+        C: Tuned[float] = AUTO,
         tol: float = 1e-3,
         max_iter: int = 2000,
-        judged_by: str = "pairs",
+        judged_by: str = AUTO,
         retrain: bool = False,
         max_words: int | None = 4,
     ) -> None:
@@ -127,20 +124,9 @@ class Bitr(PairModel):
         self.retrain = retrain
         self.max_words = max_words
 
-    def _offered(self, validation: Validation | None) -> dict[str, list[Any]]:
-        if self.loss not in LOSSES:
-            raise BadInput(f"loss is {', '.join(LOSSES)}, not {self.loss!r}")
-        if self.ranks not in ("texts", "pictures"):
-            raise BadInput(f"ranks is 'texts' or 'pictures', not {self.ranks!r}")
-        if not 0 < self.tol < 1:
-            raise BadInput(f"tol lies between 0 and 1, not {self.tol!r}")
-        if not self.max_iter >= 1:
-            raise BadInput(f"max_iter must be 1 or more, not {self.max_iter!r}")
-        return {"C": candidates("C", self.C, validation, lambda c: 0 < c < np.inf, "positive")}
-
-    def _prepare(self, pictures: Vectors, texts: Vectors) -> tuple[Rows, Rows, tuple[bool, bool]]:
+    def _prepare(self, task: Task) -> tuple[Rows, Rows, tuple[bool, bool]]:
         """Normalised pictures and texts of the pairs that teach, and which of them sum to 1."""
-        x, y = dense(pictures), dense(texts)
+        x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))
         x, y = _normalised(x, sums[0]), _normalised(y, sums[1])
         told = x.any(axis=1) & y.any(axis=1)

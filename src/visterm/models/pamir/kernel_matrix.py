@@ -93,17 +93,3 @@ def fresh_kernel(kernel: str | Kernel) -> Kernel:
         return KERNELS[kernel]()
     except TypeError:
         raise BadInput(f"the kernel {kernel!r} is made of others: give it with them") from None
-
-
-def square_table(table: Vectors) -> Vectors:
-    """A checked table of pictures with themselves."""
-    n, m = table.shape
-    if n != m:
-        raise BadInput(
-            f"a precomputed kernel is a table of the training pictures with each other, not {n} × "
-            f"{m}"
-        )
-    gap = abs(table - table.T).max()
-    if gap > 1e-3 * abs(table).max():
-        raise BadInput("the precomputed kernel is not symmetric: rows and columns need one order")
-    return table

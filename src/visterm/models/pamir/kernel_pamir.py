@@ -13,26 +13,24 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.errors import BadInput
 from visterm.kernels import Kernel, kernel_from_json
 from visterm.kernels.factors import low_rank, negative_directions
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors
+from visterm.models.inputs import Vectors, is_sparse
 from visterm.models.pamir.kernel_matrix import (
     PRECOMPUTED,
     Compared,
     Computed,
     Given,
     fresh_kernel,
-    square_table,
 )
-from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, Supervision
-from visterm.progress import Progress
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
+from visterm.models.selection import AUTO, WHOLE, Rules, Task, Tuned, optional
 
 if TYPE_CHECKING:
     from visterm.models.pamir._solvers import Solver
@@ -89,7 +87,8 @@ class KernelPamir(PassiveAggressive):
 
     name = "kernel_pamir"
     arrays = ("coefficients_", "support_", "idf_")
-    facts = (*PassiveAggressive.facts, "kernel_", "pictures_")
+    facts = ("kernel_", "pictures_")
+    checks: ClassVar[Rules] = PassiveAggressive.checks | {"n_components": optional(WHOLE)}
 
     coefficients_: NDArray[np.float32]
     support_: NDArray[np.int64]
@@ -102,7 +101,7 @@ class KernelPamir(PassiveAggressive):
         kernel: str | Kernel = "rbf",
         n_components: int | None = None,
         clip: bool | None = None,
-        C: float | Sequence[float] = 0.1,
+        C: Tuned[float] = AUTO,
         max_iter: int = 3_000_000,
         margin: str = "constant",
         least_margin: float | None = None,
@@ -117,17 +116,19 @@ class KernelPamir(PassiveAggressive):
         self.kernel = kernel
         self.n_components = n_components
         self.clip = clip
-        self.C = C
-        self.max_iter = max_iter
-        self.margin = margin
-        self.least_margin = least_margin
-        self.max_words = max_words
-        self.retrain = retrain
-        self.patience = patience
-        self.random_state = random_state
-        self.negatives = negatives
-        self.warp = warp
-        self.averaged = averaged
+        super().__init__(
+            C,
+            max_iter,
+            margin,
+            least_margin,
+            max_words,
+            retrain,
+            patience,
+            random_state,
+            negatives,
+            warp,
+            averaged,
+        )
 
     @property
     def alpha_(self) -> NDArray[np.float32]:
@@ -152,26 +153,17 @@ class KernelPamir(PassiveAggressive):
             model.kernel = kernel_from_json(model.kernel)
         return model
 
-    def _pictures(self, X: ArrayLike | csr_array) -> Vectors:
-        vectors = picture_vectors(X)
-        return square_table(vectors) if self.kernel == PRECOMPUTED else vectors
-
-    def _begin(
-        self,
-        vectors: Vectors,
-        held: Vectors | None,
-        words: int,
-        progress: Progress,
-        initial: Self | None,
-    ) -> Started:
+    def _start(self, task: Task) -> Started:
+        vectors, words = task.training.vectors, len(task.training.idf)
+        held = None if task.held is None else task.held.vectors
         if self.kernel == PRECOMPUTED:
             compared: Compared = Given(vectors)
         else:
             compared = Computed(fresh_kernel(self.kernel).fit(vectors), vectors)
         begin = self._begin_exactly if self.n_components is None else self._begin_low_rank
-        progress("comparing pictures", 0, 1)
+        task.progress("comparing pictures", 0, 1)
         solver, coefficients, support = begin(compared, held, words)
-        progress("comparing pictures", 1, 1)
+        task.progress("comparing pictures", 1, 1)
 
         def fitted(learnt: NDArray[np.float32]) -> dict[str, Any]:
             return {
@@ -209,10 +201,7 @@ class KernelPamir(PassiveAggressive):
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models.pamir._solvers import choose_solver
 
-        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
-            raise BadInput(
-                f"n_components must be a whole number from 1 on, or None, not {self.n_components!r}"
-            )
+        assert self.n_components is not None
         factor = low_rank(compared.columns, compared.diagonal(), int(self.n_components))
         known, to_rows = factor.landmarks, factor.to_rows
         held_rows = None
@@ -222,14 +211,6 @@ class KernelPamir(PassiveAggressive):
         kind = choose_solver(factor.rows, held_rows)
         solver = kind(factor.rows, held_rows, start, self.random_state)
         return solver, lambda learnt: solver.weights(learnt) @ to_rows.T, known
-
-    def _check_retrain(self, told: Supervision, held_told: Supervision) -> None:
-        super()._check_retrain(told, held_told)
-        if self.retrain and self.kernel == PRECOMPUTED:
-            raise BadInput(
-                "retrain needs the kernel of the validation pictures with each other, which a "
-                "precomputed table does not hold; give a kernel and vectors, or fit again"
-            )
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         compared: Compared

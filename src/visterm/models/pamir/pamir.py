@@ -10,7 +10,6 @@ IEEE TPAMI 30(8), 2008; D. Grangier, F. Monay and S. Bengio, ECML 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
@@ -18,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models.base import Captions, Validation
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.pamir.passive_aggressive import PassiveAggressive, Plan, Started
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
+from visterm.models.selection import Task, all_choices, fit, grid_of
+from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ class Pamir(PassiveAggressive):
 
     Parameters
     ----------
-    C : float or sequence of float
-        Largest step; of several, the one with the best AvgP on validation pictures is taken.
+    C : float, sequence of float or "auto"
+        Aggressiveness, the largest step. Several values, or "auto", are for validation pictures
+        to choose from.
     max_iter : int
         How many triplets to look at; with validation pictures, at most so many, and the best
         moment counts.
@@ -87,34 +88,9 @@ class Pamir(PassiveAggressive):
 
     name = "pamir"
     arrays = ("weights_", "idf_")
+    supports_warm_start = True
 
     weights_: NDArray[np.float32]
-
-    def __init__(
-        self,
-        C: float | Sequence[float] = 0.1,
-        max_iter: int = 3_000_000,
-        margin: str = "constant",
-        least_margin: float | None = None,
-        max_words: int | None = 4,
-        retrain: bool = False,
-        patience: int = 10,
-        random_state: int = 0,
-        negatives: int | Sequence[int] = 1,
-        warp: bool | Sequence[bool] = False,
-        averaged: bool | Sequence[bool] = False,
-    ) -> None:
-        self.C = C
-        self.max_iter = max_iter
-        self.margin = margin
-        self.least_margin = least_margin
-        self.max_words = max_words
-        self.retrain = retrain
-        self.patience = patience
-        self.random_state = random_state
-        self.negatives = negatives
-        self.warp = warp
-        self.averaged = averaged
 
     def fit(
         self,
@@ -147,7 +123,8 @@ class Pamir(PassiveAggressive):
         """
         if initial is not None:
             initial._check_fitted()
-        return self._fit(X, Y, validation, progress, initial)
+        fit(self, X, Y, validation, progress, initial)
+        return self
 
     def partial_fit(
         self, X: ArrayLike | csr_array, Y: Captions, *, steps: int | None = None
@@ -159,25 +136,29 @@ class Pamir(PassiveAggressive):
         """
         from visterm.models.pamir._solvers import objective_of
 
+        self._check_parameters()
         fitted = hasattr(self, "weights_")
-        plan = self._chosen() if fitted else self._plans(None)[0]
+        choice = self.decided() if fitted else all_choices(grid_of(self, None))[0]
         if steps is not None and steps < 0:
             raise BadInput(f"steps must be 0 or more, not {steps}")
         vectors = picture_vectors(X, width=self.n_features_in_ if fitted else None)
-        told = self._supervision(Y, vectors.shape[0], self.idf_ if fitted else None)
-        steps = told.relevance.pictures.nnz if steps is None else steps
+        training = self._supervise(vectors, Y, self if fitted else None)
+        triplets = self._triplets(training)
+        if steps is None:
+            steps = training.relevance.pictures.nnz if training.relevance else 0
         before = self.n_iter_ if fitted else 0
-        start = self.weights_ if fitted else np.zeros((len(told.idf), vectors.shape[1]), np.float32)
-        triplets = self._triplets(told)
+        start = self.weights_ if fitted else _zeros(training)
         # A seed of its own for each call, or every call would draw the same triplets again.
         solver = _solver(vectors, None, start, self.random_state + before)
-        objective = objective_of(triplets, plan.negatives, plan.warp)
-        solver.run(triplets, plan.C, steps, objective)
-        self.weights_ = solver.weights(solver.learnt())
-        if not fitted:
-            self._remember({"n_features_in_": vectors.shape[1], "idf_": told.idf}, plan)
-            self.validation_ = float("nan")
-        self.n_iter_ = before + steps
+        solver.run(
+            triplets,
+            choice["C"],
+            steps,
+            objective_of(triplets, choice["negatives"], choice["warp"]),
+        )
+        weights = solver.weights(solver.learnt())
+        self._keep({"weights_": weights}, choice | {"max_iter": before + steps}, training)
+        self.validation_ = self.validation_ if fitted else float("nan")
         return self
 
     def update(self, query: Row, better: Row, worse: Row, margin: float = 1.0) -> float:
@@ -201,28 +182,28 @@ class Pamir(PassiveAggressive):
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         return np.asarray(vectors @ self.weights_.T, dtype=np.float32)
 
-    def _chosen(self) -> Plan:
-        return Plan(self.C_, self.negatives_, self.warp_, self.averaged_)
+    def linear_weights(self) -> NDArray[np.float32]:
+        self._check_fitted()
+        return self.weights_
 
-    def _begin(
-        self,
-        vectors: Vectors,
-        held: Vectors | None,
-        words: int,
-        progress: Progress,
-        initial: Self | None,
-    ) -> Started:
+    def _start(self, task: Task) -> Started:
+        vectors, initial = task.training.vectors, task.initial
         if initial is None:
-            start = np.zeros((words, vectors.shape[1]), dtype=np.float32)
+            start = _zeros(task.training)
         elif initial.n_features_in_ == vectors.shape[1]:
-            start = np.array(initial.weights_, dtype=np.float32)
+            start = np.array(initial.linear_weights(), dtype=np.float32)
         else:
             raise BadInput(
                 f"the model to start from learnt from vectors of {initial.n_features_in_} numbers, "
                 f"these have {vectors.shape[1]}; use the same extractor for both"
             )
+        held = None if task.held is None else task.held.vectors
         solver = _solver(vectors, held, start, self.random_state)
         return Started(solver, lambda learnt: {"weights_": solver.weights(learnt)})
+
+
+def _zeros(training: Supervision) -> NDArray[np.float32]:
+    return np.zeros((len(training.idf), training.vectors.shape[1]), dtype=np.float32)
 
 
 def _solver(

@@ -70,6 +70,7 @@ def cca(**changes: Any) -> Cca:
         "ridge": (0.1, 0.3, 1.0),
         "text_ridge": (0.1, 0.3, 1.0),
         "scaling": (0.5, 1.0, 1.5),
+        "judged_by": "pairs",
     }
     return Cca(**{**offered, "n_components": 256, **changes})
 
@@ -89,6 +90,7 @@ def paper_pairs(
         text_ridge=(0.03, 0.1, 0.3, 1.0),
         scaling=(0.0, 0.5, 1.0),
         n_components=TOPICS,
+        judged_by="pairs",
     )
     held = (pictures[p.choose], texts[p.choose])
     model.fit(pictures[p.teach], texts[p.teach], validation=held, progress=progress)

@@ -100,7 +100,7 @@ def _sides(data: Source, progress: Progress) -> tuple[Side, Side, int]:
 def _methods(seed: int) -> Iterator[tuple[str, Model]]:
     ridges = (0.1, 0.3, 1.0)
     by_words = {"judged_by": "words", "max_words": 2}
-    yield "CCA", Cca(ridge=ridges, text_ridge=ridges, **by_words)  # type: ignore[arg-type]
+    yield "CCA", Cca(ridge=ridges, text_ridge=ridges, scaling=1.0, **by_words)  # type: ignore[arg-type]
     yield "weighted kNN", WeightedKnn(n_neighbors=(25, 100), sharpness=(10.0, 20.0, 30.0))
     yield "WSABIE", Wsabie(max_iter=5, learning_rate=(0.003, 0.03), random_state=seed, **by_words)  # type: ignore[arg-type]
     yield (

@@ -1,0 +1,81 @@
+"""What a model learns from: pictures, and the captions or the relevance that are known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from visterm.errors import BadInput
+from visterm.models.inputs import Vectors, relevance_for, word_matrix
+from visterm.text import Relevance, relevance_from_captions
+from visterm.text.weighting import inverse_frequency, weigh_queries
+
+Captions: TypeAlias = "ArrayLike | csr_array | Relevance"
+"""Captions as a pictures × words matrix, or the relevance of pictures to real queries."""
+Validation: TypeAlias = "tuple[ArrayLike | csr_array, Captions]"
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """Pictures by their vectors, and what is known of them.
+
+    ``texts`` are their captions (pictures × words) or the vectors of their texts; None where only
+    their relevance to queries is known. ``known_idf`` are word weights from elsewhere.
+    """
+
+    vectors: Vectors
+    texts: Vectors | None
+    relevance: Relevance | None = None
+    known_idf: NDArray[np.float64] | None = None
+
+    @cached_property
+    def idf(self) -> NDArray[np.float64]:
+        """Word weights, of the texts if they come from nowhere else."""
+        return inverse_frequency(self.captions) if self.known_idf is None else self.known_idf
+
+    @property
+    def known_texts(self) -> Vectors:
+        """The texts, of models that learn from nothing else."""
+        assert self.texts is not None
+        return self.texts
+
+    @property
+    def captions(self) -> csr_array:
+        """The same as compressed rows."""
+        return csr_array(self.known_texts)
+
+    def margins(self, margin: str, least: float | None) -> tuple[csr_array | None, float]:
+        """Captions of unit length, for margins by captions, and the least margin."""
+        if margin == "constant":
+            return None, 1.0 if least is None else least
+        if self.texts is None:
+            raise BadInput(
+                "the caption margin needs captions (pictures × words) to learn from; "
+                "margin='constant' learns from relevance alone"
+            )
+        return weigh_queries(self.captions, self.idf), 0.1 if least is None else least
+
+
+def ranked(
+    vectors: Vectors, Y: Captions, max_words: int | None, idf: NDArray[np.float64] | None = None
+) -> Supervision:
+    """Pictures to rank for queries: as given, or every word set of their captions.
+
+    >>> found = ranked(np.eye(2), [[1, 1], [0, 1]], max_words=None)
+    >>> len(found.relevance), found.idf.round(2).tolist()
+    (3, [0.69, 0.0])
+    """
+    words = None if idf is None else len(idf)
+    if isinstance(Y, Relevance):
+        given = relevance_for(Y, vectors.shape[0], words=words)
+        idf = np.ones(given.queries.shape[1]) if idf is None else idf
+        return Supervision(vectors, None, given, idf)
+    captions = word_matrix(Y, vectors.shape[0], words=words)
+    idf = inverse_frequency(captions) if idf is None else idf
+    relevance = relevance_from_captions(captions, idf, max_words=max_words)
+    return Supervision(vectors, captions, relevance, idf)
