@@ -12,6 +12,7 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
+from visterm.web import work
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -52,6 +53,19 @@ def test_one_caption_leaves_the_starter_answering_and_is_spoken_of_once(folder: 
     assert first.stderr.count(IN_VAIN) == 1
     again = visterm("search", "beach", cwd=folder)
     assert (again.returncode, again.stdout, again.stderr) == (0, before.stdout, "")
+
+
+def test_a_job_of_the_page_says_so_once_and_is_done(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
+    results = []
+    for _ in range(2):
+        assert work.main("add", str(folder), str(folder / ".visterm")) == 0
+        results.append(json.loads(capsys.readouterr().out.splitlines()[-1])["result"])
+    assert IN_VAIN in results[0]["not_trained"]
+    assert "not_trained" not in results[1]
+    assert [one["trained"] for one in results] == [False, False]
 
 
 def test_other_captions_are_tried_anew(folder: Path):

@@ -29,7 +29,7 @@ def test_without_pictures_or_captions_it_says_what_is_missing(
 def test_a_single_caption_is_too_little_and_two_are_enough(collection: Collection) -> None:
     root = collection.root
     collection.caption(root / "scene-0001.jpg", "the tree")
-    with pytest.raises(VistermError, match="1 of the pictures are too few to learn"):
+    with pytest.raises(VistermError, match="one captioned picture is too few to learn"):
         collection.train(max_iter=100)
     collection.caption(root / "scene-0002.jpg", "a sea")
     trained = collection.train(max_iter=1000)

@@ -137,13 +137,13 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
 def _check_enough(captioned: int, words: int, negatives: int) -> None:
     if captioned < 2:
         raise TooFewCaptions(
-            f"captions with words for {captioned} of the pictures are too few to learn from; "
-            "caption at least 2"
+            f"{'one captioned picture is' if captioned else 'captions without words are'} too few "
+            "to learn from (caption at least 2)"
         )
     if words < 2 and not negatives:
         raise TooFewCaptions(
-            f"one word in all {captioned} captions is too few to learn from, as there is no "
-            "picture without it; add others, or caption some with other words"
+            f"one word in all {captioned} captions is too few to learn from (no picture is without "
+            "it; add others, or caption some with other words)"
         )
 
 
