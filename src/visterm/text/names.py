@@ -49,7 +49,7 @@ def names_in(captions: Sequence[str], stop_words: Collection[str] = ()) -> list[
     }
     holding = _holding(plain, kept)
     whole = {name: holding[name] for name in kept if _belong_together(name, holding)}
-    return sorted(" ".join(name) for name in whole if not _is_part(name, whole))
+    return sorted(" ".join(name) for name in whole.keys() - _inner(whole))
 
 
 def _runs(text: str, written: Counter[str]) -> Iterator[Name]:
@@ -112,14 +112,14 @@ def _belong_together(name: Name, holding: Counter[Name]) -> bool:
     return holding[name] >= _TOGETHER * rarest
 
 
-def _is_part(name: Name, names: dict[Name, int]) -> bool:
-    """Whether it never stands without a longer name around it."""
-    return any(
-        len(other) > len(name)
-        and count == names[name]
-        and f" {' '.join(name)} " in f" {' '.join(other)} "
-        for other, count in names.items()
-    )
+def _inner(names: dict[Name, int]) -> set[Name]:
+    """Those that never stand without a longer name around them."""
+    return {
+        part
+        for name, count in names.items()
+        for part in _parts(name)
+        if part != name and names.get(part) == count
+    }
 
 
 def _length(name: Name) -> int:
