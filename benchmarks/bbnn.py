@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.bbnn_peers import TorchEager
 from benchmarks.common import say, show
-from benchmarks.pamir_problem import draw_pictures
+from benchmarks.pamir_problem import TRAINING, draw_pictures
 from visterm.experiments.runner.picture_features import BLOCKS_FOR, describe_by
 from visterm.experiments.runner.protocol import corel5k
 from visterm.models import Bbnn
@@ -56,14 +56,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="Corel's folder; blocks are drawn without it")
     parser.add_argument("--triplets", type=int, default=TRIPLETS, help="of an epoch")
     parser.add_argument("--pictures", type=int, default=PICTURES, help="to score")
+    parser.add_argument("--training", type=int, default=TRAINING, help="pictures to learn from")
     given = parser.parse_args()
-    show(measure(given.data, given.triplets, given.pictures), as_json=given.json)
+    found = measure(given.data, given.triplets, given.pictures, given.training)
+    show(found, as_json=given.json)
 
 
-def measure(data: Path | None, triplets: int, pictures: int) -> dict[str, Any]:
+def measure(
+    data: Path | None, triplets: int, pictures: int, training: int = TRAINING
+) -> dict[str, Any]:
     """The whole result."""
     if data is None:
-        captions = draw_pictures()[0].captions
+        captions = draw_pictures(training=training)[0].captions
         vectors = draw_blocks(captions.shape[0])
     else:
         vectors, captions = blocks_of_corel(data)
@@ -151,7 +155,7 @@ def flops_of_an_epoch(model: Bbnn, captions: Any) -> float:
     """Pictures that stand in several triplets of a batch are looked at once."""
     pairs = pairs_of(model, captions)
     shown = float(np.mean([len(pairs.draw(model.batch_size).shown) for _ in range(30)]))
-    looked_at = round(model.look * BLOCKS)
+    looked_at = round(model.block_share * BLOCKS)
     steps = model.epoch_pairs / model.batch_size
     return steps * shown * flops(model, looked_at, captions.shape[1], back=True)
 

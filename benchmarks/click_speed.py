@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import show
-from benchmarks.large_collection import make
+from benchmarks.large_collection import WIDTH, make
 from visterm.collection import Collection
 from visterm.collection.reach import reach
 from visterm.collection.versions import current
@@ -41,12 +41,13 @@ def main() -> int:
     parser.add_argument("--pictures", type=int, default=100_000)
     parser.add_argument("--clicks", type=int, default=20, help="clicks of each kind")
     parser.add_argument("--folder", type=Path, help="keep the collection here, or use the one here")
+    parser.add_argument("--width", type=int, default=WIDTH, help="numbers of a vector")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         if not (folder / ".visterm").exists():
             folder.mkdir(parents=True, exist_ok=True)
-            make(folder, asked.pictures, words=WORDS)
+            make(folder, asked.pictures, words=WORDS, width=asked.width)
         with Collection.open(folder) as collection:
             show(measure(collection, asked.clicks), as_json=asked.json)
     return 0

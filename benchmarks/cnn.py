@@ -56,13 +56,14 @@ def main() -> int:
     parser.add_argument("--pictures", type=int, default=256, help="pictures a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--long", action="store_true", help="watch memory over 20,000 pictures")
+    parser.add_argument("--memory", type=int, default=2_000, help="pictures to watch memory over")
     asked = parser.parse_args()
     try:
         files = sorted((data_folder("corel5k", asked.data) / "images" / "train").iterdir())
     except (VistermError, OSError) as error:
         say(f"benchmarks.cnn: {error}")
         return 1
-    most = 20_000 if asked.long else 2_000
+    most = 20_000 if asked.long else asked.memory
     show(measure(files, asked.pictures, asked.rounds, most), as_json=asked.json)
     return 0
 

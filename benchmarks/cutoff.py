@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="the corel5k folder")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--vectors", type=Path, help="keep the CNN's vectors in this .npy file")
+    parser.add_argument("--iterations", type=int, default=ITERATIONS, help="triplets of a fit")
     asked = parser.parse_args()
     try:
         protocol = corel5k(asked.data)
@@ -52,7 +53,7 @@ def main() -> int:
     development, test = corel_vectors(protocol, asked.vectors)
     teaching, held = protocol.split
     captions, relevance = protocol.captions, protocol.relevance_of(held)
-    model = Pamir(C=(0.01, 0.1, 1.0), max_iter=ITERATIONS, max_words=None)
+    model = Pamir(C=(0.01, 0.1, 1.0), max_iter=asked.iterations, max_words=None)
     model.fit(development[teaching], captions[teaching], validation=(development[held], relevance))
     say(f"AvgP on validation pictures {100 * model.validation_:.1f}")
     rows = model.transform(development[held])

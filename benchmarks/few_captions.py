@@ -52,6 +52,9 @@ def main() -> None:
     parser.add_argument("--starter-data", type=Path, help="IAPR TC-12's folder")
     parser.add_argument("--starter-vectors", type=Path, help="where to keep its test vectors")
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=SIZES, help="captions to learn from"
+    )
     parser.add_argument("--plot", type=Path, help="draw the curves into this file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
@@ -61,7 +64,8 @@ def main() -> None:
     if arguments.starter_data is not None:
         harm = _own_kind(starter, arguments.starter_data, arguments.starter_vectors)
     table = [
-        _row(protocol, development, test, starter, size, arguments.seeds, harm) for size in SIZES
+        _row(protocol, development, test, starter, size, arguments.seeds, harm)
+        for size in arguments.sizes
     ]
     if arguments.plot is not None:
         _plot(table, arguments.plot)

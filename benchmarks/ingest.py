@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        adding = _Adding(Path(folder), arguments.workers)
+        adding = _Adding(Path(folder), min(DRAWN, arguments.new), arguments.workers)
         result: dict[str, Any] = {"features": "cnn"}
         if arguments.rounds:
             result |= compare(adding, arguments)
@@ -55,14 +55,14 @@ def main() -> None:
 class _Adding:
     """Folders of drawn pictures, and ``visterm add`` over them."""
 
-    def __init__(self, folder: Path, workers: int | None) -> None:
+    def __init__(self, folder: Path, drawn: int, workers: int | None) -> None:
         from visterm.datasets.scenes import draw_scenes
 
         self.folder = folder
         self.options = ["--features", "cnn", "--json"]
         if workers:
             self.options += ["--workers", str(workers)]
-        self.drawn = [path for path, _ in draw_scenes(folder / "drawn", DRAWN)]
+        self.drawn = [path for path, _ in draw_scenes(folder / "drawn", drawn)]
         self.made = 0
 
     def put(self, folder: Path, count: int) -> None:
@@ -70,7 +70,9 @@ class _Adding:
         folder.mkdir(parents=True)
         for _ in range(count):
             self.made += 1
-            content = self.drawn[self.made % DRAWN].read_bytes() + self.made.to_bytes(8, "big")
+            content = self.drawn[self.made % len(self.drawn)].read_bytes() + self.made.to_bytes(
+                8, "big"
+            )
             (folder / f"new-{self.made:07d}.jpg").write_bytes(content)
 
     def run(self, folder: Path) -> dict[str, float]:

@@ -82,7 +82,7 @@ def _commands(pictures: Path, rows: list[tuple[str, str]], features: str) -> dic
         "pictures": added["new"],
         "captioned": imported["pictures"],
         "words": trained["words"],
-        "avgp_held_out": round(trained["avgp"], 4),
+        "avgp_held_out": None if trained["avgp"] is None else round(trained["avgp"], 4),
         "seconds": seconds,
     }
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
 from benchmarks.pamir_peers import drawn, linear_svm, loop_over_gram, loop_over_weights
-from benchmarks.pamir_problem import WORDS, Pictures, draw_pictures
+from benchmarks.pamir_problem import TRAINING, WORDS, Pictures, draw_pictures
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
 from visterm.models.pamir._kernels import Triplets
@@ -51,15 +51,16 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=ITERATIONS, help="triplets a fit")
     parser.add_argument("--fits", type=int, default=5, help="fits to take the median of")
     parser.add_argument("--sample", type=int, default=4_000, help="triplets NumPy does, each time")
+    parser.add_argument("--training", type=int, default=TRAINING, help="pictures to learn from")
     given = parser.parse_args()
     with threadpool_limits(limits=1):
-        result = measure(given.iterations, given.fits, given.sample)
+        result = measure(given.iterations, given.fits, given.sample, given.training)
     show(result if given.json else flat(result), as_json=given.json)
 
 
-def measure(iterations: int, fits: int, sample: int) -> dict[str, Any]:
+def measure(iterations: int, fits: int, sample: int, pictures: int) -> dict[str, Any]:
     """The whole result."""
-    training, held = draw_pictures()
+    training, held = draw_pictures(training=pictures)
     idf = inverse_frequency(training.captions)
     told = relevance_from_captions(training.captions, idf)
     asked = relevance_from_captions(held.captions, idf)

@@ -32,10 +32,10 @@ class Pictures:
     captions: csr_array
 
 
-def draw_pictures(seed: int = 0) -> tuple[Pictures, Pictures]:
+def draw_pictures(seed: int = 0, training: int = TRAINING) -> tuple[Pictures, Pictures]:
     """Pictures to learn from, and pictures to choose with."""
     rng = np.random.default_rng(seed)
-    words = _captions(rng, TRAINING + VALIDATION)
+    words = _captions(rng, training + VALIDATION)
     seen = np.stack([_visterms(rng, caption) for caption in _sayings(rng, words)])
     vectors = _tf_idf(seen)
     starts = np.concatenate([[0], np.cumsum([len(caption) for caption in words])]).astype(np.int32)
@@ -44,8 +44,8 @@ def draw_pictures(seed: int = 0) -> tuple[Pictures, Pictures]:
         (said, np.concatenate(words).astype(np.int32), starts), shape=(len(words), WORDS)
     )
     return (
-        Pictures(vectors[:TRAINING], captions[:TRAINING]),
-        Pictures(vectors[TRAINING:], captions[TRAINING:]),
+        Pictures(vectors[:training], captions[:training]),
+        Pictures(vectors[training:], captions[training:]),
     )
 
 

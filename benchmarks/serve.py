@@ -66,7 +66,7 @@ def measure(
     use = arguments.client or ("wrk" if shutil.which("wrk") else "python")
     load = _wrk if use == "wrk" else _python
     say(f"warming up, then {arguments.seconds:.0f} s of {arguments.connections} connections")
-    load(url, paths, folder, arguments.connections, WARM_UP)
+    load(url, paths, folder, arguments.connections, min(WARM_UP, arguments.seconds))
     before = _processor_seconds(process.pid)
     with watched(process.pid) as memory:
         found = load(url, paths, folder, arguments.connections, arguments.seconds)

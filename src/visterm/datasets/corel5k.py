@@ -39,7 +39,8 @@ def read_corel5k(folder: Path | str | None = None) -> Corel5k:
     """Read the Corel folder: ``train.tsv`` and ``test.tsv``, pictures under ``images/``.
 
     One test picture stands in the table twice, as it does in the papers; words are those of at
-    least two test captions, and every set of words that a caption holds is a query.
+    least two test captions, and every set of words that a caption holds is a query. A ninth of the
+    training pictures, 500, is held out for validation.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def read_corel5k(folder: Path | str | None = None) -> Corel5k:
     found = dataset_folder("corel5k", folder, ("train.tsv", "test.tsv"))
     train, test = (read_tsv(found / table, merge=False) for table in ("train.tsv", "test.tsv"))
     queries = QueryOptions(language=None, max_words=None, words_from="test")
-    return Corel5k("corel5k", train, test, queries=queries, held_out=500, folder=found)
+    return Corel5k("corel5k", train, test, queries=queries, held_out=len(train) // 9, folder=found)
 
 
 def _read_blobs(table: Path, rows: int) -> Blobs:

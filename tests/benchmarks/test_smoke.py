@@ -1,0 +1,76 @@
+"""Every benchmark runs, small, on drawn pictures, and prints one object that holds its answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from visterm.datasets.scenes import draw_scenes
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drawn scenes as tables in the form of Corel and of IAPR TC-12."""
+    root = tmp_path_factory.mktemp("data")
+    scenes = draw_scenes(root / "corel5k" / "images" / "train", 60, seed=3, size=(96, 64))
+    (root / "corel5k" / "images" / "train" / "captions.tsv").unlink()
+    shutil.copytree(root / "corel5k", root / "iaprtc12")
+    for part, some in (("train", scenes[:45]), ("test", scenes[45:])):
+        labels = [f"images/train/{path.name}\t{' '.join(words)}\n" for path, words in some]
+        said = [
+            f"images/train/{path.name}\tA {words[0]} stands near a {words[-1]}.\n"
+            for path, words in some
+        ]
+        (root / "corel5k" / f"{part}.tsv").write_text("".join(labels))
+        (root / "iaprtc12" / f"{part}_labels.tsv").write_text("".join(labels))
+        (root / "iaprtc12" / f"{part}_captions.tsv").write_text("".join(said))
+    first, words = scenes[0]
+    (root / "gold.tsv").write_text(f"images/train/{first.name}\t{words[0]} near {words[-1]}\n")
+    return root
+
+
+# Name, arguments ({} stands for the data's folder), and a key that its result must hold.
+RUNS = [
+    ("bbnn", "--triplets 50 --pictures 4 --training 60", "scoring"),
+    ("bitr", "--pairs 200 --numbers 6 --samples 500 --width 6", "ranking"),
+    ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
+    ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
+    ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --queries 2", "queries"),
+    ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
+    ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
+    ("cutoff", "--data {}/corel5k --vectors {}/vectors.npy --iterations 2000", "mean_f1"),
+    ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
+    ("few_captions", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --sizes 20", "table"),
+    ("first_minute", "--pictures 3 --runs 1", "pictures"),
+    ("index", "--pictures 4000 --words 32 --queries 2", "pictures"),
+    ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
+    ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),
+    ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
+    ("new_user", "--data {}/corel5k --limit 60", "p10"),
+    ("pamir", "--iterations 2000 --fits 1 --sample 20 --training 300", "solvers"),
+    ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
+    ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),
+    ("starter_alone", "--data {}/corel5k --vectors {}/vectors.npy", "table"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "key"), RUNS, ids=[run[0] for run in RUNS])
+def test_a_benchmark_answers_its_question(
+    name: str,
+    arguments: str,
+    key: str,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [word.replace("{}", str(data)) for word in arguments.split()]
+    monkeypatch.setattr(sys, "argv", [name, *words, "--json"])
+    assert not import_module(f"benchmarks.{name}").main()
+    assert key in json.loads(capsys.readouterr().out)
