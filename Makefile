@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 	$(BIN)/visterm demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check .

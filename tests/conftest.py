@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 
 from hypothesis import settings
 
-# Set before anything asks for it; worker processes inherit it.
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="visterm-cache-")
+# Set before anything asks for it. Worker processes inherit it, and those of pytest-xdist share it,
+# so that a network is converted once for all of them.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="visterm-cache-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+
+# The problems of tests are so small that threads of numerical libraries only wait for each other,
+# and the other cores belong to the tests that run there. Read when these libraries are loaded.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A run says the same about the same tree; HYPOTHESIS_PROFILE=explore looks for new examples.
 settings.register_profile("repeatable", derandomize=True)

@@ -141,7 +141,7 @@ def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path:
     [
         (["search"], "nothing to search for"),
         (["search", "tree:x"], "the weight of 'tree' must be a number"),
-        (["search", "unheard-of"], "no caption taught the words asked for"),
+        (["search", "unheard-of"], "no caption has the words asked for"),
         (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
         (["search", "tree", "-k", "0"], "--limit"),
         (["search", "--like", "none.jpg"], "there is no picture none.jpg"),
@@ -186,6 +186,20 @@ def test_a_search_loads_no_heavy_library(searched: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=searched
     )
     assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
+
+
+def test_a_search_whose_answer_nobody_reads_any_more_is_no_error(searched: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "visterm", "search", "tree"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=searched,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()  # as `head` does when it has seen enough
+        assert running.stderr.read() == ""
 
 
 def test_thumbnails_are_drawn_where_the_terminal_can_and_refused_elsewhere(

@@ -1,9 +1,8 @@
-"""The command line as a person or a script meets it: whole processes, real output, exit codes."""
+"""The command line as a person or a script meets it: real output, exit codes, whole processes."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,13 @@ from visterm import __version__
 from visterm.cli.train import NAMES
 from visterm.models import MODELS, model_of
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from running import visterm as visterm_here  # it lies beside this file
+
 
 def visterm(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "visterm", *words], capture_output=True, text=True, cwd=cwd
     )
@@ -49,8 +53,10 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
         (["nonsense"], "nonsense"),
     ],
 )
-def test_wrong_use_says_what_is_wrong_and_exits_with_2(words: list[str], said: str) -> None:
-    ran = visterm(*words)
+def test_wrong_use_says_what_is_wrong_and_exits_with_2(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    ran = visterm_here(*words, cwd=tmp_path)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -60,10 +66,16 @@ def test_wrong_use_says_what_is_wrong_and_exits_with_2(words: list[str], said: s
 def test_a_missing_model_or_feature_is_named(tmp_path: Path) -> None:
     table = tmp_path / "captions.tsv"
     table.write_text("".join(f"{i}.jpg\ttree snow\n" for i in range(30)))
-    ran = visterm("evaluate", str(table), "--model", "oracle")
+    ran = visterm_here("evaluate", table, "--model", "oracle", cwd=tmp_path)
     assert (ran.returncode, "no model called 'oracle'; there are" in ran.stderr) == (2, True)
-    ran = visterm("evaluate", str(table), "--features", "tea-leaves")
+    ran = visterm_here("evaluate", table, "--features", "tea-leaves", cwd=tmp_path)
     assert (ran.returncode, "no features called 'tea-leaves'" in ran.stderr) == (2, True)
+
+
+def test_a_process_ends_with_the_code_and_the_line_of_its_error() -> None:
+    ran = visterm("reproduce", "nonsense")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("visterm: no table called 'nonsense'")
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
@@ -104,7 +116,8 @@ def test_demo_ranks_the_hidden_pictures_far_above_chance(demo: tuple[Path, dict]
 def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:
     folder, _ = demo
     table = folder / "demo" / "pictures" / "captions.tsv"
-    ran = visterm("evaluate", str(table), "--json")
+    features = "blocks(channels=((32, joint, 200), (32, colours, 100)))"
+    ran = visterm("evaluate", str(table), "--features", features, "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["AvgP"] > 20
@@ -113,11 +126,19 @@ def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:
     assert found["chosen"]["C"] in (0.1, 0.3, 1.0)
 
 
-def test_output_cut_short_by_its_reader_is_no_error(tmp_path: Path) -> None:
-    environment = os.environ | {"VISTERM_DATA": str(tmp_path)}
-    command = f"{sys.executable} -m visterm --help | head -1"
-    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
-    assert "Traceback" not in ran.stderr
+@pytest.mark.parametrize("words", [["--help"], ["reproduce", "--help"]])
+def test_output_that_nobody_reads_any_more_is_no_error(tmp_path: Path, words: list[str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "visterm", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()  # as `head` does when it has seen enough
+        assert running.stderr.read() == ""
 
 
 def test_the_models_that_help_lists_are_those_there_are() -> None:

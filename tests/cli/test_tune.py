@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 
 from visterm.datasets.scenes import draw_scenes
 
+sys.path.insert(0, str(Path(__file__).parent))
 
-def visterm(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "visterm", *words], capture_output=True, text=True)
+from running import visterm  # it lies beside this file
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +39,10 @@ def test_the_table_is_printed_best_first_and_what_is_left_is_said(captions: Path
         str(study),
     ]
     words += ["--max-iter", "5000", "--C", "0.1", "--workers", "1"]
-    nothing = visterm(*words, "--seconds", "0")
+    nothing = visterm(*words, "--seconds", "0", cwd=captions.parent)
     assert nothing.returncode == 0, nothing.stderr
     assert f"4 of 4 trials are left; run it again to go on ({study})" in nothing.stdout
-    whole = visterm(*words)
+    whole = visterm(*words, cwd=captions.parent)
     lines = whole.stdout.splitlines()
     assert lines[0] == f"{captions}, AvgP on 3 validation pictures"
     assert [line.split()[0] for line in lines[2:]] == ["1", "2", "3", "4"]
@@ -60,8 +59,8 @@ def test_the_table_is_printed_best_first_and_what_is_left_is_said(captions: Path
         (["corel5k", "--C", "0"], "C must be positive"),
     ],
 )
-def test_wrong_use_exits_with_2(words: list[str], said: str) -> None:
-    ran = visterm("tune", *words)
+def test_wrong_use_exits_with_2(tmp_path: Path, words: list[str], said: str) -> None:
+    ran = visterm("tune", *words, cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr

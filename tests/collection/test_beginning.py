@@ -152,9 +152,12 @@ def test_a_taught_model_beats_the_starter_it_began_from(begun: Collection):
 
 
 def test_chances_stay_known_after_few_captions(begun: Collection):
+    before = {one.picture: one.probability for one in begun.search("tiger", FIRST).results}
+    assert len(set(before.values()) - {None}) > FIRST // 2
     begun.caption_from(begun.root.parent / "ten.tsv")
     begun.train()
-    assert begun.search("tiger", 3).results[0].chance is not None
+    after = {one.picture: one.probability for one in begun.search("tiger", FIRST).results}
+    assert after == pytest.approx(before, rel=1e-5)
 
 
 def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collection):

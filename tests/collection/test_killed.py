@@ -45,7 +45,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **single, "PYTHONPATH": str(here)},
+            env={**os.environ, **single, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
         )
         assert self.line() == "ready"
 

@@ -54,7 +54,7 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_others_are_listed(tmp_p
     (tmp_path / "closed").chmod(0)
     me = os.geteuid()
     for parent in tmp_path.parents:
-        if me == 0 and parent.stat().st_uid == 0 and "pytest" in parent.name:
+        if me == 0 and not parent.stat().st_mode & 1:  # pytest's own folders are its own
             parent.chmod(0o755)
     try:
         if me == 0:  # root may read everything

@@ -13,7 +13,6 @@ from visterm.experiments.papers.ecml.feature_comparison import (
     PamirSetting,
     compare_features,
 )
-from visterm.experiments.papers.registry import TABLES, maker_of
 from visterm.experiments.papers.tpami.block_features import by_kernel, by_side
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol, split_off_test
@@ -56,12 +55,6 @@ def test_kernels_are_compared_on_validation_pictures(drawn: Protocol) -> None:
     assert found["match"][0].setting == "linear"
     assert found["likelihood"][0].setting == "1 Gaussians, power 0.1"
     assert all(0 < tried[0].avgp <= 1 for tried in found.values())
-
-
-@pytest.mark.parametrize("table", ["ecml-4", "ecml-6", "tpami-3", "tpami-4"])
-def test_the_tables_have_makers(table: str) -> None:
-    assert table in TABLES
-    assert callable(maker_of(table))
 
 
 def blind(protocol: Protocol) -> Protocol:
