@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.models.pamir.update import step_size
+
 STEP = 0.2
 """The most that one pair may be moved apart, in units."""
 MARGIN = 2.0
@@ -146,9 +148,9 @@ class Compared:
             apart = self._products[better] - self._products[worse]
             square = apart[better] - apart[worse]
             loss = MARGIN * unit - now[better] + now[worse]
-            if loss <= 0 or square <= 1e-12:
-                continue  # it is so already; or they look the same, and no weights tell them apart
-            step = min(STEP * unit, loss) / square
+            if square <= 1e-12:
+                continue  # they look the same, and no weights tell them apart
+            step = step_size(loss, square, STEP * unit / square)
             gains[better] += step
             gains[worse] -= step
             now += step * apart

@@ -1,4 +1,4 @@
-"""Bbnn, the block-based neural network."""
+"""BBNN, the block-based neural network: the model, its `network` and gradient, blocks, batches."""
 
 from visterm.models.bbnn.bbnn import Bbnn
 

@@ -1,4 +1,4 @@
-"""BITR, bilateral image-text retrieval by a structural SVM."""
+"""BITR, bilateral image-text retrieval: a structural SVM, its `losses`, and `cutting_planes`."""
 
 from visterm.models.bitr.bitr import LOSSES, Bitr
 

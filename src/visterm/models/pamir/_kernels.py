@@ -1,6 +1,6 @@
 """Compiled loops of PAMIR: draw a triplet, measure its loss, take the passive-aggressive step.
 
-Three loops share the drawing and the step size; they differ in where the score lives.
+Three loops share the drawing and the update (`update`); they differ in where the score lives.
 `steps_gram` keeps the scores of all pictures up to date, so that looking at a triplet costs a few
 reads and only a step costs a pass over the pictures: best for few pictures or long vectors.
 `steps_sparse` and `steps_dense` keep the weights, and pay for each look: best for many pictures.
@@ -17,6 +17,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from visterm.models.pamir.update import step_size
+
+_step_size = njit(inline="always")(step_size)
 # Pictures this near each other, by their own size, differ in a Gram matrix by rounding alone.
 _ROUNDING = np.float32(1e-6)
 
@@ -106,15 +109,6 @@ def margin(triplets, query, better, worse):  # type: ignore[no-untyped-def]
         return triplets.least_margin
     gap = _caption_score(triplets, query, better) - _caption_score(triplets, query, worse)
     return max(triplets.least_margin, gap)
-
-
-@njit(inline="always")
-def _step(loss, query_square, picture_square, aggressiveness):  # type: ignore[no-untyped-def]
-    """τ = min(C, l / ‖v‖²) with ‖v‖² = ‖q‖² · ‖p⁺ − p⁻‖²; 0 where both pictures look the same."""
-    square = query_square * picture_square
-    if loss <= 0 or square <= 0:
-        return np.float32(0)
-    return min(aggressiveness, loss / square)
 
 
 @njit(inline="always")
@@ -230,7 +224,7 @@ def steps_gram(  # type: ignore[no-untyped-def]
         square = squares - np.float32(2) * gram[better, worse]
         if square <= _ROUNDING * squares:
             continue
-        tau = _step(loss, _query_square(triplets, query), square, most)
+        tau = _step_size(loss, _query_square(triplets, query) * square, most)
         if tau == 0:
             continue
         moved += 1
@@ -304,7 +298,7 @@ def steps_sparse(  # type: ignore[no-untyped-def]
         for j in range(b0, b1):
             square += spread[columns[j]] * spread[columns[j]]
             spread[columns[j]] = np.float32(0)
-        tau = _step(loss, _query_square(triplets, query), square, most)
+        tau = _step_size(loss, _query_square(triplets, query) * square, most)
         if tau == 0:
             continue
         moved += 1
@@ -350,7 +344,7 @@ def steps_dense(  # type: ignore[no-untyped-def]
                 for j in range(width):
                     gap += row[j] * difference[j]
                 loss -= triplets.query_weights[i] * gap
-        tau = _step(loss, _query_square(triplets, query), square, most)
+        tau = _step_size(loss, _query_square(triplets, query) * square, most)
         if tau == 0:
             continue
         moved += 1

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
 from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
+from visterm.models.pamir.update import update
 from visterm.models.selection import Task, all_choices, fit, grid_of
 from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress
@@ -173,11 +174,7 @@ class Pamir(PassiveAggressive):
         if len(q) != len(self.weights_):
             raise BadInput(f"the model knows {len(self.weights_)} words, the query has {len(q)}")
         difference = _row(better, self.n_features_in_) - _row(worse, self.n_features_in_)
-        loss = max(0.0, margin - float(q @ (self.weights_ @ difference)))
-        square = float(q @ q) * float(difference @ difference)
-        if loss > 0 and square > 0:
-            self.weights_ += min(self.C_, loss / square) * np.outer(q, difference)
-        return loss
+        return update(self.weights_, q, difference, margin, self.C_)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         return np.asarray(vectors @ self.weights_.T, dtype=np.float32)
