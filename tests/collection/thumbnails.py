@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.features import Extractor
 from visterm.features.picture_batches import Picture, Pixels
+from visterm.progress import Progress, silent
 
 GRID = 4
 
@@ -24,7 +25,9 @@ class Thumbnails(Extractor):
         self.max_side = max_side
         self.n_jobs = n_jobs
 
-    def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         self.unit_ = np.ones(1, np.float32)
         return self
 

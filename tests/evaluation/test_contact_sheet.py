@@ -140,9 +140,9 @@ def test_the_legend_tells_hidden_captions_from_learnt_ones(tmp_path: Path, pictu
     hidden, learnt = ranked(picture), RankedPicture(picture, 1.0, "sea", True, hidden=False)
     both = written(tmp_path, RankedQuery("sea", [hidden, learnt]))
     assert "hidden from the model" in both.text
-    assert "the model learnt from" in both.text
+    assert "the model was trained on" in both.text
     one = written(tmp_path, RankedQuery("sea", [hidden]))
-    assert "the model learnt from" not in one.text
+    assert "the model was trained on" not in one.text
 
 
 def test_words_of_the_query_are_underlined_in_captions(tmp_path: Path, picture: Path) -> None:

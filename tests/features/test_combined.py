@@ -31,7 +31,7 @@ class MeanColour(Extractor):
     def __init__(self, n_jobs: int = 1) -> None:
         self.n_jobs = n_jobs
 
-    def fit(self, pictures: object, y: object = None) -> MeanColour:
+    def fit(self, pictures: object, y: object = None, *, progress: object = None) -> MeanColour:
         self.seen_ = np.ones(1)
         return self
 

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from string import Template
 
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.evaluation.measures import measure
 from visterm.files import write_whole
 from visterm.pictures import read_picture
+
+# Its policy makes the promise of the page binding: nothing is fetched and nothing runs.
+_PAGE = Path(__file__).with_suffix(".html")
 
 THUMBNAIL = 288
 """The longer side of a picture on the page, in pixels: sharp on a phone, small in the file."""
@@ -90,12 +94,12 @@ def contact_sheet(
         _section(query, list(of_query), shown)
         for query, of_query in groupby(rankings, key=lambda ranking: ranking.query)
     )
-    lead = f'<p class="lead">{escape(note)}</p>\n' if note else ""
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_HEAD}'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<header>\n"
-        f"<h1>{escape(title)}</h1>\n{lead}{_figures(measures or {})}{_legend(rankings)}</header>\n"
-        f"<main>\n{sections}\n</main>\n</body>\n</html>\n"
+    page = Template(_PAGE.read_text(encoding="utf-8")).substitute(
+        title=escape(title),
+        lead=f'<p class="lead">{escape(note)}</p>\n' if note else "",
+        figures=_figures(measures or {}),
+        legend=_legend(rankings),
+        sections=sections,
     )
     # A file's name or a caption may hold characters that no encoding can write.
     return page.encode("utf-8", errors="replace")
@@ -199,60 +203,3 @@ def _inlined(path: Path) -> str:
 
 
 _TICK = '<span class="tick" role="img" aria-label="relevant">✓</span>'
-
-# The policy makes the promise of the page binding: nothing is fetched and nothing runs.
-_HEAD = """\
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-"""
-
-_STYLE = """
-:root { --paper: #faf8f3; --ink: #24211c; --quiet: #6b655a; --rule: #e3ddd0; --mat: #efebe1;
-  --leaf: #2c6a4c; --book: "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, serif; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #171613; --ink: #ebe6da; --quiet: #a49d8e; --rule: #35312a; --mat: #22201c;
-    --leaf: #93cfab; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 3rem clamp(1rem, 4vw, 3rem) 5rem; max-width: 84rem;
-  background: var(--paper); color: var(--ink);
-  font: 0.9375rem/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-h1 { margin: 0; font: 400 clamp(1.8rem, 4.5vw, 2.8rem)/1.15 var(--book); text-wrap: balance; }
-.lead { margin: 0.8rem 0 0; max-width: 62ch; color: var(--quiet); font-size: 1.0625rem; }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1.8rem 0 0; }
-.figures dt { color: var(--quiet); font-size: 0.8125rem; }
-.figures dd { margin: 0; font: 400 1.7rem/1.2 var(--book); font-variant-numeric: lining-nums; }
-.figures small { font-size: 0.6em; color: var(--quiet); }
-.legend { display: flex; flex-wrap: wrap; gap: 0.3rem 1.8rem; margin: 1.8rem 0 0;
-  padding: 0.8rem 0; border: solid var(--rule); border-width: 1px 0; color: var(--quiet);
-  font-size: 0.8125rem; }
-section { margin-top: 3rem; }
-h2 { margin: 0; font: italic 400 1.6rem/1.2 var(--book); overflow-wrap: anywhere; }
-.tally { display: flex; flex-wrap: wrap; align-items: center; gap: 0.3rem 0.8rem;
-  margin: 0.4rem 0 1.1rem; color: var(--quiet); font-size: 0.8125rem; }
-.tally strong { min-width: 4.5rem; color: var(--ink); font-weight: 600; }
-ol + .tally { margin-top: 1.6rem; }
-.dots { display: inline-flex; flex-wrap: wrap; gap: 3px; }
-.dots b { width: 9px; height: 9px; border: 1.5px solid var(--leaf); background: var(--leaf); }
-.dots .no { border-color: var(--rule); background: none; }
-ol { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(10.75rem, 44%), 1fr));
-  gap: 1.5rem 1.1rem; margin: 0; padding: 0; list-style: none; }
-li { min-width: 0; max-width: 18rem; break-inside: avoid; }
-.frame { display: grid; place-items: center; aspect-ratio: 3 / 2; background: var(--mat);
-  border-radius: 3px; overflow: hidden; }
-.frame img { display: block; width: 100%; height: 100%; object-fit: contain; }
-.hit .frame { outline: 2px solid var(--leaf); outline-offset: 3px; }
-.gone { margin: 0; padding: 0.8rem; color: var(--quiet); font-size: 0.8125rem;
-  text-align: center; overflow-wrap: anywhere; }
-.line { display: flex; align-items: baseline; gap: 0.45rem; margin: 0.6rem 0 0;
-  color: var(--quiet); font-size: 0.75rem; font-variant-numeric: tabular-nums; }
-.rank { color: var(--ink); font-weight: 600; }
-.tick { color: var(--leaf); font-weight: 700; }
-.score { margin-left: auto; }
-.words { margin: 0.1rem 0 0; font-size: 0.875rem; line-height: 1.4; overflow-wrap: anywhere;
-  display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; overflow: hidden; }
-u { text-decoration-color: var(--leaf); text-decoration-thickness: 2px;
-  text-underline-offset: 3px; }
-@media print { body { padding: 0; max-width: none; } section { break-inside: avoid-page; } }
-"""

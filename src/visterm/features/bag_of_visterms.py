@@ -7,6 +7,7 @@ codebooks, counting, weighing and storing are the same for all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -49,23 +50,41 @@ class BagChannel(NamedTuple):
     size: int
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class Bag(Extractor):
     """A picture as counts of its visterms; each visterm is a k-means cell of local descriptors.
 
     ``p_v ∝ tf_v · idf_v`` per channel and pyramid level, unit length; channels and levels side by
     side, unit length again. A picture without any local descriptor is an empty row.
+
+    Parameters
+    ----------
+    root : bool
+        Square-root the visterm counts, so that large areas do not shout; False is the papers' way.
+    weighting : {"tfidf", "tfidf-raw", "counts"}
+        Counts are what the generative models want; raw tf·idf is for normalising late.
+    max_side : int
+        Pictures are shrunk to this long side, so that a descriptor sees the same part of any.
+    n_jobs, random_state : int
+    pyramid : sequence of {"whole", "thirds", "quarters"}
+        Cells that have visterms of their own.
+    level_weights : sequence of float, optional
+        How much each level of the pyramid counts; equally by default.
     """
 
     arrays: ClassVar[tuple[str, ...]] = ("idf_",)
     facts: ClassVar[tuple[str, ...]] = ("sizes_",)
-    root: bool
-    weighting: str
-    random_state: int
+    points_per_centre: ClassVar[int] = 40
+    nearest = 1
+    """Each local descriptor counts for so many of its nearest visterms."""
+
+    root: bool = True
+    weighting: str = "tfidf"
+    max_side: int | None = 192
+    n_jobs: int = 1
+    random_state: int = 0
     pyramid: Sequence[str] = ("whole",)
     level_weights: Sequence[float] | None = None
-    nearest: int = 1
-    """Each local descriptor counts for so many of its nearest visterms."""
-    points_per_centre: ClassVar[int] = 40
 
     def fit(
         self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent

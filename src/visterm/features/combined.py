@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from visterm.progress import Progress, silent
 from visterm.stored import FORMAT, _plain, read_stored
 
 
+@dataclass(repr=False, eq=False)
 class Combined(Extractor):
     """The vectors of several extractors side by side, of unit length.
 
@@ -51,17 +53,10 @@ class Combined(Extractor):
     name = "combined"
     arrays: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        parts: Sequence[Extractor],
-        weights: Sequence[float] | None = None,
-        normalise: str = "each",
-        n_jobs: int = 1,
-    ) -> None:
-        self.parts = parts
-        self.weights = weights
-        self.normalise = normalise
-        self.n_jobs = n_jobs
+    parts: Sequence[Extractor]
+    weights: Sequence[float] | None = None
+    normalise: str = "each"
+    n_jobs: int = 1
 
     def fit(
         self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
@@ -69,10 +64,7 @@ class Combined(Extractor):
         """Fit a copy of every part to the pictures."""
         parts = self._copies()
         for part in parts:
-            if isinstance(part, Bag):
-                part.fit(pictures, progress=progress)
-            else:
-                part.fit(pictures)
+            part.fit(pictures, progress=progress)
         self.parts_ = parts
         return self
 
@@ -81,12 +73,8 @@ class Combined(Extractor):
     ) -> Rows:
         """Fit, and the vectors of the same pictures; unreadable ones are left out with a warning
         by the parts that learn."""
-        parts, found = self._copies(), []
-        for part in parts:
-            if isinstance(part, Bag):
-                found.append(part.fit_transform(pictures, progress=progress))
-            else:
-                found.append(part.fit(pictures).extract(pictures, progress=progress).rows)
+        parts = self._copies()
+        found = [part.fit_transform(pictures, progress=progress) for part in parts]
         self.parts_ = parts
         if len({rows.shape[0] for rows in found}) > 1:
             # A picture that only some parts can read; asking all parts at once keeps them in step.

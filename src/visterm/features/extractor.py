@@ -81,8 +81,17 @@ class Extractor(Stored):
         None where it is not."""
         return None
 
-    def fit(self, pictures: Sequence[Picture], y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         raise NotImplementedError
+
+    def fit_transform(
+        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+    ) -> Rows:
+        """Fit, and the vectors of the same pictures but the unreadable ones."""
+        fitted = self.fit(pictures, progress=progress)
+        return fitted.extract(pictures, progress=progress).rows
 
     def rows(self, pictures: list[Pixels]) -> Rows:
         """Vectors of decoded pictures, one a row."""

@@ -8,6 +8,7 @@ Y. Verma and C. V. Jawahar, CVIU 2017 (grid); R. Arandjelović and A. Zisserman,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,7 @@ class _SiftBag(Bag):
         check_whole(self, visterms=1)
 
 
+@dataclass(repr=False, eq=False)
 class Sift(_SiftBag):
     """Bags of visterms over SIFT descriptors at difference-of-Gaussian key-points.
 
@@ -63,16 +65,11 @@ class Sift(_SiftBag):
     min_keypoints : int
         … except where fewer than so many would be left: then the strongest of an eighth of that
         contrast, so that hazy pictures say something too.
-    weighting : {"tfidf", "tfidf-raw", "counts"}
-        Counts are what the generative models want; raw tf·idf is for normalising late.
-    pyramid : sequence of {"whole", "thirds", "quarters"}
-        Cells that have visterms of their own.
-    level_weights : sequence of float, optional
-        How much each level of the pyramid counts; equally by default.
     max_side : int
         Pictures are shrunk to this long side. OpenCV doubles them again: 192 gives about as many
         key-points as the papers had.
-    n_jobs, random_state : int
+    weighting, n_jobs, random_state, pyramid, level_weights
+        As for `Bag`.
 
     Examples
     --------
@@ -84,33 +81,11 @@ class Sift(_SiftBag):
 
     name = "sift"
 
-    def __init__(
-        self,
-        visterms: int = 4000,
-        rootsift: bool = True,
-        root: bool = True,
-        upscale: int = 1,
-        contrast: float = 0.04,
-        min_keypoints: int = 50,
-        weighting: str = "tfidf",
-        pyramid: Sequence[str] = ("whole",),
-        level_weights: Sequence[float] | None = None,
-        max_side: int = 192,
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.visterms = visterms
-        self.rootsift = rootsift
-        self.root = root
-        self.upscale = upscale
-        self.contrast = contrast
-        self.min_keypoints = min_keypoints
-        self.weighting = weighting
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.max_side = max_side
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    visterms: int = 4000
+    rootsift: bool = True
+    upscale: int = 1
+    contrast: float = 0.04
+    min_keypoints: int = 50
 
     def _describe(self, pixels: Pixels) -> list[Local]:
         grey = _grey(pixels, self.upscale)
@@ -131,6 +106,7 @@ class Sift(_SiftBag):
             raise BadInput(f"contrast lies between 0 and 1, not {self.contrast!r}")
 
 
+@dataclass(repr=False, eq=False)
 class DenseSift(_SiftBag):
     """Bags of visterms over SIFT descriptors on a grid, at several scales.
 
@@ -156,33 +132,11 @@ class DenseSift(_SiftBag):
 
     name = "dense-sift"
 
-    def __init__(
-        self,
-        visterms: int = 4000,
-        step: int = 8,
-        sides: Sequence[int] = (16, 24, 32),
-        contrast: float = 3.0,
-        rootsift: bool = True,
-        root: bool = True,
-        weighting: str = "tfidf",
-        pyramid: Sequence[str] = ("whole",),
-        level_weights: Sequence[float] | None = None,
-        max_side: int = 192,
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.visterms = visterms
-        self.step = step
-        self.sides = sides
-        self.contrast = contrast
-        self.rootsift = rootsift
-        self.root = root
-        self.weighting = weighting
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.max_side = max_side
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    visterms: int = 4000
+    step: int = 8
+    sides: Sequence[int] = (16, 24, 32)
+    contrast: float = 3.0
+    rootsift: bool = True
 
     def _describe(self, pixels: Pixels) -> list[Local]:
         grey = _grey(pixels, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from inspect import signature
@@ -101,13 +101,9 @@ def describe_development(
     """The same without the test pictures, which nothing is chosen on."""
     train, valid = protocol.split
     paths = protocol.development.paths
-    learn: Callable[..., Rows] | None = getattr(extractor, "fit_transform", None)
     teaching = [paths[i] for i in train]
     say_if_shrunk(teaching[0], extractor)
-    if learn is not None:
-        rows = learn(teaching, progress=progress)
-    else:
-        rows = extractor.fit(teaching).extract(teaching, progress=progress).rows
+    rows = extractor.fit_transform(teaching, progress=progress)
     if rows.shape[0] != len(teaching):
         raise unreadable_pictures(protocol.name, teaching)
     return rows, transformed(protocol, extractor, [paths[i] for i in valid])

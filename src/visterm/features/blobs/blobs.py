@@ -6,6 +6,7 @@ P. Duygulu et al., ECCV 2002; D. Grangier, F. Monay and S. Bengio, ECML 2006.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ _X, _Y = BLOB_NUMBERS.index("x"), BLOB_NUMBERS.index("y")
 _SIZE = BLOB_NUMBERS.index("size")
 
 
+@dataclass(repr=False, eq=False)
 class Blobs(Bag):
     """Bags of visterms over regions, each described by 36 numbers of colour, texture and shape.
 
@@ -44,15 +46,10 @@ class Blobs(Bag):
         Each region counts for so many of its nearest visterms; 1 is the paper's way.
     root : bool
         Square-root the visterm counts.
-    weighting : {"tfidf", "tfidf-raw", "counts"}
-        Counts are what the generative models want; raw tf·idf is for normalising late.
-    pyramid : sequence of {"whole", "thirds", "quarters"}
-        Cells that have visterms of their own; a region lies in the cell of its middle.
-    level_weights : sequence of float, optional
-        How much each level of the pyramid counts; equally by default.
     max_side : int
         Pictures are shrunk to this long side.
-    n_jobs, random_state : int
+    weighting, n_jobs, random_state, pyramid, level_weights
+        As for `Bag`.
 
     Examples
     --------
@@ -66,33 +63,12 @@ class Blobs(Bag):
     arrays = ("idf_", "centre_", "spread_")
     points_per_centre = 100
 
-    def __init__(
-        self,
-        visterms: int = 500,
-        regions: int = 10,
-        min_area: float = 0.01,
-        superpixels: int = 150,
-        nearest: int = 1,
-        root: bool = False,
-        weighting: str = "tfidf",
-        pyramid: Sequence[str] = ("whole",),
-        level_weights: Sequence[float] | None = None,
-        max_side: int = 192,
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.visterms = visterms
-        self.regions = regions
-        self.min_area = min_area
-        self.superpixels = superpixels
-        self.nearest = nearest
-        self.root = root
-        self.weighting = weighting
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.max_side = max_side
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    visterms: int = 500
+    regions: int = 10
+    min_area: float = 0.01
+    superpixels: int = 150
+    nearest: int = 1
+    root: bool = field(default=False, kw_only=True)
 
     def _channels(self) -> list[BagChannel]:
         return [BagChannel(0, slice(None), self.visterms)]

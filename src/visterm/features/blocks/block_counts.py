@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +15,10 @@ from visterm.features.blocks.colour_codebook import learn_colours
 from visterm.features.extractor import Extractor
 from visterm.features.parameters import check_whole, is_whole
 from visterm.features.picture_batches import Picture, Pixels, check_list
+from visterm.progress import Progress, silent
 
 
+@dataclass(repr=False, eq=False)
 class BlockCounts(Extractor):
     """Block histograms with counts c as ``log(1 + c)``, a picture's blocks one after another.
 
@@ -47,19 +50,11 @@ class BlockCounts(Extractor):
     version = 1
     arrays: ClassVar[tuple[str, ...]] = ("colours_",)
 
-    def __init__(
-        self,
-        side: int = 32,
-        colours: int = 50,
-        max_side: int = 192,
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.side = side
-        self.colours = colours
-        self.max_side = max_side
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    side: int = 32
+    colours: int = 50
+    max_side: int = 192
+    n_jobs: int = 1
+    random_state: int = 0
 
     @property
     def block_numbers(self) -> int:
@@ -72,7 +67,9 @@ class BlockCounts(Extractor):
         across = (self.max_side or self.side) // (self.side // 2) - 1
         return max(1, across) ** 2
 
-    def fit(self, pictures: Sequence[Picture], y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         """Learn the colours."""
         self._check_parameters()
         check_list(pictures)

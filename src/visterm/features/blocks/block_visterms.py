@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from visterm.features.picture_batches import Picture, Pixels
 from visterm.features.spatial_pyramid import Places
 
 
+@dataclass(repr=False, eq=False)
 class Blocks(Bag):
     """Bags of visterms over block histograms.
 
@@ -36,15 +38,10 @@ class Blocks(Bag):
     root : bool
         Square-root the histograms before clustering, and the visterm counts: differences between
         small counts then matter as much as between large ones. False is the paper's way.
-    weighting : {"tfidf", "tfidf-raw", "counts"}
-        Counts are what the generative models want; raw tf·idf is for normalising late.
     max_side : int
         Pictures are shrunk to this long side, so that a block sees the same part of any picture.
-    n_jobs, random_state : int
-    pyramid : sequence of {"whole", "thirds", "quarters"}
-        Cells that have visterms of their own.
-    level_weights : sequence of float, optional
-        How much each level of the pyramid counts; equally by default.
+    weighting, n_jobs, random_state, pyramid, level_weights
+        As for `Bag`.
 
     Examples
     --------
@@ -59,27 +56,8 @@ class Blocks(Bag):
     version = 1
     arrays = ("idf_", "colours_")
 
-    def __init__(
-        self,
-        channels: Sequence[Channel] = DEFAULT_CHANNELS,
-        colours: int = 50,
-        root: bool = True,
-        weighting: str = "tfidf",
-        max_side: int = 192,
-        n_jobs: int = 1,
-        random_state: int = 0,
-        pyramid: Sequence[str] = ("whole",),
-        level_weights: Sequence[float] | None = None,
-    ) -> None:
-        self.channels = channels
-        self.colours = colours
-        self.root = root
-        self.weighting = weighting
-        self.max_side = max_side
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.pyramid = pyramid
-        self.level_weights = level_weights
+    channels: Sequence[Channel] = DEFAULT_CHANNELS
+    colours: int = 50
 
     def describe(self, pixels: Pixels) -> list[NDArray[np.unsignedinteger]]:
         """Block histograms of one picture, one array (blocks × bins) for each side."""

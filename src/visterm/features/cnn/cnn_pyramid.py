@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +15,10 @@ from visterm.features.concatenation import join_rows
 from visterm.features.extractor import Extractor
 from visterm.features.picture_batches import Picture, Pixels
 from visterm.features.spatial_pyramid import check_levels, pool_grid
+from visterm.progress import Progress, silent
 
 
+@dataclass(repr=False, eq=False)
 class CNNPyramid(Extractor):
     """EfficientNet-Lite0's activations averaged over cells: 1,280 numbers for each cell.
 
@@ -40,21 +43,15 @@ class CNNPyramid(Extractor):
     name = "cnn-pyramid"
     arrays: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        pyramid: Sequence[str] = ("whole", "thirds"),
-        level_weights: Sequence[float] | None = None,
-        size: int = 224,
-        crop: str = "half",
-        n_jobs: int = 1,
-    ) -> None:
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.size = size
-        self.crop = crop
-        self.n_jobs = n_jobs
+    pyramid: Sequence[str] = ("whole", "thirds")
+    level_weights: Sequence[float] | None = None
+    size: int = 224
+    crop: str = "half"
+    n_jobs: int = 1
 
-    def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
         check_levels(self.pyramid, self.level_weights)
         self._cnn().fit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ NETWORK = Path(__file__).with_name("efficientnet-lite0.onnx")
 MEAN, SCALE = 127.0, 128.0
 
 
+@dataclass(repr=False, eq=False)
 class CNN(NetworkExtractor):
     """What EfficientNet-Lite0, trained on ImageNet, sees in a picture: 1,280 numbers.
 
@@ -58,19 +60,11 @@ class CNN(NetworkExtractor):
     # three or more fill the cache with their own activations, and are slower again.
     together = 2
 
-    def __init__(
-        self,
-        size: int = 224,
-        crop: str = "half",
-        output: str = "pooled",
-        normalise: str = "sqrt-l2",
-        n_jobs: int = 1,
-    ) -> None:
-        self.size = size
-        self.crop = crop
-        self.output = output
-        self.normalise = normalise
-        self.n_jobs = n_jobs
+    size: int = 224
+    crop: str = "half"
+    output: str = "pooled"
+    normalise: str = "sqrt-l2"
+    n_jobs: int = 1
 
     def seen(self, pixels: Pixels) -> tuple[float, float, float, float]:
         """The part of a picture that the grid covers: left, top, right and bottom, in pixels."""

@@ -17,6 +17,7 @@ from visterm.features.cnn.network_extractor import NetworkExtractor
 from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, read_recipe
 from visterm.features.picture_batches import Picture
+from visterm.progress import Progress, silent
 
 
 class OnnxEmbedder(NetworkExtractor):
@@ -46,7 +47,9 @@ class OnnxEmbedder(NetworkExtractor):
         """Name, version, and what tells one file from another."""
         return f"{self.name}-{self.version}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
-    def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         """Open the model and remember it and its recipe by their content; nothing is learnt."""
         self.digest_ = _plugged_in(self.path, *self._stamps()).digest
         return super().fit(pictures, y)

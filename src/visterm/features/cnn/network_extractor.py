@@ -14,6 +14,7 @@ from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, normalised
 from visterm.features.extractor import Extractor
 from visterm.features.picture_batches import Picture, Pixels
+from visterm.progress import Progress, silent
 
 
 class NetworkExtractor(Extractor):
@@ -24,7 +25,9 @@ class NetworkExtractor(Extractor):
     """Pictures that go through the network at once. One is right for any network: more may change
     the last digits, or not be allowed."""
 
-    def fit(self, pictures: Sequence[Picture] = (), y: Any = None) -> Self:
+    def fit(
+        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
+    ) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
         self._opened()
         return self

@@ -8,6 +8,7 @@ J. Pennington, R. Socher and C. Manning, EMNLP 2014.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from visterm.text.spaces.words import WordVectors
 from visterm.text.tokens import tokens
 
 
+@dataclass(repr=False, eq=False)
 class Glove(WordVectors):
     """The idf-weighted mean of the word vectors of GloVe (50 numbers, 400,000 English words).
 
@@ -38,8 +40,7 @@ class Glove(WordVectors):
     min_captions = 1
     language = None  # vectors are of words as written
 
-    def __init__(self, stop_words: Sequence[str] | None = None) -> None:
-        self.stop_words = stop_words
+    stop_words: Sequence[str] | None = None
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         _check_installed()

@@ -9,6 +9,7 @@ D. Blei, A. Ng and M. Jordan, JMLR 2003; M. Hoffman, D. Blei and F. Bach, NIPS 2
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from visterm.stored import Stored
 _MOST, _LEAST_CHANGE = 50, 1e-3  # turns for one document, and the mean change that ends them
 
 
+@dataclass(repr=False, eq=False)
 class Lda(Stored):
     """Latent Dirichlet allocation of a documents × words matrix of counts.
 
@@ -66,27 +68,16 @@ class Lda(Stored):
         "word_prior": "topic_word_prior",
     }
 
-    topics_: NDArray[np.float64]
+    topics_: NDArray[np.float64] = field(init=False, repr=False)
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        doc_topic_prior: float | None = None,
-        topic_word_prior: float | None = None,
-        max_iter: int = 10,
-        batch_size: int = 512,
-        learning_offset: float = 10.0,
-        learning_decay: float = 0.7,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.learning_offset = learning_offset
-        self.learning_decay = learning_decay
-        self.random_state = random_state
+    n_components: int = 100
+    doc_topic_prior: float | None = None
+    topic_word_prior: float | None = None
+    max_iter: int = 10
+    batch_size: int = 512
+    learning_offset: float = 10.0
+    learning_decay: float = 0.7
+    random_state: int = 0
 
     def fit(self, counts: ArrayLike | csr_array, *, progress: Progress | None = None) -> Self:
         """Learn topics from counts; the last word of progress is how many batches there were."""

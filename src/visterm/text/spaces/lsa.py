@@ -9,6 +9,7 @@ S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman, JASIS 1990.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from visterm.text.spaces.words import WordVectors
 from visterm.text.weighting import weigh_queries
 
 
+@dataclass(repr=False, eq=False)
 class Lsa(WordVectors):
     """Latent semantic analysis of captions.
 
@@ -53,25 +55,15 @@ class Lsa(WordVectors):
     name = "lsa"
     arrays = ("directions_", "idf_")
 
-    directions_: NDArray[np.float32]
+    directions_: NDArray[np.float32] = field(init=False, repr=False)
 
-    def __init__(
-        self,
-        dimensions_kept: int = 300,
-        root: float = 0.5,
-        power: float = 0.0,
-        min_captions: int = 2,
-        language: str | None = "english",
-        stop_words: Sequence[str] | None = (),
-        random_state: int = 0,
-    ) -> None:
-        self.dimensions_kept = dimensions_kept
-        self.root = root
-        self.power = power
-        self.min_captions = min_captions
-        self.language = language
-        self.stop_words = stop_words
-        self.random_state = random_state
+    dimensions_kept: int = 300
+    root: float = 0.5
+    power: float = 0.0
+    min_captions: int = 2
+    language: str | None = "english"
+    stop_words: Sequence[str] | None = ()
+    random_state: int = 0
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         if not self.dimensions_kept >= 1:

@@ -7,6 +7,7 @@ document, becomes ``P(topic | word)``. Words that hold a text together ("a", "wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from visterm.text.spaces.space import texts_of, unit
 from visterm.text.spaces.words import WordVectors
 
 
+@dataclass(repr=False, eq=False)
 class Topics(WordVectors):
     """Mixtures of LDA's topics.
 
@@ -55,28 +57,17 @@ class Topics(WordVectors):
     facts = ("perplexity_",)
     old_names: ClassVar[Mapping[str, str]] = {"topics": "n_components", "passes": "max_iter"}
 
-    topics_: NDArray[np.float64]
-    perplexity_: float
+    topics_: NDArray[np.float64] = field(init=False, repr=False)
+    perplexity_: float = field(init=False, repr=False)
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        max_iter: int = 10,
-        held_out: float = 0.1,
-        normalise: str = "l2",
-        min_captions: int = 2,
-        language: str | None = "english",
-        stop_words: Sequence[str] | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.held_out = held_out
-        self.normalise = normalise
-        self.min_captions = min_captions
-        self.language = language
-        self.stop_words = stop_words
-        self.random_state = random_state
+    n_components: int = 100
+    max_iter: int = 10
+    held_out: float = 0.1
+    normalise: str = "l2"
+    min_captions: int = 2
+    language: str | None = "english"
+    stop_words: Sequence[str] | None = None
+    random_state: int = 0
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         if self.normalise not in ("l2", "l1"):

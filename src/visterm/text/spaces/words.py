@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -75,6 +76,7 @@ class WordVectors(TextSpace):
             setattr(self, name, arrays[name])
 
 
+@dataclass(repr=False, eq=False)
 class Words(WordVectors):
     """One dimension a word, ``q_t ∝ b_t·idf_t``: the space that word search uses.
 
@@ -102,17 +104,10 @@ class Words(WordVectors):
     arrays = ("idf_",)
     dense: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        min_captions: int = 1,
-        binary: bool = True,
-        language: str | None = "english",
-        stop_words: Sequence[str] | None = (),
-    ) -> None:
-        self.min_captions = min_captions
-        self.binary = binary
-        self.language = language
-        self.stop_words = stop_words
+    min_captions: int = 1
+    binary: bool = True
+    language: str | None = "english"
+    stop_words: Sequence[str] | None = ()
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         report = progress or silent
