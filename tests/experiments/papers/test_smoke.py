@@ -1,0 +1,90 @@
+"""Tables of the papers that take minutes, run small: on drawn scenes instead of their data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from visterm.datasets import read_iaprtc12
+from visterm.datasets.scenes import draw_scenes
+from visterm.errors import BadInput
+from visterm.experiments.papers.bitr import cnn_methods, methods, partitions, timings
+from visterm.experiments.papers.registry import reproduce
+from visterm.text.spaces import Lsa
+
+
+def write_tables(folder: Path, seed: int) -> None:
+    """Drawn pictures in the tables of Corel and of IAPR TC-12: 80 to learn from, 20 to test on."""
+    drawn = draw_scenes(folder, 100, seed=seed, size=(48, 32))
+    for part, some in (("train", drawn[:80]), ("test", drawn[80:])):
+        labels = [f"{path.name}\t{' '.join(words)}\n" for path, words in some]
+        said = [
+            f"{path.name}\tA {words[0]} near a {words[1]} and a {words[-1]}.\n"
+            for path, words in some
+        ]
+        (folder / f"{part}.tsv").write_text("".join(labels))
+        (folder / f"{part}_labels.tsv").write_text("".join(labels))
+        (folder / f"{part}_captions.tsv").write_text("".join(said))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for seed, name in enumerate(("corel5k", "iaprtc12")):
+        write_tables(folder / name, seed)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(timings, "PAIRS", (60,))
+    monkeypatch.setattr(timings, "WIDTHS", (4,))
+    monkeypatch.setattr(timings, "SAMPLES", (20, 40))
+    monkeypatch.setattr(methods, "_STRENGTHS", (10.0, 100.0))
+    monkeypatch.setattr(partitions, "TOPICS", 8)
+    monkeypatch.setattr(methods, "TOPICS", 8)
+    # The word vectors come with a package of their own, which may not be there.
+    monkeypatch.setattr(cnn_methods, "Glove", lambda: Lsa(8, random_state=0))
+
+
+@pytest.mark.parametrize(
+    ("table", "method"),
+    [
+        ("bitr-2", "BITR-C (CTR)"),
+        ("bitr-6", "weighted kNN (CCA of CNN)"),
+        ("bitr-7", "CCA, CNN + LSA"),
+    ],
+)
+def test_cross_modal_tables_hold_every_method(table: str, method: str, root: Path) -> None:
+    found = reproduce(table, root, partitions=0).to_json()
+    assert found["partitions"] == ["given split"]
+    assert {*found["published"], method} <= set(found["ours"])
+    figures = [value for ways in found["ours"].values() for way in ways.values() for value in way]
+    assert figures
+    assert json.dumps(found)
+
+
+def test_what_one_data_set_teaches_is_tested_on_the_other(root: Path) -> None:
+    found = reproduce("bitr-4", root).found
+    assert found["words"] > 5
+    for quality in found["AvgP"].values():
+        assert len(quality) == 4
+        assert all(0 < value <= 1 for value in quality)
+    with pytest.raises(BadInput, match="learns on one data set and tests on another"):
+        reproduce("bitr-4", read_iaprtc12(root))
+
+
+@pytest.mark.parametrize("figure", ["bitr-fig3", "bitr-fig4"])
+def test_timings_are_measured_on_drawn_pairs(figure: str) -> None:
+    seconds = reproduce(figure).to_json()["seconds"]
+    ours = [row for name, row in seconds.items() if not name.endswith("published")]
+    assert ours
+    assert all(row[0] >= 0 for row in ours)
+
+
+def test_the_sizes_of_any_data_set_are_counted(root: Path) -> None:
+    found = reproduce("corel-statistics", read_iaprtc12(root)).found
+    assert found["test_queries"] == found["single"] + found["multi"]
