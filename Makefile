@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 	$(BIN)/visterm demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check .
