@@ -36,12 +36,7 @@ class Stored(BaseEstimator):
         from safetensors.numpy import save
 
         self._check_fitted()
-        about = {
-            "format": FORMAT,
-            "name": self.name,
-            "parameters": self.get_params(deep=False),
-            "facts": {name: getattr(self, name) for name in self._fact_names()},
-        }
+        about = {"format": FORMAT, **self._about()}
         arrays = {key: np.ascontiguousarray(array) for key, array in self._arrays().items()}
         write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, default=_plain)}))
 
@@ -52,13 +47,22 @@ class Stored(BaseEstimator):
         if about["name"] != cls.name:
             raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
         try:
-            thing = cls(**cls._named_now(about["parameters"]))
-            facts = cls._named_now(about["facts"])
-            for key in cls._fact_names():
-                setattr(thing, key, facts[key])
-            thing._restore(arrays)
+            return cls._restored(about, arrays)
         except (KeyError, TypeError) as error:
             raise BadInput(f"{path} is damaged, or of another version: {error}") from None
+
+    def _about(self) -> dict[str, Any]:
+        """Name, parameters and facts: what the header of the file says."""
+        facts = {name: getattr(self, name) for name in self._fact_names()}
+        return {"name": self.name, "parameters": self.get_params(deep=False), "facts": facts}
+
+    @classmethod
+    def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        thing = cls(**cls._named_now(about["parameters"]))
+        facts = cls._named_now(about["facts"])
+        for key in cls._fact_names():
+            setattr(thing, key, facts[key])
+        thing._restore(arrays)
         return thing
 
     @classmethod

@@ -19,7 +19,7 @@ from visterm.errors import BadInput
 from visterm.features.codebook import learn_codebook, nearest_centres
 from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
 from visterm.features.parameters import check_whole
-from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, over_pictures
+from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, gather
 from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
 from visterm.features.visterm_weighting import (
     count_visterms,
@@ -197,18 +197,14 @@ class Bag(Extractor):
     def _pooled(
         self, work: Any, pictures: Sequence[Picture], progress: Progress, what: str
     ) -> tuple[list[Any], list[Skipped]]:
-        results, skipped = [], []
-        for batch in over_pictures(
+        results, _, skipped = gather(
             work,
             pictures,
             max_side=self.max_side,
             n_jobs=self.n_jobs,
             progress=progress,
             what=what,
-        ):
-            if batch.result is not None:
-                results.append(batch.result)
-            skipped += batch.skipped
+        )
         return results, skipped
 
     def _sample(self, pictures: Sequence[Picture], most: int) -> list[Picture]:

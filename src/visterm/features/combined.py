@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -18,9 +15,7 @@ from visterm.features.concatenation import NORMALISATIONS, check_weights, join_r
 from visterm.features.extractor import Extractor, Rows
 from visterm.features.picture_batches import Picture, Pixels, shrunk
 from visterm.features.registry import extractor_class
-from visterm.files import write_whole
 from visterm.progress import Progress, silent
-from visterm.stored import FORMAT, _plain, read_stored
 
 
 @dataclass(repr=False, eq=False)
@@ -102,41 +97,25 @@ class Combined(Extractor):
         sides = [part.max_side for part in self.parts]
         return None if None in sides else max(side for side in sides if side is not None)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what all parts learnt as one file, whole or not at all."""
-        from safetensors.numpy import save
+    def _about(self) -> dict[str, Any]:
+        about = super()._about()
+        del about["parameters"]["parts"]
+        return about | {"parts": [part._about() for part in self.parts_]}
 
-        self._check_fitted()
-        own = self.get_params(deep=False)
-        about = {
-            "format": FORMAT,
-            "name": self.name,
-            "parameters": {key: value for key, value in own.items() if key != "parts"},
-            "facts": {},
-            "parts": [_about(part) for part in self.parts_],
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            f"{number}.{key}": np.ascontiguousarray(array)
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            f"{number}.{key}": array
             for number, part in enumerate(self.parts_)
             for key, array in part._arrays().items()
         }
-        write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, default=_plain)}))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        about, arrays = read_stored(path)
-        if about["name"] != cls.name:
-            raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
-        try:
-            parts = [
-                _restored(part, _of_part(arrays, number))
-                for number, part in enumerate(about["parts"])
-            ]
-            parameters = cls._named_now(about["parameters"])
-            combined = cls([clone(part) for part in parts], **parameters)
-        except (KeyError, TypeError) as error:
-            raise BadInput(f"{path} is damaged, or of another version: {error}") from None
+    def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        parts = [
+            extractor_class(part["name"])._restored(part, _of_part(arrays, number))
+            for number, part in enumerate(about["parts"])
+        ]
+        combined = cls([clone(part) for part in parts], **cls._named_now(about["parameters"]))
         combined.parts_ = parts
         return combined
 
@@ -163,24 +142,6 @@ class Combined(Extractor):
     def _check_fitted(self) -> None:
         if not hasattr(self, "parts_"):
             raise NotFitted("this Combined has learnt nothing yet; call fit first")
-
-
-def _about(part: Extractor) -> dict[str, Any]:
-    return {
-        "name": part.name,
-        "parameters": part.get_params(deep=False),
-        "facts": {name: getattr(part, name) for name in part.facts},
-    }
-
-
-def _restored(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Extractor:
-    kind = extractor_class(about["name"])
-    part = kind(**kind._named_now(about["parameters"]))
-    facts = kind._named_now(about["facts"])
-    for key in kind.facts:
-        setattr(part, key, facts[key])
-    part._restore(arrays)
-    return part
 
 
 def _of_part(arrays: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

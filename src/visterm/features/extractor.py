@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from visterm.errors import BadInput, VistermError
-from visterm.features.picture_batches import Picture, Pixels, Skipped, over_pictures
+from visterm.features.picture_batches import Picture, Pixels, Skipped, gather
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
 
@@ -111,21 +111,14 @@ class Extractor(Stored):
     def extract(self, pictures: Sequence[Picture], *, progress: Progress = silent) -> Extraction:
         """Vectors of all pictures that can be read, and the reasons for the others."""
         self._check_fitted()
-        parts: list[Rows] = []
-        numbers: list[int] = []
-        skipped: list[Skipped] = []
-        for batch in over_pictures(
+        parts, numbers, skipped = gather(
             self.rows,
             pictures,
             max_side=self.max_side,
             n_jobs=self.n_jobs,
             progress=progress,
             what="extracting",
-        ):
-            if batch.result is not None:
-                parts.append(batch.result)
-            numbers += batch.numbers
-            skipped += batch.skipped
+        )
         if not parts:
             raise nothing_read(skipped)
         return Extraction(stack_rows(parts), np.array(numbers, dtype=np.int64), skipped)

@@ -74,6 +74,31 @@ def over_pictures(
         yield batch
 
 
+def gather(
+    work: Callable[[list[Pixels]], Result],
+    pictures: Sequence[Picture],
+    *,
+    max_side: int | None = None,
+    n_jobs: int = 1,
+    progress: Progress = silent,
+    what: str = "pictures",
+) -> tuple[list[Result], list[int], list[Skipped]]:
+    """Results of all batches, the numbers of the pictures they speak of, and what was skipped.
+
+    >>> gather(len, [np.zeros((4, 4, 3), dtype=np.uint8)])
+    ([1], [0], [])
+    """
+    results, numbers, skipped = [], [], []
+    for batch in over_pictures(
+        work, pictures, max_side=max_side, n_jobs=n_jobs, progress=progress, what=what
+    ):
+        if batch.result is not None:
+            results.append(batch.result)
+        numbers += batch.numbers
+        skipped += batch.skipped
+    return results, numbers, skipped
+
+
 def check_list(pictures: Sequence[Picture]) -> None:
     """Refuse a single picture where a list is meant, before it is taken for one.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from visterm.features.codebook import learn_codebook
 from visterm.features.extractor import nothing_read
-from visterm.features.picture_batches import Picture, Pixels, Skipped, over_pictures
+from visterm.features.picture_batches import Picture, Pixels, gather
 
 _SAMPLE = 1000  # pictures that colours are learnt from
 
@@ -29,14 +29,8 @@ def learn_colours(
     [[255.0, 255.0, 255.0]]
     """
     chosen = np.sort(np.random.default_rng(random_state).permutation(len(pictures))[:_SAMPLE])
-    found: list[NDArray[np.uint8]] = []
-    skipped: list[Skipped] = []
-    for batch in over_pictures(
-        _Pixels(random_state), [pictures[i] for i in chosen], max_side=max_side, n_jobs=n_jobs
-    ):
-        if batch.result is not None:
-            found.append(batch.result)
-        skipped += batch.skipped
+    some = [pictures[i] for i in chosen]
+    found, _, skipped = gather(_Pixels(random_state), some, max_side=max_side, n_jobs=n_jobs)
     if not found:
         raise nothing_read(skipped)
     points = np.concatenate(found).astype(np.float32)

@@ -88,18 +88,7 @@ def read_picture(
 
 def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
     try:
-        head = file.read(formats.HEAD)
-        if not head:
-            raise Refused("the file is empty")
-        format_ = formats.recognise(head)
-        if format_ is None:
-            names = ", ".join(known.name for known in formats.FORMATS)
-            raise Refused(f"it is not a picture in a format visterm reads ({names})")
-        make_ready(format_)
-        cost = cost_of(file, format_)
-        check_fixed_cost(cost, max_pixels)
-        if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
-            check_size(webp_size(head), max_pixels)
+        format_, cost = examined(file, max_pixels)
         return _decode_as(format_, file, cost, max_pixels, max_side)
     except (Refused, BrokenContainer):
         raise
@@ -107,6 +96,35 @@ def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
         raise Refused("there is not enough memory to decode it") from None
     except OSError as problem:
         raise Refused(problem.strerror or "it cannot be read") from None
+
+
+def examined(file: BinaryIO, max_pixels: int) -> tuple[Format, Cost]:
+    """The format of an open file and what decoding costs besides the pixels; its reader is loaded.
+
+    Raises `Refused` or `BrokenContainer` where no decoder should try the file.
+    """
+    head = file.read(formats.HEAD)
+    if not head:
+        raise Refused("the file is empty")
+    format_ = formats.recognise(head)
+    if format_ is None:
+        names = ", ".join(known.name for known in formats.FORMATS)
+        raise Refused(f"it is not a picture in a format visterm reads ({names})")
+    make_ready(format_)
+    cost = cost_of(file, format_)
+    check_fixed_cost(cost, max_pixels)
+    if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
+        check_size(webp_size(head), max_pixels)
+    return format_, cost
+
+
+def turn_of(picture: ImageFile, format_: Format) -> int:
+    """EXIF's number of the turn that is still to be done.
+
+    Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.
+    """
+    exif = b"" if format_ in (formats.TIFF, formats.HEIC) else picture.info.get("exif", b"")
+    return orientation_of(exif) if isinstance(exif, bytes) else 1
 
 
 def _decode_as(
@@ -126,9 +144,7 @@ def _decode_as(
             check_memory(picture, format_, cost, size=size, shrinks=shrinks, limit=max_pixels)
             picture.load()
             _free_frames(picture)
-            # Pillow itself turns a TIFF upright while loading it, and pillow-heif a HEIC.
-            exif = b"" if format_ in (formats.TIFF, formats.HEIC) else picture.info.get("exif", b"")
-            orientation = orientation_of(exif) if isinstance(exif, bytes) else 1
+            orientation = turn_of(picture, format_)
             target = _target(size if format_ is formats.JPEG else picture.size, max_side)
             if target is None:
                 return rgb_array(picture, orientation)

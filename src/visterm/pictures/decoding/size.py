@@ -5,17 +5,10 @@ from __future__ import annotations
 import os
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import BrokenContainer
-from visterm.pictures.decoding.guards import cost_of
-from visterm.pictures.decoding.limits import (
-    DEFAULT_MAX_PIXELS,
-    check_fixed_cost,
-    check_size,
-    webp_size,
-)
-from visterm.pictures.decoding.orientation import orientation_of
-from visterm.pictures.decoding.plugins import make_ready, open_with_pillow
+from visterm.pictures.decoding.decoder import examined, turn_of
+from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS
+from visterm.pictures.decoding.plugins import open_with_pillow
 from visterm.pictures.decoding.regular_files import Refused, opened
 from visterm.pictures.decoding.warning_filter import quiet
 
@@ -43,20 +36,10 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
     try:
         with opened(source) as file:
-            head = file.read(formats.HEAD)
-            format_ = formats.recognise(head)
-            if format_ is None:
-                raise Refused("it is not a picture in a format visterm reads")
-            make_ready(format_)
-            check_fixed_cost(cost_of(file, format_), DEFAULT_MAX_PIXELS)
-            if format_ is formats.WEBP:  # its decoder takes memory for the pixels on opening
-                check_size(webp_size(head), DEFAULT_MAX_PIXELS)
+            format_, _ = examined(file, DEFAULT_MAX_PIXELS)
             with quiet(), open_with_pillow(file, format_) as picture:
                 width, height = picture.size
-                # Pillow itself turns a TIFF upright, and pillow-heif a HEIC.
-                turnable = format_ not in (formats.TIFF, formats.HEIC)
-                exif = picture.info.get("exif", b"") if turnable else b""
-                lies = isinstance(exif, bytes) and orientation_of(exif) in _LYING
+                lies = turn_of(picture, format_) in _LYING
     except (Refused, BrokenContainer) as reason:
         raise UnreadablePicture(where, str(reason)) from None
     except Exception as problem:  # readers of damaged files raise whatever comes to hand

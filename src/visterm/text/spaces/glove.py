@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import MissingExtra
-from visterm.progress import Progress, silent
+from visterm.progress import Progress
 from visterm.text.meaning import _glove, has_vectors
 from visterm.text.spaces.space import texts_of, unit
 from visterm.text.spaces.words import WordVectors
@@ -44,12 +44,7 @@ class Glove(WordVectors):
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         _check_installed()
-        report = progress or silent
-        report("weighing words", 0, 1)
-        self.vocabulary_, _ = self._learn_words(captions)
-        self.idf_ = self.vocabulary_.idf
-        report("weighing words", 1, 1)
-        return self
+        return super().fit(captions, progress=progress)
 
     @property
     def dimensions(self) -> int:

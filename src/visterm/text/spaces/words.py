@@ -27,6 +27,14 @@ class WordVectors(TextSpace):
     vocabulary_: Vocabulary
     idf_: NDArray[np.float64]
 
+    def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
+        report = progress or silent
+        report("weighing words", 0, 1)
+        self.vocabulary_, _ = self._learn_words(captions)
+        self.idf_ = self.vocabulary_.idf
+        report("weighing words", 1, 1)
+        return self
+
     def _learn_words(self, captions: Sequence[str]) -> tuple[Vocabulary, csr_array]:
         """The vocabulary of the captions, and their counts."""
         texts = texts_of(captions)
@@ -108,14 +116,6 @@ class Words(WordVectors):
     binary: bool = True
     language: str | None = "english"
     stop_words: Sequence[str] | None = ()
-
-    def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
-        report = progress or silent
-        report("learning words", 0, 1)
-        self.vocabulary_, _ = self._learn_words(captions)
-        self.idf_ = self.vocabulary_.idf
-        report("learning words", 1, 1)
-        return self
 
     @property
     def dimensions(self) -> int:
