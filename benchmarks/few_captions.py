@@ -29,7 +29,7 @@ from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, kept_vectors
 from visterm.collection.stop_words import STOP_WORDS
 from visterm.datasets.iaprtc12 import read_iaprtc12
-from visterm.evaluation import Evaluation, compare, evaluate
+from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter, stay_near
@@ -156,7 +156,7 @@ def asked(protocol: Protocol, words: Vocabulary, model: Pamir, test: Floats) -> 
             rows[:, number], idf[number] = mapped[:, known], model.idf_[known]
     relevance = protocol.test_relevance
     queries = weigh_queries(relevance.queries.astype(bool).astype(np.float32), idf)
-    return evaluate(rows, Relevance(queries, relevance.pictures), ["AvgP"])
+    return evaluate_rows(rows, Relevance(queries, relevance.pictures), ["AvgP"])
 
 
 def _own_kind(
@@ -172,13 +172,14 @@ def _own_kind(
     held = starter.vocabulary.counts(texts)
     relevance = relevance_from_captions(held, np.ones(held.shape[1]), max_words=1)
     words = relevance.queries.indices
-    before = evaluate(starter.model().transform(vectors), relevance, ["AvgP"]).per_query["AvgP"]
+    known = starter.model().transform(vectors)
+    before = evaluate_rows(known, relevance, ["AvgP"]).per_query["AvgP"]
 
     def harm(taught: Taught, captions: csr_array) -> dict[str, float]:
         vocabulary, model = taught
         numbers = np.array([vocabulary.number(word) for word in starter.vocabulary.words])
         rows = model.transform(vectors)[:, numbers]
-        after = evaluate(rows, relevance, ["AvgP"]).per_query["AvgP"]
+        after = evaluate_rows(rows, relevance, ["AvgP"]).per_query["AvgP"]
         touched = np.isin(numbers[words], captions.indices)
         return {
             "before": 100 * float(before.mean()),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
-from visterm.evaluation import Evaluation, compare, evaluate
+from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
@@ -79,7 +79,7 @@ def measure(
 def _evaluated(rows: NDArray[np.float32], asked: Relevance, idf: NDArray[np.float64]) -> Evaluation:
     """The queries as each model weighs their words."""
     queries = weigh_queries(asked.queries.astype(bool).astype(np.float32), idf)
-    return evaluate(rows, Relevance(queries, asked.pictures), ["AvgP", "P@10"])
+    return evaluate_rows(rows, Relevance(queries, asked.pictures), ["AvgP", "P@10"])
 
 
 def _trained(protocol: Protocol, vectors: NDArray[np.float32]) -> Pamir:

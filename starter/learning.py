@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from starter.corpus import Corpus
-from visterm.evaluation import evaluate
+from visterm.evaluation import evaluate_rows
 from visterm.models import Pamir
 from visterm.progress import Progress
 from visterm.text import Relevance
@@ -42,7 +42,7 @@ def relearn(corpus: Corpus, chosen: Pamir, progress: Progress) -> Pamir:
 def word_quality(rows: Floats, words: csr_array) -> NDArray[np.float64]:
     """AvgP of each word asked alone; NaN where no picture has it."""
     asked = Relevance(csr_array(np.eye(rows.shape[1], dtype=np.float32)), csr_array(words.T))
-    return evaluate(rows, asked, ["AvgP"]).per_query["AvgP"]
+    return evaluate_rows(rows, asked, ["AvgP"]).per_query["AvgP"]
 
 
 def can_be_seen(

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluation import evaluate_scores
+from visterm.evaluation.evaluation import evaluate
 from visterm.evaluation.labels import annotation, labels_both_ways
 from visterm.text import Relevance
 
@@ -22,7 +22,7 @@ TABLES = st.tuples(
 
 def of_single_queries(scores: np.ndarray, true: np.ndarray) -> dict[str, float]:
     words = csr_array(np.ones((len(true), 1), dtype=np.float32))
-    return evaluate_scores(scores, Relevance(words, csr_array(true)), ["P@2", "AvgP"]).mean()
+    return evaluate(scores, Relevance(words, csr_array(true)), ["P@2", "AvgP"]).mean()
 
 
 @settings(max_examples=60, deadline=None)

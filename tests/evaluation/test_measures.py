@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.evaluation.evaluation import evaluate_scores
+from visterm.evaluation.evaluation import evaluate
 from visterm.evaluation.measures import mean_average_precision, measure
 from visterm.text import Relevance
 
@@ -21,7 +21,7 @@ THEIRS = {"AvgP": "AP", "BEP": "Rprec", "RR": "RR"}
 def measured(scores: np.ndarray, gains: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
     words = csr_array(np.ones((len(gains), 1), dtype=np.float32))
     relevance = Relevance(words, csr_array(np.asarray(gains, dtype=np.float32)))
-    return evaluate_scores(scores, relevance, names).per_query
+    return evaluate(scores, relevance, names).per_query
 
 
 def measured_by_trec(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput, VistermError
-from visterm.evaluation import evaluate_scores
+from visterm.evaluation import evaluate
 from visterm.evaluation.ranking import relevant_ranks
 from visterm.evaluation.trec import (
     gains_from_qrels,
@@ -98,7 +98,7 @@ def test_other_tools_measure_our_files_as_we_measure_the_arrays(tmp_path):
         ir_measures.read_trec_run(str(tmp_path / "run")),
     )
     relevance = Relevance(csr_array(np.ones((20, 1), dtype=np.float32)), relevant)
-    ours = evaluate_scores(scores, relevance, ["AvgP", "BEP", "P@10", "nDCG@10"]).mean()
+    ours = evaluate(scores, relevance, ["AvgP", "BEP", "P@10", "nDCG@10"]).mean()
     expected = {"AP": ours["AvgP"], "Rprec": ours["BEP"], "P@10": ours["P@10"]}
     expected["nDCG@10"] = ours["nDCG@10"]
     assert {str(name): value for name, value in theirs.items()} == pytest.approx(expected)

@@ -5,7 +5,7 @@ Importing this room loads NumPy only; numba and SciPy come with the first measur
 
 from visterm.evaluation.caption_ranks import CaptionRanks, caption_ranks
 from visterm.evaluation.caption_similarity import CaptionSimilarity
-from visterm.evaluation.evaluation import Evaluation, evaluate, evaluate_scores
+from visterm.evaluation.evaluation import Evaluation, evaluate, evaluate_rows
 from visterm.evaluation.labels import annotation, labels_both_ways
 from visterm.evaluation.measures import Measure, mean_average_precision, measure
 from visterm.evaluation.measures_table import measures_table
@@ -25,7 +25,7 @@ __all__ = [
     "caption_ranks",
     "compare",
     "evaluate",
-    "evaluate_scores",
+    "evaluate_rows",
     "labels_both_ways",
     "mean_average_precision",
     "measure",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
 from visterm.evaluation.measures import measure
+from visterm.evaluation.qrels import Qrels, gains_of
 from visterm.evaluation.ranking import RelevantRanks, as_scores, relevant_ranks
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ class Evaluation:
         Results by the name of the measure, as fractions (ranks for ``median rank``).
     relevant : array of shape (Q,)
         The number of relevant pictures of each query.
-    words : array of shape (Q,)
-        The number of words of each query.
+    words : array of shape (Q,), optional
+        The number of words of each query, where what was measured against says it.
     """
 
     per_query: dict[str, NDArray[np.float64]]
     relevant: NDArray[np.int64]
-    words: NDArray[np.int64]
+    words: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.relevant)
@@ -78,10 +79,38 @@ class Evaluation:
                 f"got {chosen.dtype} of shape {chosen.shape}"
             )
         per_query = {name: values[chosen] for name, values in self.per_query.items()}
-        return Evaluation(per_query, self.relevant[chosen], self.words[chosen])
+        words = None if self.words is None else self.words[chosen]
+        return Evaluation(per_query, self.relevant[chosen], words)
 
 
-def evaluate(
+def evaluate(scores: ArrayLike, qrels: Qrels, measures: Iterable[str] = PAPERS) -> Evaluation:
+    """Measure rankings given as scores, queries × pictures, whatever made them.
+
+    Parameters
+    ----------
+    scores : array of shape (Q, n)
+    qrels : array or csr_array of shape (Q, n), Relevance, mapping, or list of collections
+        What is relevant: gains (positive where a picture answers a query), or for each query the
+        pictures that do, as a collection of their columns or a mapping of columns to gains.
+        The keys of a mapping of queries are rows of the scores, or names in the order of the rows.
+    measures : names, default the three of the PAMIR papers
+        See :func:`visterm.evaluation.measures.measure`.
+
+    Examples
+    --------
+    >>> scores = [[0.2, 0.9, 0.1], [0.3, 0.2, 0.6]]
+    >>> evaluate(scores, {"sea": {1}, "snow": {0, 1}}, ["AvgP", "RR"]).mean()
+    {'AvgP': 0.7916666666666666, 'RR': 0.75}
+    >>> evaluate(scores, [[0, 1, 0], [1, 1, 0]], "RR").per_query
+    {'RR': array([1. , 0.5])}
+    """
+    names = _checked(measures)
+    table = as_scores(scores)
+    words = getattr(qrels, "words_per_query", None)
+    return _measured([relevant_ranks(table, gains_of(qrels, table.shape))], names, words)
+
+
+def evaluate_rows(
     rows: ArrayLike,
     relevance: Relevance,
     measures: Iterable[str] = PAPERS,
@@ -109,7 +138,7 @@ def evaluate(
     >>> from visterm.text import Relevance
     >>> words = csr_array(np.eye(2, dtype=np.float32))
     >>> relevance = Relevance(words, csr_array(np.float32([[1, 0, 0], [0, 1, 1]])))
-    >>> evaluate([[1, 0], [0, 1], [0.5, 0]], relevance, ["AvgP", "P@1"]).mean()
+    >>> evaluate_rows([[1, 0], [0, 1], [0.5, 0]], relevance, ["AvgP", "P@1"]).mean()
     {'AvgP': 0.9166666666666666, 'P@1': 1.0}
     """
     names = _checked(measures)
@@ -122,24 +151,7 @@ def evaluate(
         relevant_ranks(queries[start : start + size] @ columns, pictures[start : start + size])
         for start in range(0, queries.shape[0], size)
     ]
-    return _measured(parts, relevance, names)
-
-
-def evaluate_scores(
-    scores: ArrayLike, relevance: Relevance, measures: Iterable[str] = PAPERS
-) -> Evaluation:
-    """Measure rankings given as scores, queries × pictures, whatever made them.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from visterm.text import Relevance
-    >>> relevance = Relevance(csr_array(np.float32([[1]])), csr_array(np.float32([[0, 1]])))
-    >>> evaluate_scores([[0.2, 0.9]], relevance, ["RR"]).mean()
-    {'RR': 1.0}
-    """
-    names = _checked(measures)
-    return _measured([relevant_ranks(as_scores(scores), relevance.pictures)], relevance, names)
+    return _measured(parts, names, relevance.words_per_query)
 
 
 def _checked(measures: Iterable[str]) -> list[str]:
@@ -163,7 +175,9 @@ def _columns(rows: ArrayLike, relevance: Relevance) -> NDArray[np.float32]:
     return np.ascontiguousarray(table.T)
 
 
-def _measured(parts: Sequence[RelevantRanks], relevance: Relevance, names: list[str]) -> Evaluation:
+def _measured(
+    parts: Sequence[RelevantRanks], names: list[str], words: NDArray[np.int64] | None
+) -> Evaluation:
     relevant = np.concatenate([np.empty(0, np.int64), *(part.relevant for part in parts)])
     if not relevant.any():
         raise BadInput(
@@ -179,5 +193,4 @@ def _measured(parts: Sequence[RelevantRanks], relevance: Relevance, names: list[
                 for one, values in chosen:
                     values[query] = one(ranks, gains)
             query += 1
-    words = np.diff(relevance.queries.indptr).astype(np.int64)
     return Evaluation(per_query, relevant, words)

@@ -95,9 +95,9 @@ def best_of(
 def _paired(
     evaluation: Evaluation, baseline: Evaluation, name: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    same = np.array_equal(evaluation.relevant, baseline.relevant) and np.array_equal(
-        evaluation.words, baseline.words
-    )
+    same = np.array_equal(evaluation.relevant, baseline.relevant)
+    if evaluation.words is not None and baseline.words is not None:
+        same = same and np.array_equal(evaluation.words, baseline.words)
     if not same:
         raise BadInput(
             f"the two evaluations are of different queries ({len(evaluation)} and "

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visterm.cli.app import app
-from visterm.evaluation import best_of, evaluate
+from visterm.evaluation import best_of, evaluate_rows
 from visterm.experiments.demonstration import scenes
 from visterm.experiments.papers.tpami import model_comparison as tpami
 from visterm.experiments.papers.tpami import published
@@ -47,7 +47,7 @@ def test_every_model_of_the_paper_is_run_and_ranks_far_above_chance(
 ) -> None:
     rows = np.random.default_rng(0).random((20, *made["PAMIR"].rows.shape))
     relevance = protocol.test_relevance
-    chance = np.mean([evaluate(r, relevance).mean()["AvgP"] for r in rows])
+    chance = np.mean([evaluate_rows(r, relevance).mean()["AvgP"] for r in rows])
     assert list(made) == list(published.TPAMI_9)
     for name, one in made.items():
         assert one.outcome.evaluation.mean()["AvgP"] > 1.3 * chance, name

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from visterm.evaluation import evaluate, slices
+from visterm.evaluation import evaluate_rows, slices
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import Described, Outcome, Seconds, chosen_by
 from visterm.models import Model
@@ -65,7 +65,7 @@ def choose_and_index(
     with seconds.on("retrieval"):
         rank_all(rows, relevance)
     parts = slices(relevance, protocol.seen_queries)
-    outcome = Outcome(evaluate(rows, relevance), parts, seconds, chosen_by(chooser))
+    outcome = Outcome(evaluate_rows(rows, relevance), parts, seconds, chosen_by(chooser))
     return IndexedModel(learner, rows, outcome)
 
 

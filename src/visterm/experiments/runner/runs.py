@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.evaluation import Evaluation, evaluate, slices
+from visterm.evaluation import Evaluation, evaluate_rows, slices
 from visterm.experiments.runner.cross_modal_ranks import cross_modal_ranks
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import Extractor
@@ -172,7 +172,7 @@ def run(
         rows = np.asarray(model.transform(vectors.test), dtype=np.float32)
     relevance = protocol.test_relevance
     with seconds.on("ranking"):
-        measured = evaluate(rows, relevance)
+        measured = evaluate_rows(rows, relevance)
         both_ways = cross_modal_ranks(rows, protocol) if ranks else None
     parts = slices(relevance, protocol.seen_queries)
     return Outcome(measured, parts, seconds, chosen_by(model), both_ways)
