@@ -66,7 +66,7 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
     space = _space(name).fit(texts, progress=progress)
     vectors = vectors_of(catalogue, extractor, [picture for picture, *_ in captioned])
     held = np.array([held_out(digest) for _, digest, _ in captioned])
-    model = _model(vectors, np.asarray(space.captions(texts)), held, progress)
+    model = _model(vectors, np.asarray(space.transform(texts)), held, progress)
     version = Version(
         versions.next_number(catalogue),
         model.name,

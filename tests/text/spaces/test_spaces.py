@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 from visterm.errors import BadInput, NotFitted
+from visterm.stored import read_stored
 from visterm.text.spaces import (
     SPACES,
     CorrelatedTopics,
@@ -48,7 +55,7 @@ def fitted(name):
         return CorrelatedTopics(n_components=3, max_iter=20).fit(CAPTIONS, pictures=pictures())
     if name == "topics":
         return Topics(n_components=2, max_iter=20).fit(CAPTIONS)
-    return {"words": Words(), "lsa": Lsa(dimensions_kept=4)}[name].fit(CAPTIONS)
+    return {"words": Words(), "lsa": Lsa(n_components=4)}[name].fit(CAPTIONS)
 
 
 def plain(rows):
@@ -59,7 +66,7 @@ def plain(rows):
 def test_every_kind_of_text_becomes_a_row_of_unit_length(name):
     space = fitted(name)
     for rows in (
-        space.captions(["snow on a mountain", "the sea"]),
+        space.transform(["snow on a mountain", "the sea"]),
         space.queries(["snow mountain", "sea"]),
         space.labels(["mountain", "sea"]),
         space.phrases([("snow", "on", "mountain"), "sea with waves"]),
@@ -74,7 +81,7 @@ def test_every_kind_of_text_becomes_a_row_of_unit_length(name):
 def test_texts_about_the_same_lie_nearer_than_others(name):
     space = fitted(name)
     sea, beach, snow = plain(
-        space.captions(["sea, beach", "a beach by the sea with waves", "ice, snow, mountain"])
+        space.transform(["sea, beach", "a beach by the sea with waves", "ice, snow, mountain"])
     )
     assert sea @ beach > sea @ snow
 
@@ -93,33 +100,57 @@ def test_saved_and_loaded_gives_the_same_rows(name, tmp_path):
 
 @pytest.mark.parametrize("name", SPACES)
 def test_a_text_that_says_nothing_is_zero(name):
-    rows = plain(fitted(name).captions(["", "   "]))
+    rows = plain(fitted(name).transform(["", "   "]))
     assert not rows.any()
 
 
 @pytest.mark.parametrize("name", SPACES)
 def test_one_text_is_not_taken_for_many(name):
     with pytest.raises(BadInput, match="give a list"):
-        fitted(name).captions("the sea")
+        fitted(name).transform("the sea")
     with pytest.raises(BadInput, match="not int"):
-        fitted(name).captions([3])
+        fitted(name).transform([3])
 
 
 @pytest.mark.parametrize("name", ["words", "lsa", "topics", "correlated-topics", "glove"])
 def test_nothing_becomes_a_vector_before_fitting(name):
     with pytest.raises(NotFitted):
-        SPACES[name]().captions(["sea"])
+        SPACES[name]().transform(["sea"])
+
+
+@pytest.mark.parametrize("name", ["words", "lsa", "topics"])
+def test_fitting_and_transforming_in_one_step_is_the_same(name):
+    space = fitted(name)
+    again = clone(space).fit_transform(CAPTIONS)
+    np.testing.assert_array_equal(plain(again), plain(space.transform(CAPTIONS)))
+
+
+def test_a_text_space_is_a_step_of_a_pipeline():
+    steps = make_pipeline(Lsa(n_components=3), Normalizer("max"))
+    assert np.abs(steps.fit_transform(CAPTIONS)).max() == 1.0
+    assert steps.transform(["the sea"]).shape == (1, 3)
+
+
+def test_an_lsa_space_of_the_first_edition_still_opens(tmp_path):
+    space = fitted("lsa")
+    space.save(tmp_path / "new")
+    about, arrays = read_stored(tmp_path / "new")
+    about["parameters"]["dimensions_kept"] = about["parameters"].pop("n_components")
+    save_file(arrays, tmp_path / "old", metadata={"visterm": json.dumps(about)})
+    old = load_space(tmp_path / "old")
+    assert old.n_components == 4
+    np.testing.assert_array_equal(old.transform(CAPTIONS), space.transform(CAPTIONS))
 
 
 def test_lsa_is_the_truncated_svd_of_weighed_captions():
-    space = Lsa(dimensions_kept=3, power=0.0).fit(CAPTIONS)
+    space = Lsa(n_components=3, power=0.0).fit(CAPTIONS)
     words = Words(min_captions=2, binary=False).fit(CAPTIONS)
     counts = words.vocabulary_.counts(CAPTIONS).toarray() ** 0.5 * words.vocabulary_.idf
     table = counts / np.linalg.norm(counts, axis=1, keepdims=True)
     _, _, directions = np.linalg.svd(table)
     projected = table @ directions[:3].T
     projected /= np.linalg.norm(projected, axis=1, keepdims=True)
-    rows = space.captions(CAPTIONS)
+    rows = space.transform(CAPTIONS)
     np.testing.assert_allclose(rows @ rows.T, projected @ projected.T, atol=1e-5)
 
 
@@ -140,13 +171,13 @@ def test_topics_tell_how_well_they_foresee_held_captions():
 
 
 def test_mixtures_may_sum_to_one_for_the_simplex():
-    rows = Topics(n_components=2, max_iter=5, normalise="l1").fit(CAPTIONS).captions(CAPTIONS[:3])
+    rows = Topics(n_components=2, max_iter=5, normalise="l1").fit(CAPTIONS).transform(CAPTIONS[:3])
     np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_correlated_topics_bring_pictures_to_their_captions():
     space = fitted("correlated-topics")
-    scores = space.captions(["the sea", "snow on a mountain"]) @ space.pictures(SEEN).T
+    scores = space.transform(["the sea", "snow on a mountain"]) @ space.pictures(SEEN).T
     assert scores[0, :4].min() > scores[0, 4:].max()
     assert scores[1, 4:].min() > scores[1, :4].max()
     assert space.correlations_[0] > 0.9
@@ -156,7 +187,7 @@ def test_correlated_topics_bring_pictures_to_their_captions():
 
 def test_sentences_in_other_languages_lie_near_their_english():
     space = fitted("sentences")
-    english = space.captions(["snow on the mountains", "a beach at the sea", "a dog on a street"])
+    english = space.transform(["snow on the mountains", "a beach at the sea", "a dog on a street"])
     for foreign in (
         ["Schnee auf den Bergen", "ein Strand am Meer", "ein Hund auf einer Straße"],
         ["de la neige sur les montagnes", "une plage à la mer", "un chien dans une rue"],

@@ -8,9 +8,9 @@ S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman, JASIS 1990.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class Lsa(WordVectors):
 
     Parameters
     ----------
-    dimensions_kept : int
+    n_components : int
         Singular values kept; as many as there are, if there are fewer.
     root : float
         Exponent of term frequencies: 1 counts every mention, 0.5 is the square root.
@@ -44,20 +44,21 @@ class Lsa(WordVectors):
 
     Examples
     --------
-    >>> space = Lsa(dimensions_kept=2, min_captions=1).fit(
+    >>> space = Lsa(n_components=2, min_captions=1).fit(
     ...     ["sun sea", "sun beach", "snow alps", "snow ski"]
     ... )
-    >>> query, *captions = space.captions(["beach", "a sea", "the alps"])
+    >>> query, *captions = space.transform(["beach", "a sea", "the alps"])
     >>> (np.array(captions) @ query).round(2).tolist()
     [1.0, 0.0]
     """
 
     name = "lsa"
     arrays = ("directions_", "idf_")
+    old_names: ClassVar[Mapping[str, str]] = {"dimensions_kept": "n_components"}
 
     directions_: NDArray[np.float32] = field(init=False, repr=False)
 
-    dimensions_kept: int = 300
+    n_components: int = 300
     root: float = 0.5
     power: float = 0.0
     min_captions: int = 2
@@ -66,14 +67,14 @@ class Lsa(WordVectors):
     random_state: int = 0
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
-        if not self.dimensions_kept >= 1:
-            raise BadInput(f"dimensions_kept must be 1 or more, not {self.dimensions_kept!r}")
+        if not self.n_components >= 1:
+            raise BadInput(f"n_components must be 1 or more, not {self.n_components!r}")
         report = progress or silent
         report("analysing captions", 0, 2)
         vocabulary, counts = self._learn_words(captions)
         report("analysing captions", 1, 2)
         weighed = self._weighed(counts, vocabulary.idf)
-        values, directions = leading_directions(weighed, self.dimensions_kept, self.random_state)
+        values, directions = leading_directions(weighed, self.n_components, self.random_state)
         scale = (values / values[0]) ** self.power
         self.vocabulary_, self.idf_ = vocabulary, vocabulary.idf
         self.directions_ = (directions.T * scale).astype(np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +41,23 @@ class TextSpace(Stored):
     def _rows(self, texts: Sequence[str]) -> TextRows:
         raise NotImplementedError
 
-    def captions(self, texts: Sequence[str]) -> TextRows:
+    def transform(self, captions: Sequence[str]) -> TextRows:
         """Captions as vectors, one a row."""
         self._check_fitted()
-        return self._rows(texts_of(texts))
+        return self._rows(texts_of(captions))
+
+    def fit_transform(self, captions: Sequence[str], y: object = None, **more: Any) -> TextRows:
+        """Learn from captions, and give them as vectors; ``y`` is for pipelines, and not used.
+
+        >>> from visterm.text.spaces import Words
+        >>> Words().fit_transform(["sun", "sea"]).toarray().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        return self.fit(captions, **more).transform(captions)
 
     def queries(self, texts: Sequence[str]) -> TextRows:
         """What people type, as vectors; a query is a short caption unless a space knows better."""
-        return self.captions(texts)
+        return self.transform(texts)
 
     def labels(self, words: Sequence[str]) -> TextRows:
         """Single words that name what is to be seen, as vectors."""

@@ -47,7 +47,7 @@ class Topics(WordVectors):
     Examples
     --------
     >>> space = Topics(n_components=2, min_captions=1).fit(["sun sea", "snow alps"] * 30)
-    >>> rows = space.captions(["sun and sea", "snow in the alps"])
+    >>> rows = space.transform(["sun and sea", "snow in the alps"])
     >>> bool(rows[0] @ rows[0] > 2 * rows[0] @ rows[1])
     True
     """
@@ -142,7 +142,7 @@ class CorrelatedTopics(Topics):
     >>> seen = np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.2]] * 30)
     >>> space = CorrelatedTopics(n_components=2, min_captions=1)
     >>> space = space.fit(["sun sea", "snow alps"] * 30, pictures=seen)
-    >>> (space.captions(["sun on the sea"]) @ space.pictures(seen[:2]).T).round(2).tolist()
+    >>> (space.transform(["sun on the sea"]) @ space.pictures(seen[:2]).T).round(2).tolist()
     [[1.0, -1.0]]
     """
 

@@ -32,7 +32,7 @@ def cnn_caption_methods(
 ) -> Iterator[tuple[str, Both]]:
     """The paper's table 7 (PCA of the CNN, word vectors), then CCA and BITR with LSA."""
     told = [captions[i] for i in partition.development]
-    words = np.asarray(Glove().fit(told).captions(captions))
+    words = np.asarray(Glove().fit(told).transform(captions))
     pairs = PairVectors(pca(seen, partition), centred(words, partition))
     model = pairs.fit(cca(scaling=0.0), partition, progress)
     yield "CCA", chosen.note("CCA", Both(pairs, partition, model, model))
@@ -40,7 +40,7 @@ def cnn_caption_methods(
     for loss, name in reversed(LOSSES.items()):
         yield name, chosen.note(name, pairs.both(bitr(loss), partition, progress))
     space = Lsa(500, random_state=0).fit(told)
-    pairs = PairVectors(seen, np.asarray(space.captions(captions)))
+    pairs = PairVectors(seen, np.asarray(space.transform(captions)))
     name = "CCA, CNN + LSA"
     model = pairs.fit(cca(), partition, progress)
     yield name, chosen.note(name, Both(pairs, partition, model, model))

@@ -59,7 +59,7 @@ def bitr_2(data: Source, seed: int = 0, progress: Progress = silent, partitions:
         space = Topics(random_state=seed)
         space.fit([iapr.captions[i] for i in partition.development], progress=progress)
         chosen.by_method["text topics"] = {"perplexity of held captions": space.perplexity_}
-        texts = np.asarray(space.captions(iapr.captions))
+        texts = np.asarray(space.transform(iapr.captions))
         for name, both, _ in paper_methods(seen, texts, partition, chosen, progress):
             yield name, both.captions(iapr.captions)
 
@@ -140,7 +140,10 @@ def _paper_labels(
 ) -> Iterator[Method]:
     """The paper's methods on its own features."""
     space = label_space(documents, partition, 0)
-    texts, words = np.asarray(space.captions(documents)), np.asarray(space.labels(vocabulary.words))
+    texts, words = (
+        np.asarray(space.transform(documents)),
+        np.asarray(space.labels(vocabulary.words)),
+    )
     tested = csr_array(true[partition.test])
     often = np.asarray(true[partition.development].sum(axis=0)).reshape(1, -1)
     yield "most frequent labels", score_figures(often.repeat(tested.shape[0], axis=0), tested)
