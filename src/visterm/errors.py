@@ -1,5 +1,8 @@
 """Errors for people: what was wrong, where, and what to do next."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class VistermError(Exception):
     """Anything visterm can explain; the command line prints it as one line, without a traceback."""
@@ -28,3 +31,20 @@ class UnreadablePicture(VistermError):
 
 class MissingExtra(VistermError):
     """A library of an optional extra is needed; the message says how to install it."""
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Let a failing import say which extra to install.
+
+    >>> with needs_extra("research", "figures need matplotlib"):
+    ...     import no_such_library
+    Traceback (most recent call last):
+    visterm.errors.MissingExtra: figures need matplotlib (No module named 'no_such_library');
+    install it with: pip install 'visterm[research]'
+    """
+    try:
+        yield
+    except ImportError as error:
+        line = f"{what} ({error}); install it with: pip install 'visterm[{extra}]'"
+        raise MissingExtra(line) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.errors import BadInput, MissingExtra
+from visterm.errors import BadInput, needs_extra
 
 if TYPE_CHECKING:
     from rouge_score.tokenizers import Tokenizer
@@ -55,17 +55,12 @@ class CaptionSimilarity:
     """
 
     def __init__(self, found: Sequence[str], true: Sequence[str]) -> None:
-        try:
+        with needs_extra("research", "BLEU and ROUGE need sacrebleu and rouge-score"):
             from rouge_score.rouge_scorer import RougeScorer
             from rouge_score.tokenizers import DefaultTokenizer
             from sacrebleu.metrics.bleu import BLEU
             from sacrebleu.metrics.helpers import extract_all_word_ngrams
             from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-        except ImportError as error:
-            raise MissingExtra(
-                f"BLEU and ROUGE are counted by sacrebleu and rouge-score ({error}); "
-                "install them with: pip install 'visterm[research]'"
-            ) from None
         cut = Tokenizer13a()  # type: ignore[no-untyped-call]
         self._found, self._true = list(found), list(true)
         self._ngrams: list[tuple[Counter[tuple[str, ...]], int]] = [

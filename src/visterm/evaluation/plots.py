@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.errors import BadInput, MissingExtra
+from visterm.errors import BadInput, needs_extra
 from visterm.evaluation._bars import (
     INK,
     OURS,
@@ -41,11 +41,9 @@ def draw_table(table: Table, path: str | os.PathLike[str]) -> None:
     Needs matplotlib, which the extra ``research`` brings.
     """
     kind = check_figure_name(path)
-    try:
+    with needs_extra("research", "figures need matplotlib"):
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError:
-        raise MissingExtra("figures need matplotlib: pip install 'visterm[research]'") from None
     panels = panels_of(table)
     figure = Figure(layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
     figure.suptitle(table.title, x=0.012, ha="left", fontsize=11, color=INK)

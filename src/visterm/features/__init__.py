@@ -5,8 +5,8 @@ from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
 from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
 from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
+from visterm.features.extractor_registry import EXTRACTORS
 from visterm.features.notation import parse_features
-from visterm.features.registry import EXTRACTORS
 from visterm.features.sift import DenseSift, Sift
 
 __all__ = [

@@ -1,32 +1,22 @@
-"""Libraries of the extra ``classic``, loaded where they are used."""
+"""OpenCV and scikit-image, which the extra ``classic`` brings, loaded when they are needed."""
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
 
-from visterm.errors import MissingExtra
+from visterm.errors import needs_extra
 
 
 def opencv() -> Any:
     """OpenCV, or a line that says how to get it."""
-    try:
+    with needs_extra("classic", "these features need OpenCV"):
         import cv2
-    except ImportError as error:
-        raise _missing("OpenCV", error) from None
     return cv2
 
 
 def scikit_image() -> ModuleType:
     """scikit-image, or a line that says how to get it."""
-    try:
+    with needs_extra("classic", "these features need scikit-image"):
         import skimage
-    except ImportError as error:
-        raise _missing("scikit-image", error) from None
     return skimage
-
-
-def _missing(library: str, error: ImportError) -> MissingExtra:
-    return MissingExtra(
-        f"these features need {library} ({error}); install it with: pip install 'visterm[classic]'"
-    )

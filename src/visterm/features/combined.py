@@ -13,8 +13,8 @@ from visterm.errors import BadInput, NotFitted
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
 from visterm.features.extractor import Extractor, Rows
+from visterm.features.extractor_registry import extractor_class
 from visterm.features.picture_batches import Picture, Pixels, shrunk
-from visterm.features.registry import extractor_class
 from visterm.progress import Progress, silent
 
 

@@ -14,7 +14,7 @@ from visterm.errors import BadInput
 from visterm.features.cnn import OnnxEmbedder
 from visterm.features.combined import Combined
 from visterm.features.extractor import Extractor
-from visterm.features.registry import extractor_class
+from visterm.features.extractor_registry import extractor_class
 
 _FILE = f"{OnnxEmbedder.name}:"
 # What a command says by options of its own, or a model by what it takes.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
-from visterm.errors import MissingExtra
+from visterm.errors import needs_extra
 from visterm.text.tokens import one_form, singular
 
 Kind = Literal["noun", "verb", "preposition", "pronoun", "and", "comma", "be", "other"]
@@ -65,10 +65,8 @@ _DESCRIBING = frozenset(["AJ0", "AJC", "AJS", "CRD", "VVN", "AV0"])
 @lru_cache(maxsize=1)
 def tagger() -> Tagger:
     """The tagger with its English model, loaded once."""
-    try:
+    with needs_extra("phrases", "phrases need a tagger"):
         from HanTa.HanoverTagger import HanoverTagger
-    except ImportError as error:
-        raise MissingExtra("phrases need a tagger; pip install 'visterm[phrases]'") from error
     loaded: Tagger = HanoverTagger("morphmodel_en.pgz")
     return loaded
 
