@@ -29,8 +29,8 @@ from benchmarks.pamir_peers import drawn, linear_svm, loop_over_gram, loop_over_
 from benchmarks.pamir_problem import TRAINING, WORDS, Pictures, draw_pictures
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
-from visterm.models.pamir._kernels import Triplets
-from visterm.models.pamir._solvers import GramSolver, WeightSolver, choose_solver, triplets_of
+from visterm.models.pamir._solvers import GramSolver, WeightSolver, choose_solver
+from visterm.models.pamir._triplets import Triplets, triplets_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
@@ -154,8 +154,8 @@ def measure_numpy(
         for solver in (by_gram, by_weights):
             solver.run(triplets, C, steps)
         chosen = drawn(triplets, by_weights._state.copy(), sample)
-        scores, alpha = by_gram._scores.copy(), by_gram._alpha.copy()
-        weights = by_weights._weights.copy()
+        scores, alpha = by_gram._scores.copy(), by_gram._table.copy()
+        weights = by_weights._table.copy()
         begin = time.process_time()
         loop_over_gram(by_gram._gram, scores, alpha, triplets, C, chosen)
         middle = time.process_time()
@@ -167,7 +167,7 @@ def measure_numpy(
         done += steps + sample
         if not np.allclose(scores, by_gram._scores, atol=1e-3):
             raise SystemExit("NumPy's loop over the Gram matrix differs: the comparison is void")
-        if not np.allclose(weights, by_weights._weights, atol=1e-3):
+        if not np.allclose(weights, by_weights._table, atol=1e-3):
             raise SystemExit("NumPy's loop over the weights differs: the comparison is void")
     return {name: seconds / (sample * len(MOMENTS)) for name, seconds in spent.items()}
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.pamir_problem import Pictures
 from visterm.evaluation import mean_average_precision
-from visterm.models.pamir._kernels import Triplets, draw
+from visterm.models.pamir._triplets import Triplets, draw
 from visterm.text import Relevance
 
 Floats = NDArray[np.float32]

@@ -11,19 +11,9 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models import MODELS, Bitr, Cca
 from visterm.models.base import Model
-from visterm.models.selection import (
-    AUTO,
-    BOUND,
-    GRIDS,
-    POSITIVE,
-    Rule,
-    Rules,
-    Trial,
-    always,
-    candidates,
-    held_relevance,
-    quality,
-)
+from visterm.models.grids import AUTO, GRIDS
+from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
+from visterm.models.selection import Trial, always, held_relevance, quality
 from visterm.text import Relevance
 
 

@@ -8,18 +8,18 @@ import pytest
 from visterm.errors import BadInput
 from visterm.models import Wsabie
 from visterm.models._wsabie_kernels import warp_steps
-from visterm.models.pamir._kernels import _below
+from visterm.models.pamir._triplets import below
 
 
 def slow_step(x, y, words, V, Z, rate, longest, state):
     """One WARP step on words or texts, a NumPy call an operation."""
     n, outputs = len(x), len(x) if words is None else Z.shape[0]
-    i = _below(state, n)
-    right = i if words is None else words[i][_below(state, len(words[i]))]
+    i = below(state, n)
+    right = i if words is None else words[i][below(state, len(words[i]))]
     every = y if words is None else np.eye(Z.shape[0])
     scores = every @ Z @ (V.T @ x[i])
     for tries in range(1, outputs):
-        other = _below(state, outputs)
+        other = below(state, outputs)
         allowed = other != i if words is None else other not in words[i]
         if allowed and scores[other] > scores[right] - 1:
             weight = np.sum(1 / np.arange(1, (outputs - 1) // tries + 1))

@@ -161,7 +161,7 @@ def _judged(
 def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.selection import PRESETS, pairs_of_a_round
+    from visterm.models.grids import PRESETS, pairs_of_a_round
 
     sizes = {
         "max_words": lesson.max_words,

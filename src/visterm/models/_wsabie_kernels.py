@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.models.pamir._kernels import _below
+from visterm.models.pamir._triplets import below
 
 # Sums may be taken in any order, so that they can be taken eight or sixteen at a time.
 _FAST = {"reassoc", "contract", "nsz"}
@@ -27,14 +27,14 @@ def warp_steps(  # type: ignore[no-untyped-def]
     e, f, g = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(q, np.float32)
     violated = 0
     for _ in range(count):
-        i = _below(state, n)
+        i = below(state, n)
         own = words[starts[i] : starts[i + 1]] if not pairs else words
         if not pairs and len(own) == 0:
             continue
         _embed(pictures[i], V, e)
         for j in range(q):
             g[j] = _dot(Z[j], e)
-        right = i if pairs else own[_below(state, len(own))]
+        right = i if pairs else own[below(state, len(own))]
         wrong, tries = _violating(texts, own, pairs, right, g, state, outputs)
         if wrong < 0:
             continue
@@ -53,7 +53,7 @@ def _violating(texts, own, pairs, right, g, state, outputs):  # type: ignore[no-
     """A random wrong output within the margin of the right one, −1 if none came, and the tries."""
     score = _dot(texts[right], g) if pairs else g[right]
     for tries in range(1, outputs):
-        other = _below(state, outputs)
+        other = below(state, outputs)
         if pairs:
             if other != right and _dot(texts[other], g) > score - 1:
                 return other, tries

@@ -12,14 +12,13 @@ from sklearn.base import clone
 
 from visterm.models._old_names import OLD_NAMES
 from visterm.models.inputs import Vectors, picture_vectors, square_table, word_matrix
+from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
     Choice,
     HeldOut,
-    Rules,
     Task,
     Trial,
     all_choices,
-    candidates,
     fit,
     held_relevance,
     quality,

@@ -10,19 +10,24 @@ from Y. Gong, Q. Ke, M. Isard and S. Lazebnik, IJCV 2014.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.models import rules
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.selection import AUTO, NOT_NEGATIVE, WHOLE, Choice, Rules, Task, Tuned
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.correlation import Moments, canonical, moments
 from visterm.text.spaces.space import unit
 
 
+@dataclass(eq=False, repr=False)
 class Cca(PairModel):
     """Canonical correlation analysis of pictures and texts, regularised.
 
@@ -73,36 +78,26 @@ class Cca(PairModel):
     name = "cca"
     arrays = ("picture_map_", "text_map_", "picture_mean_", "text_mean_", "correlations_")
     decides: ClassVar[Rules] = {
-        "ridge": NOT_NEGATIVE,
-        "text_ridge": NOT_NEGATIVE,
-        "n_components": WHOLE,
-        "scaling": NOT_NEGATIVE,
+        "ridge": rules.NOT_NEGATIVE,
+        "text_ridge": rules.NOT_NEGATIVE,
+        "n_components": rules.WHOLE,
+        "scaling": rules.NOT_NEGATIVE,
     }
     checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
 
-    picture_map_: NDArray[np.float32]
-    text_map_: NDArray[np.float32]
-    picture_mean_: NDArray[np.float32]
-    text_mean_: NDArray[np.float32]
-    correlations_: NDArray[np.float64]
+    picture_map_: NDArray[np.float32] = field(init=False)
+    text_map_: NDArray[np.float32] = field(init=False)
+    picture_mean_: NDArray[np.float32] = field(init=False)
+    text_mean_: NDArray[np.float32] = field(init=False)
+    correlations_: NDArray[np.float64] = field(init=False)
 
-    def __init__(
-        self,
-        ridge: Tuned[float] = AUTO,
-        text_ridge: Tuned[float] = AUTO,
-        n_components: int | Sequence[int] = 256,
-        scaling: Tuned[float] = AUTO,
-        judged_by: str = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-    ) -> None:
-        self.ridge = ridge
-        self.text_ridge = text_ridge
-        self.n_components = n_components
-        self.scaling = scaling
-        self.judged_by = judged_by
-        self.retrain = retrain
-        self.max_words = max_words
+    ridge: Tuned[float] = AUTO
+    text_ridge: Tuned[float] = AUTO
+    n_components: int | Sequence[int] = 256
+    scaling: Tuned[float] = AUTO
+    judged_by: str = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> Moments:
         return moments(dense(task.training.vectors), dense(task.training.known_texts))

@@ -11,31 +11,26 @@ relevance models, SIGIR 2003; as measured by D. Grangier and S. Bengio, IEEE TPA
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped, frequencies, shares
-from visterm.models.selection import (
-    AUTO,
-    POSITIVE,
-    SHARE,
-    Choice,
-    Rule,
-    Rules,
-    Task,
-    Trial,
-    Tuned,
-    optional,
-)
+from visterm.models.grids import AUTO, Tuned
+from visterm.models.inputs import csr_arrays, csr_from
+from visterm.models.rules import Rule, Rules
+from visterm.models.selection import Choice, Task, Trial
 from visterm.progress import Progress
 
 _CHUNK_BYTES = 64 * 1024 * 1024
 """Most memory for the picture × training picture table, which is never held whole."""
 
 
+@dataclass(eq=False, repr=False)
 class Cmrm(Annotator):
     """Cross-media relevance model.
 
@@ -53,7 +48,7 @@ class Cmrm(Annotator):
         plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
-    max_words : int, optional
+    max_words : int, rules.optional
         Largest query made from the captions of validation pictures; None makes them all.
 
     Attributes
@@ -100,38 +95,23 @@ class Cmrm(Annotator):
         "idf_",
     )
     decides: ClassVar[Rules] = {
-        "power": SHARE,
-        "beta": SHARE,
-        "evidence": optional(POSITIVE),
+        "power": rules.SHARE,
+        "beta": rules.SHARE,
+        "evidence": rules.optional(rules.POSITIVE),
         "alpha": Rule(lambda value: 0 <= value <= 1, "between 0 and 1"),
     }
 
-    captions_data_: NDArray[np.float64]
-    captions_columns_: NDArray[np.int32]
-    captions_starts_: NDArray[np.int64]
-    visterms_data_: NDArray[np.float64]
-    visterms_columns_: NDArray[np.int32]
-    visterms_starts_: NDArray[np.int64]
-    background_: NDArray[np.float64]
-    alpha_: float
-    beta_: float
-    evidence_: float | None
+    background_: NDArray[np.float64] = field(init=False)
+    alpha_: float = field(init=False)
+    beta_: float = field(init=False)
+    evidence_: float | None = field(init=False)
 
-    def __init__(
-        self,
-        alpha: Tuned[float] = AUTO,
-        beta: Tuned[float] = AUTO,
-        evidence: Tuned[float | None] = AUTO,
-        power: Tuned[float] = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.evidence = evidence
-        self.power = power
-        self.retrain = retrain
-        self.max_words = max_words
+    alpha: Tuned[float] = AUTO
+    beta: Tuned[float] = AUTO
+    evidence: Tuned[float | None] = AUTO
+    power: Tuned[float] = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> _Lenders:
         return _Lenders(task)
@@ -146,15 +126,8 @@ class Cmrm(Annotator):
         yield Trial(choice, rows, lambda: lambda: prepared.fitted(choice))
 
     def _probabilities(self, counts: csr_array) -> NDArray[np.float64]:
-        pictures = len(self.captions_starts_) - 1
-        captions = csr_array(
-            (self.captions_data_, self.captions_columns_, self.captions_starts_),
-            shape=(pictures, len(self.background_)),
-        )
-        visterms = csr_array(
-            (self.visterms_data_, self.visterms_columns_, self.visterms_starts_),
-            shape=(pictures, self.n_features_in_),
-        )
+        captions = csr_from(self, "captions", len(self.background_))
+        visterms = csr_from(self, "visterms", self.n_features_in_)
         (words,) = _lent_words(counts, visterms, captions, [self.evidence_])
         return _smoothed(words, self.background_, self.alpha_)
 
@@ -187,16 +160,9 @@ class _Lenders:
         return self._known[1][self._evidences.index(choice["evidence"])]
 
     def fitted(self, choice: Choice) -> dict[str, Any]:
-        captions, visterms = self._captions, self._visterms(choice)
-        return {
-            "captions_data_": captions.data,
-            "captions_columns_": captions.indices.astype(np.int32),
-            "captions_starts_": captions.indptr.astype(np.int64),
-            "visterms_data_": visterms.data,
-            "visterms_columns_": visterms.indices.astype(np.int32),
-            "visterms_starts_": visterms.indptr.astype(np.int64),
-            "background_": self.background,
-        }
+        visterms = csr_arrays("visterms", self._visterms(choice))
+        captions = csr_arrays("captions", self._captions)
+        return captions | visterms | {"background_": self.background}
 
 
 def _log_ratios(counts: csr_array, beta: float) -> csr_array:

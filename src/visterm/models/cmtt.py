@@ -10,6 +10,7 @@ measured by D. Grangier, F. Monay and S. Bengio, IDIAP-RR 06-15 and ECML 2006.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from visterm.matrices import unit_rows
+from visterm.models import rules
 from visterm.models.annotation import Annotator, damped, frequencies
-from visterm.models.selection import AUTO, SEED, SHARE, WHOLE, Choice, Rules, Task, Tuned
+from visterm.models.grids import AUTO, Tuned
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task
 from visterm.models.supervision import Supervision
 from visterm.progress import Progress
 from visterm.text.weighting import inverse_frequency
 
 
+@dataclass(eq=False, repr=False)
 class Cmtt(Annotator):
     """Cross-media translation table.
 
@@ -73,28 +78,19 @@ class Cmtt(Annotator):
 
     name = "cmtt"
     arrays = ("translation_", "background_", "idf_")
-    decides: ClassVar[Rules] = {"n_components": WHOLE, "power": SHARE}
-    checks: ClassVar[Rules] = {"random_state": SEED}
+    decides: ClassVar[Rules] = {"n_components": rules.WHOLE, "power": rules.SHARE}
+    checks: ClassVar[Rules] = {"random_state": rules.SEED}
 
-    translation_: NDArray[np.float32]
-    background_: NDArray[np.float64]
-    n_components_: int
+    translation_: NDArray[np.float32] = field(init=False)
+    background_: NDArray[np.float64] = field(init=False)
+    n_components_: int = field(init=False)
 
-    def __init__(
-        self,
-        n_components: Tuned[int] = AUTO,
-        normalise: bool = True,
-        power: Tuned[float] = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.normalise = normalise
-        self.power = power
-        self.retrain = retrain
-        self.max_words = max_words
-        self.random_state = random_state
+    n_components: Tuned[int] = AUTO
+    normalise: bool = True
+    power: Tuned[float] = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
+    random_state: int = 0
 
     def _prepare(self, task: Task) -> _Factors:
         # One SVD serves all ranks: the leading k factors are the SVD of rank k.

@@ -11,6 +11,7 @@ from text queries, IEEE TPAMI 30(8), 2008, with the fusion they name in section 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,29 +20,20 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
+from visterm.models import rules
 from visterm.models._one_vs_rest import OneVsRest, WordSvm, standardised
 from visterm.models.annotation import caption_words
 from visterm.models.base import Model
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, word_matrix
-from visterm.models.selection import (
-    AUTO,
-    POSITIVE,
-    THREADS,
-    Choice,
-    Rule,
-    Rules,
-    Task,
-    Trial,
-    Tuned,
-    always,
-    one_of,
-    quality,
-)
+from visterm.models.rules import Rule, Rules
+from visterm.models.selection import Choice, Task, Trial, always, quality
 from visterm.models.supervision import Supervision
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class ConceptSvm(Model):
     """One linear or kernel SVM a word.
 
@@ -110,43 +102,32 @@ class ConceptSvm(Model):
     name = "concept_svm"
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     decides: ClassVar[Rules] = {
-        "C": POSITIVE,
+        "C": rules.POSITIVE,
         "word_C": Rule(lambda value: True, "a number for each word", False),
     }
     checks: ClassVar[Rules] = {
-        "kernel": one_of("linear", "precomputed"),
-        "fusion": one_of("average", "weighted"),
-        "n_jobs": THREADS,
+        "kernel": rules.one_of("linear", "precomputed"),
+        "fusion": rules.one_of("average", "weighted"),
+        "n_jobs": rules.THREADS,
     }
 
-    weights_: NDArray[np.float32]
-    intercept_: NDArray[np.float64]
-    mean_: NDArray[np.float64]
-    deviation_: NDArray[np.float64]
-    idf_: NDArray[np.float64]
-    word_C_: NDArray[np.float64]
-    C_: float
-    validation_: float
+    weights_: NDArray[np.float32] = field(init=False)
+    intercept_: NDArray[np.float64] = field(init=False)
+    mean_: NDArray[np.float64] = field(init=False)
+    deviation_: NDArray[np.float64] = field(init=False)
+    idf_: NDArray[np.float64] = field(init=False)
+    word_C_: NDArray[np.float64] = field(init=False)
+    C_: float = field(init=False)
+    validation_: float = field(init=False)
 
-    def __init__(
-        self,
-        C: Tuned[float] = AUTO,
-        word_C: Sequence[float] | None = None,
-        kernel: str = "linear",
-        balanced: bool = False,
-        fusion: str = "average",
-        retrain: bool = False,
-        max_words: int | None = 4,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.word_C = word_C
-        self.kernel = kernel
-        self.balanced = balanced
-        self.fusion = fusion
-        self.retrain = retrain
-        self.max_words = max_words
-        self.n_jobs = n_jobs
+    C: Tuned[float] = AUTO
+    word_C: Sequence[float] | None = None
+    kernel: str = "linear"
+    balanced: bool = False
+    fusion: str = "average"
+    retrain: bool = False
+    max_words: int | None = 4
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

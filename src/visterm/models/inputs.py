@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,3 +131,24 @@ def square_table(table: Vectors) -> Vectors:
     if gap > 1e-3 * abs(table).max():
         raise BadInput("the precomputed kernel is not symmetric: rows and columns need one order")
     return table
+
+
+def csr_arrays(name: str, matrix: csr_array) -> dict[str, NDArray[Any]]:
+    """Compressed rows as fitted attributes, ``name_data_``, ``name_columns_``, ``name_starts_``.
+
+    >>> [*csr_arrays("texts", csr_array([[0.0, 2.0]]))]
+    ['texts_data_', 'texts_columns_', 'texts_starts_']
+    """
+    return {
+        f"{name}_data_": matrix.data,
+        f"{name}_columns_": matrix.indices.astype(np.int32),
+        f"{name}_starts_": matrix.indptr.astype(np.int64),
+    }
+
+
+def csr_from(model: object, name: str, width: int) -> csr_array:
+    """The matrix that `csr_arrays` made attributes of."""
+    data, columns, starts = (
+        getattr(model, f"{name}_{part}_") for part in ("data", "columns", "starts")
+    )
+    return csr_array((data, columns, starts), shape=(len(starts) - 1, width))

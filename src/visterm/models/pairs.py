@@ -15,13 +15,15 @@ from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
+from visterm.models import rules
 from visterm.models.base import Model
+from visterm.models.grids import AUTO
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors
-from visterm.models.selection import AUTO, Choice, HeldOut, one_of
+from visterm.models.selection import Choice, HeldOut
 from visterm.models.supervision import Captions, Supervision
 from visterm.text import Relevance
 
-JUDGED_BY = one_of("pairs", "words", AUTO)
+JUDGED_BY = rules.one_of("pairs", "words", AUTO)
 
 
 class PairModel(Model):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,21 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped
-from visterm.models.selection import (
-    AUTO,
-    BOUND,
-    SEED,
-    SHARE,
-    THREADS,
-    WHOLE,
-    Choice,
-    Rules,
-    Task,
-    Trial,
-    Tuned,
-    always,
-)
+from visterm.models.grids import AUTO, Tuned
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task, Trial, always
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -45,6 +36,7 @@ _WATCHED = frozenset((1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 40, 60, 80, 120, 160))
 """EM steps after which validation pictures are looked at: the first ones change the most."""
 
 
+@dataclass(eq=False, repr=False)
 class Plsa(Annotator):
     """Probabilistic latent semantic analysis, constrained to the text.
 
@@ -102,45 +94,33 @@ class Plsa(Annotator):
     name = "plsa"
     arrays = ("words_", "visterms_", "prior_", "text_likelihood_", "visterm_likelihood_", "idf_")
     decides: ClassVar[Rules] = {
-        "n_components": WHOLE,
-        "text_steps": WHOLE,
-        "power": SHARE,
-        "visterm_steps": BOUND,
-        "folding_steps": BOUND,
+        "n_components": rules.WHOLE,
+        "text_steps": rules.WHOLE,
+        "power": rules.SHARE,
+        "visterm_steps": rules.BOUND,
+        "folding_steps": rules.BOUND,
     }
-    checks: ClassVar[Rules] = {"n_jobs": THREADS, "random_state": SEED}
+    checks: ClassVar[Rules] = {"n_jobs": rules.THREADS, "random_state": rules.SEED}
 
-    words_: NDArray[np.float64]
-    visterms_: NDArray[np.float64]
-    prior_: NDArray[np.float64]
-    text_likelihood_: NDArray[np.float64]
-    visterm_likelihood_: NDArray[np.float64]
-    n_components_: int
-    text_steps_: int
-    visterm_steps_: int
-    folding_steps_: int
+    words_: NDArray[np.float64] = field(init=False)
+    visterms_: NDArray[np.float64] = field(init=False)
+    prior_: NDArray[np.float64] = field(init=False)
+    text_likelihood_: NDArray[np.float64] = field(init=False)
+    visterm_likelihood_: NDArray[np.float64] = field(init=False)
+    n_components_: int = field(init=False)
+    text_steps_: int = field(init=False)
+    visterm_steps_: int = field(init=False)
+    folding_steps_: int = field(init=False)
 
-    def __init__(
-        self,
-        n_components: Tuned[int] = AUTO,
-        text_steps: Tuned[int] = AUTO,
-        visterm_steps: int = 20,
-        folding_steps: int = 20,
-        power: Tuned[float] = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-        n_jobs: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.text_steps = text_steps
-        self.visterm_steps = visterm_steps
-        self.folding_steps = folding_steps
-        self.power = power
-        self.retrain = retrain
-        self.max_words = max_words
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: Tuned[int] = AUTO
+    text_steps: Tuned[int] = AUTO
+    visterm_steps: int = 20
+    folding_steps: int = 20
+    power: Tuned[float] = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
+    n_jobs: int | None = None
+    random_state: int = 0
 
     def _prepare(self, task: Task) -> _Aspects:
         return _Aspects(task.training.captions, int(self.random_state), self._threads())

@@ -10,21 +10,26 @@ J. Verbeek and C. Schmid, ICCV 2009, with one distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from visterm.models import rules
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense, is_sparse
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.selection import AUTO, NOT_NEGATIVE, WHOLE, Choice, Rules, Task, Tuned
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 _BATCH = 1024
 
 
+@dataclass(eq=False, repr=False)
 class WeightedKnn(PairModel):
     """Texts of the nearest training pictures, weighted by likeness.
 
@@ -66,35 +71,26 @@ class WeightedKnn(PairModel):
     name = "knn"
     arrays = ("pictures_", "texts_data_", "texts_indices_", "texts_starts_")
     decides: ClassVar[Rules] = {
-        "n_neighbors": WHOLE,
-        "sharpness": NOT_NEGATIVE,
-        "rarity": NOT_NEGATIVE,
+        "n_neighbors": rules.WHOLE,
+        "sharpness": rules.NOT_NEGATIVE,
+        "rarity": rules.NOT_NEGATIVE,
     }
     checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
 
-    pictures_: NDArray[np.float32]
-    texts_data_: NDArray[np.float32]
-    texts_indices_: NDArray[np.int32]
-    texts_starts_: NDArray[np.int64]
-    n_neighbors_: int
-    sharpness_: float
-    rarity_: float
+    pictures_: NDArray[np.float32] = field(init=False)
+    texts_data_: NDArray[np.float32] = field(init=False)
+    texts_indices_: NDArray[np.int32] = field(init=False)
+    texts_starts_: NDArray[np.int64] = field(init=False)
+    n_neighbors_: int = field(init=False)
+    sharpness_: float = field(init=False)
+    rarity_: float = field(init=False)
 
-    def __init__(
-        self,
-        n_neighbors: Tuned[int] = AUTO,
-        sharpness: Tuned[float] = AUTO,
-        rarity: float | Sequence[float] = 0.0,
-        judged_by: str = "words",
-        retrain: bool = False,
-        max_words: int | None = 4,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.sharpness = sharpness
-        self.rarity = rarity
-        self.judged_by = judged_by
-        self.retrain = retrain
-        self.max_words = max_words
+    n_neighbors: Tuned[int] = AUTO
+    sharpness: Tuned[float] = AUTO
+    rarity: float | Sequence[float] = 0.0
+    judged_by: str = "words"
+    retrain: bool = False
+    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[NDArray[np.float32], csr_array]:
         return unit(dense(task.training.vectors)), task.training.captions

@@ -12,6 +12,7 @@ J. Weston, S. Bengio and N. Usunier, IJCAI 2011 (words); Y. Verma and C. V. Jawa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +20,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.models import rules
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.selection import AUTO, POSITIVE, SEED, WHOLE, Choice, Rules, Task, Tuned, one_of
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 
+@dataclass(eq=False, repr=False)
 class Wsabie(PairModel):
     """Web-scale annotation by image embedding, by WARP steps.
 
@@ -76,39 +81,27 @@ class Wsabie(PairModel):
     arrays = ("picture_map_", "text_map_")
     facts = ("n_texts_in_", "violations_")
     iteration = "passes"
-    decides: ClassVar[Rules] = {"max_norm": POSITIVE, "learning_rate": POSITIVE}
+    decides: ClassVar[Rules] = {"max_norm": rules.POSITIVE, "learning_rate": rules.POSITIVE}
     checks: ClassVar[Rules] = {
-        "outputs": one_of("words", "texts"),
-        "n_components": WHOLE,
-        "max_iter": WHOLE,
+        "outputs": rules.one_of("words", "texts"),
+        "n_components": rules.WHOLE,
+        "max_iter": rules.WHOLE,
         "judged_by": JUDGED_BY,
-        "random_state": SEED,
+        "random_state": rules.SEED,
     }
 
-    picture_map_: NDArray[np.float32]
-    text_map_: NDArray[np.float32]
+    picture_map_: NDArray[np.float32] = field(init=False)
+    text_map_: NDArray[np.float32] = field(init=False)
 
-    def __init__(
-        self,
-        outputs: str = "words",
-        n_components: int = 100,
-        max_norm: float | Sequence[float] = 3.0,
-        learning_rate: Tuned[float] = AUTO,
-        max_iter: int = 20,
-        judged_by: str = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-        random_state: int = 0,
-    ) -> None:
-        self.outputs = outputs
-        self.n_components = n_components
-        self.max_norm = max_norm
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.judged_by = judged_by
-        self.retrain = retrain
-        self.max_words = max_words
-        self.random_state = random_state
+    outputs: str = "words"
+    n_components: int = 100
+    max_norm: float | Sequence[float] = 3.0
+    learning_rate: Tuned[float] = AUTO
+    max_iter: int = 20
+    judged_by: str = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
+    random_state: int = 0
 
     def _learn(
         self,

@@ -20,7 +20,7 @@ from visterm.experiments.runner.presets import PRESETS, make_model
 from visterm.experiments.runner.protocol import Protocol
 from visterm.features import Blocks
 from visterm.models import MODELS, Cmrm, ConceptSvm
-from visterm.models.selection import GRIDS
+from visterm.models.grids import GRIDS
 
 TABLES = (7, 8, 9, 10, 11, 12)
 

@@ -10,7 +10,8 @@ from slow_pamir import SlowPamir
 
 from visterm.errors import BadInput
 from visterm.models import Pamir
-from visterm.models.pamir._solvers import GramSolver, WeightSolver, objective_of, triplets_of
+from visterm.models.pamir._solvers import GramSolver, WeightSolver
+from visterm.models.pamir._triplets import objective_of, triplets_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import weigh_queries
 

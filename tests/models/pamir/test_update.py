@@ -14,15 +14,8 @@ from slow_pamir import SlowPamir, SplitMix64
 
 from visterm.errors import BadInput
 from visterm.models import Pamir
-from visterm.models.pamir._kernels import draw
-from visterm.models.pamir._solvers import (
-    GramSolver,
-    WeightSolver,
-    _gram,
-    _state,
-    choose_solver,
-    triplets_of,
-)
+from visterm.models.pamir._solvers import GramSolver, WeightSolver, _gram, _state, choose_solver
+from visterm.models.pamir._triplets import draw, triplets_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import weigh_queries
 

@@ -15,7 +15,7 @@ from visterm.experiments.runner.presets import best, make_model
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import Described, Outcome, Seconds, describe, run
 from visterm.features.notation import parse_named
-from visterm.models.selection import pairs_of_a_round
+from visterm.models.grids import pairs_of_a_round
 from visterm.progress import Progress, silent
 
 

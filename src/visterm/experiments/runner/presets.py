@@ -11,7 +11,7 @@ from visterm.features import CNN, Combined, Extractor, parse_features
 from visterm.features.notation import parse_named
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Model, model_of
-from visterm.models.selection import PRESETS
+from visterm.models.grids import PRESETS
 
 
 def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:

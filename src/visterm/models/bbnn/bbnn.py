@@ -10,29 +10,20 @@ D. Grangier and S. Bengio, A neural network to retrieve images from text queries
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.models import rules
 from visterm.models.base import Model
 from visterm.models.bbnn._batches import Pairs
 from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors
-from visterm.models.selection import (
-    BOUND,
-    POSITIVE,
-    SEED,
-    SHARE,
-    WHOLE,
-    Choice,
-    Rules,
-    Task,
-    Trial,
-    one_of,
-    optional,
-)
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task, Trial
 from visterm.models.supervision import Captions, Supervision, ranked
 from visterm.progress import Progress
 
@@ -40,12 +31,13 @@ _AT_ONCE = 1 << 25
 """Numbers of picture vectors mapped together: 128 MB."""
 
 
+@dataclass(eq=False, repr=False)
 class Bbnn(Model):
     """Block-based neural network.
 
     Parameters
     ----------
-    block_width : int, optional
+    block_width : int, rules.optional
         How many numbers describe one block: a picture vector is its blocks one after another, and
         a block of zeros is none, so that pictures may have fewer blocks than others. None takes
         the whole vector for one block, which makes an ordinary network with two hidden layers; it
@@ -65,9 +57,9 @@ class Bbnn(Model):
         At most so many rounds of so many pairs; with validation pictures the best round counts.
     margin : {"caption", "constant"}
         ε = max(``least_margin``, q·c⁺ − q·c⁻) with c the captions, or ε = ``least_margin``.
-    least_margin : float, optional
+    least_margin : float, rules.optional
         Default 0.1 for the caption margin and 1 for the constant one.
-    max_words : int, optional
+    max_words : int, rules.optional
         Largest query made from a caption; None makes them all.
     retrain : bool
         Learn again from training and validation pictures, for as many rounds as were best.
@@ -101,65 +93,45 @@ class Bbnn(Model):
     takes = "blocks"
     arrays = ("W1_", "B1_", "W2_", "B2_", "W3_", "B3_", "idf_")
     iteration = "epochs"
-    decides: ClassVar[Rules] = {"max_iter": BOUND}
+    decides: ClassVar[Rules] = {"max_iter": rules.BOUND}
     checks: ClassVar[Rules] = {
-        "margin": one_of("caption", "constant"),
-        "least_margin": optional(POSITIVE),
-        "block_width": optional(WHOLE),
-        "block_units": WHOLE,
-        "picture_units": WHOLE,
-        "batch_size": WHOLE,
-        "epoch_pairs": WHOLE,
-        "patience": WHOLE,
-        "block_share": SHARE,
-        "random_state": SEED,
+        "margin": rules.one_of("caption", "constant"),
+        "least_margin": rules.optional(rules.POSITIVE),
+        "block_width": rules.optional(rules.WHOLE),
+        "block_units": rules.WHOLE,
+        "picture_units": rules.WHOLE,
+        "batch_size": rules.WHOLE,
+        "epoch_pairs": rules.WHOLE,
+        "patience": rules.WHOLE,
+        "block_share": rules.SHARE,
+        "random_state": rules.SEED,
     }
 
-    W1_: NDArray[np.float32]
-    B1_: NDArray[np.float32]
-    W2_: NDArray[np.float32]
-    B2_: NDArray[np.float32]
-    W3_: NDArray[np.float32]
-    B3_: NDArray[np.float32]
-    n_iter_: int
+    W1_: NDArray[np.float32] = field(init=False)
+    B1_: NDArray[np.float32] = field(init=False)
+    W2_: NDArray[np.float32] = field(init=False)
+    B2_: NDArray[np.float32] = field(init=False)
+    W3_: NDArray[np.float32] = field(init=False)
+    B3_: NDArray[np.float32] = field(init=False)
+    n_iter_: int = field(init=False)
 
-    def __init__(
-        self,
-        block_width: int | None = None,
-        block_units: int = 500,
-        picture_units: int = 1000,
-        learning_rate: float = 0.1,
-        momentum: float = 0.9,
-        batch_size: int = 192,
-        in_batch_negatives: bool = True,
-        block_share: float = 0.5,
-        max_iter: int = 40,
-        epoch_pairs: int = 50_000,
-        margin: str = "caption",
-        least_margin: float | None = None,
-        max_words: int | None = 4,
-        retrain: bool = False,
-        patience: int = 5,
-        device: str = "cpu",
-        random_state: int = 0,
-    ) -> None:
-        self.block_width = block_width
-        self.block_units = block_units
-        self.picture_units = picture_units
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.batch_size = batch_size
-        self.in_batch_negatives = in_batch_negatives
-        self.block_share = block_share
-        self.max_iter = max_iter
-        self.epoch_pairs = epoch_pairs
-        self.margin = margin
-        self.least_margin = least_margin
-        self.max_words = max_words
-        self.retrain = retrain
-        self.patience = patience
-        self.device = device
-        self.random_state = random_state
+    block_width: int | None = None
+    block_units: int = 500
+    picture_units: int = 1000
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+    batch_size: int = 192
+    in_batch_negatives: bool = True
+    block_share: float = 0.5
+    max_iter: int = 40
+    epoch_pairs: int = 50_000
+    margin: str = "caption"
+    least_margin: float | None = None
+    max_words: int | None = 4
+    retrain: bool = False
+    patience: int = 5
+    device: str = "cpu"
+    random_state: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,15 +10,19 @@ CVIU 2017.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.models import rules
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.selection import AUTO, POSITIVE, WHOLE, Choice, Rule, Rules, Task, Tuned, one_of
+from visterm.models.rules import Rule, Rules
+from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
@@ -28,6 +32,7 @@ LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
 
 
+@dataclass(eq=False, repr=False)
 class Bitr(PairModel):
     """Bilateral image-text retrieval.
 
@@ -88,41 +93,30 @@ class Bitr(PairModel):
     arrays = ("weights_",)
     facts = ("n_texts_in_", "sums_", "gap_", "objective_", "n_iter_")
     iteration = "planes"
-    decides: ClassVar[Rules] = {"C": POSITIVE}
+    decides: ClassVar[Rules] = {"C": rules.POSITIVE}
     checks: ClassVar[Rules] = {
-        "loss": one_of(*LOSSES),
-        "ranks": one_of("texts", "pictures"),
+        "loss": rules.one_of(*LOSSES),
+        "ranks": rules.one_of("texts", "pictures"),
         "tol": Rule(lambda value: 0 < value < 1, "between 0 and 1"),
-        "max_iter": WHOLE,
+        "max_iter": rules.WHOLE,
         "judged_by": JUDGED_BY,
     }
 
-    weights_: NDArray[np.float32]
-    sums_: tuple[bool, bool]
+    weights_: NDArray[np.float32] = field(init=False)
+    sums_: tuple[bool, bool] = field(init=False)
     """Whether pictures, and texts, are brought to sum 1 instead of unit length."""
-    gap_: float
-    objective_: float
-    n_iter_: int
+    gap_: float = field(init=False)
+    objective_: float = field(init=False)
+    n_iter_: int = field(init=False)
 
-    def __init__(
-        self,
-        loss: str = "correlation",
-        ranks: str = "texts",
-        C: Tuned[float] = AUTO,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        judged_by: str = AUTO,
-        retrain: bool = False,
-        max_words: int | None = 4,
-    ) -> None:
-        self.loss = loss
-        self.ranks = ranks
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.judged_by = judged_by
-        self.retrain = retrain
-        self.max_words = max_words
+    loss: str = "correlation"
+    ranks: str = "texts"
+    C: Tuned[float] = AUTO
+    tol: float = 1e-3
+    max_iter: int = 2000
+    judged_by: str = AUTO
+    retrain: bool = False
+    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[Rows, Rows, tuple[bool, bool]]:
         """Normalised pictures and texts of the pairs that teach, and which of them sum to 1."""

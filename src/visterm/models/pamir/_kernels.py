@@ -11,104 +11,15 @@ averaged weights are made from (`late`). Where these are None they are not even 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from visterm.models.pamir._triplets import draw, draw_worse, margin
 from visterm.models.pamir.update import step_size
 
 _step_size = njit(inline="always")(step_size)
 # Pictures this near each other, by their own size, differ in a Gram matrix by rounding alone.
 _ROUNDING = np.float32(1e-6)
-
-
-class Triplets(NamedTuple):
-    """What triplets are drawn from, and the margin they must keep, as plain arrays."""
-
-    query_starts: NDArray[np.int64]
-    query_words: NDArray[np.uint32]
-    query_weights: NDArray[np.float32]
-    relevant_starts: NDArray[np.int64]
-    relevant: NDArray[np.int64]
-    pictures: int
-    # Caption vectors, for the margin ε = max(least, q·c⁺ − q·c⁻); no rows: ε is constant.
-    caption_starts: NDArray[np.int64]
-    caption_words: NDArray[np.uint32]
-    caption_weights: NDArray[np.float32]
-    least_margin: np.float32
-
-
-class Objective(NamedTuple):
-    """Which of several worse pictures a step moves away from, and how far it may go.
-
-    Of ``negatives`` pictures that do not answer, the one with the greatest loss is taken. With
-    ``warp``, pictures are drawn only until one has a loss, after N of them say, and the step is at
-    most ``C · L(⌊n⁻ / N⌋) / L(n⁻)``: n⁻ pictures do not answer, so about ⌊n⁻ / N⌋ of them stand
-    too high, and ``L(k) = Σ_{j ≤ k} 1/j`` cares most about the first ranks.
-    """
-
-    negatives: int
-    warp: bool
-    harmonic: NDArray[np.float32]
-    """L(k) for k from 0 to the number of pictures."""
-
-
-@njit(inline="always")
-def _random(state):  # type: ignore[no-untyped-def]
-    """SplitMix64: the whole state is one counter, so that a fit can be repeated and resumed."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(inline="always")
-def _below(state, n):  # type: ignore[no-untyped-def]
-    return np.int64(((_random(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@njit(inline="always")
-def _draw_worse(triplets, first, last, state):  # type: ignore[no-untyped-def]
-    """A picture that is not among the relevant ones from first to last."""
-    while True:
-        worse = _below(state, triplets.pictures)
-        place = first + np.searchsorted(triplets.relevant[first:last], worse)
-        if place == last or triplets.relevant[place] != worse:
-            return worse
-
-
-@njit(cache=True, nogil=True)
-def draw(triplets, state):  # type: ignore[no-untyped-def]
-    """A query, a picture that answers it and one that does not, each uniform.
-
-    Every query must have both kinds; `Pamir` drops those that do not before it starts.
-    """
-    query = _below(state, len(triplets.query_starts) - 1)
-    first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
-    better = triplets.relevant[first + _below(state, last - first)]
-    return query, better, _draw_worse(triplets, first, last, state)
-
-
-@njit(cache=True, nogil=True)
-def _caption_score(triplets, query, picture):  # type: ignore[no-untyped-def]
-    score = np.float32(0)
-    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
-        word = triplets.query_words[i]
-        for j in range(triplets.caption_starts[picture], triplets.caption_starts[picture + 1]):
-            if triplets.caption_words[j] == word:
-                score += triplets.query_weights[i] * triplets.caption_weights[j]
-    return score
-
-
-@njit(cache=True, nogil=True)
-def margin(triplets, query, better, worse):  # type: ignore[no-untyped-def]
-    if len(triplets.caption_starts) == 0:
-        return triplets.least_margin
-    gap = _caption_score(triplets, query, better) - _caption_score(triplets, query, worse)
-    return max(triplets.least_margin, gap)
 
 
 @njit(inline="always")
@@ -169,7 +80,7 @@ def _harder(table, sparse, plain, triplets, objective, query, better, worse, sta
     looks = 1
     while looks < objective.negatives and not (objective.warp and loss > 0):
         looks += 1
-        other = _draw_worse(triplets, first, last, state)
+        other = draw_worse(triplets, first, last, state)
         behind = _score(table, sparse, plain, triplets, query, other)
         other_loss = margin(triplets, query, better, other) - ahead + behind
         if other_loss > loss:

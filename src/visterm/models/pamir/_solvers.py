@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -11,15 +9,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.kernels import Linear
 from visterm.models.inputs import Vectors, is_sparse, stack
-from visterm.models.pamir._kernels import (
-    Objective,
-    Triplets,
-    late,
-    steps_dense,
-    steps_gram,
-    steps_sparse,
-)
-from visterm.text import Relevance
+from visterm.models.pamir._kernels import late, steps_dense, steps_gram, steps_sparse
+from visterm.models.pamir._triplets import Objective, Triplets
 
 # The Gram matrix of the pictures must stay small against the memory of a laptop.
 _GRAM_BYTES = 1 << 30
@@ -29,28 +20,49 @@ _GRAM_BYTES = 1 << 30
 _PICTURES_PER_NUMBER = 150
 
 
-class Solver(Protocol):
-    """Learns from triplets and can say at any time what it has learnt."""
+class Solver:
+    """Learns from triplets and can say at any time what it has learnt: α or W, in ``_table``."""
+
+    def _begin(self) -> NDArray[np.float32]:
+        """The table before the first step."""
+        raise NotImplementedError
+
+    def _steps(self, *how: object) -> int:
+        """Run the compiled loop on the table."""
+        raise NotImplementedError
+
+    def restart(self, seed: int, *, averaged: bool = False) -> None:
+        """Forget what was learnt, and draw from this seed; ``averaged`` learns a mean over time."""
+        self._table, self._done = self._begin(), 0
+        self._moment = np.zeros_like(self._table) if averaged else None
+        self._state = _state(seed)
 
     def run(
-        self, triplets: Triplets, aggressiveness: float, steps: int, objective: Objective | None
+        self,
+        triplets: Triplets,
+        aggressiveness: float,
+        steps: int,
+        objective: Objective | None = None,
     ) -> int:
         """Look at so many triplets; returns how many of them moved the model."""
-
-    def restart(self, seed: int, *, averaged: bool) -> None:
-        """Forget what was learnt, and draw from this seed; ``averaged`` learns a mean over time."""
+        c, done = np.float32(aggressiveness), self._done
+        self._done += steps
+        return self._steps(triplets, c, steps, self._state, objective, self._moment, done)
 
     def learnt(self) -> NDArray[np.float32]:
         """A copy of what is learnt so far, cheap enough to take at every check."""
+        return _mean(self._table, self._moment, self._done)
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
         """W, of shape (T, d), or α, at the moment when `learnt` was taken."""
+        return learnt
 
     def validation_rows(self) -> NDArray[np.float32]:
         """Text-space rows of the validation pictures."""
+        raise NotImplementedError
 
 
-class KernelSolver:
+class KernelSolver(Solver):
     """Scores of all pictures kept current through their Gram matrix, and the α of the paper.
 
     Parameters
@@ -65,29 +77,12 @@ class KernelSolver:
         self._gram, self._before = gram, np.ascontiguousarray(scores, dtype=np.float32)
         self.restart(seed)
 
-    def restart(self, seed: int, *, averaged: bool = False) -> None:
-        self._alpha = np.zeros((len(self._before), self._gram.shape[0]), dtype=np.float32)
-        self._moment = np.zeros_like(self._alpha) if averaged else None
-        self._scores, self._done = self._before.copy(), 0
-        self._state = _state(seed)
+    def _begin(self) -> NDArray[np.float32]:
+        self._scores = self._before.copy()
+        return np.zeros((len(self._before), self._gram.shape[0]), dtype=np.float32)
 
-    def run(
-        self,
-        triplets: Triplets,
-        aggressiveness: float,
-        steps: int,
-        objective: Objective | None = None,
-    ) -> int:
-        c = np.float32(aggressiveness)
-        rest = (triplets, c, steps, self._state, objective, self._moment, self._done)
-        self._done += steps
-        return int(steps_gram(self._gram, self._scores, self._alpha, *rest))
-
-    def learnt(self) -> NDArray[np.float32]:
-        return _mean(self._alpha, self._moment, self._done)
-
-    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
-        return learnt
+    def _steps(self, *how: object) -> int:
+        return int(steps_gram(self._gram, self._scores, self._table, *how))
 
     def validation_rows(self) -> NDArray[np.float32]:
         n = self._gram.shape[0]
@@ -113,7 +108,7 @@ class GramSolver(KernelSolver):
         return self._start + np.asarray((self._vectors.T @ learnt.T).T, dtype=np.float32)
 
 
-class WeightSolver:
+class WeightSolver(Solver):
     """The weights themselves, for more pictures than a Gram matrix can hold."""
 
     def __init__(
@@ -123,35 +118,18 @@ class WeightSolver:
         self.restart(seed)
         self._rows = _compressed(vectors) if is_sparse(vectors) else None
 
-    def restart(self, seed: int, *, averaged: bool = False) -> None:
-        self._weights, self._done = self._start.copy(), 0
-        self._moment = np.zeros_like(self._start) if averaged else None
-        self._state = _state(seed)
+    def _begin(self) -> NDArray[np.float32]:
+        return self._start.copy()
 
-    def run(
-        self,
-        triplets: Triplets,
-        aggressiveness: float,
-        steps: int,
-        objective: Objective | None = None,
-    ) -> int:
-        c = np.float32(aggressiveness)
-        rest = (triplets, c, steps, self._state, objective, self._moment, self._done)
-        self._done += steps
+    def _steps(self, *how: object) -> int:
         if self._rows is None:
-            return int(steps_dense(self._weights, self._vectors, *rest))
-        return int(steps_sparse(self._weights, *self._rows, *rest))
-
-    def learnt(self) -> NDArray[np.float32]:
-        return _mean(self._weights, self._moment, self._done)
-
-    def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
-        return learnt
+            return int(steps_dense(self._table, self._vectors, *how))
+        return int(steps_sparse(self._table, *self._rows, *how))
 
     def validation_rows(self) -> NDArray[np.float32]:
         if self._validation is None:
             raise BadInput("no validation pictures were given")
-        learnt = self._weights if self._moment is None else self.learnt()
+        learnt = self._table if self._moment is None else self.learnt()
         return np.asarray(self._validation @ learnt.T, dtype=np.float32)
 
 
@@ -183,41 +161,6 @@ def choose_solver(vectors: Vectors, validation: Vectors | None) -> type[GramSolv
     numbers = vectors.nnz / n if is_sparse(vectors) else vectors.shape[1]
     fits = 4 * n * m <= _GRAM_BYTES
     return GramSolver if fits and n <= _PICTURES_PER_NUMBER * numbers else WeightSolver
-
-
-def triplets_of(relevance: Relevance, captions: csr_array | None, least_margin: float) -> Triplets:
-    """Arrays to draw triplets from; queries that every picture or none answers cannot rank any."""
-    n = relevance.pictures.shape[1]
-    count = relevance.relevant_per_query
-    useful = relevance.take(np.flatnonzero((count > 0) & (count < n)))
-    if len(useful) == 0:
-        raise BadInput(
-            "no query tells pictures apart: each is answered by every picture or by none; "
-            "give captions that differ"
-        )
-    pictures = useful.pictures.copy()
-    pictures.sort_indices()
-    margins = captions if captions is not None else csr_array((0, 1), dtype=np.float32)
-    return Triplets(
-        query_starts=useful.queries.indptr.astype(np.int64),
-        query_words=useful.queries.indices.astype(np.uint32),
-        query_weights=useful.queries.data.astype(np.float32),
-        relevant_starts=pictures.indptr.astype(np.int64),
-        relevant=pictures.indices.astype(np.int64),
-        pictures=n,
-        caption_starts=margins.indptr.astype(np.int64)[: None if captions is not None else 0],
-        caption_words=margins.indices.astype(np.uint32),
-        caption_weights=margins.data.astype(np.float32),
-        least_margin=np.float32(least_margin),
-    )
-
-
-def objective_of(triplets: Triplets, negatives: int, warp: bool) -> Objective | None:
-    """The objective by its parameters; None is the plain one, which looks at one worse picture."""
-    if negatives == 1:
-        return None  # the first look of WARP, too, may step by all of C
-    harmonic = np.cumsum(1 / np.arange(1, triplets.pictures + 1))
-    return Objective(negatives, warp, np.concatenate([[0], harmonic]).astype(np.float32))
 
 
 def _state(seed: int) -> NDArray[np.uint64]:

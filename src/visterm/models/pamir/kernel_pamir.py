@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from scipy.sparse import csr_array
 
 from visterm.kernels import Kernel, kernel_from_json
 from visterm.kernels.factors import low_rank, negative_directions
+from visterm.models import rules
 from visterm.models.inputs import Vectors, is_sparse
 from visterm.models.pamir.kernel_matrix import (
     PRECOMPUTED,
@@ -30,7 +32,8 @@ from visterm.models.pamir.kernel_matrix import (
     fresh_kernel,
 )
 from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
-from visterm.models.selection import AUTO, WHOLE, Rules, Task, Tuned, optional
+from visterm.models.rules import Rules
+from visterm.models.selection import Task
 
 if TYPE_CHECKING:
     from visterm.models.pamir._solvers import Solver
@@ -42,6 +45,7 @@ Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]
 _ROWS = 4096
 
 
+@dataclass(eq=False, repr=False)
 class KernelPamir(PassiveAggressive):
     """PAMIR over a kernel between pictures.
 
@@ -52,11 +56,11 @@ class KernelPamir(PassiveAggressive):
         parameters, such as ``Sum((RBF(2), Linear()), weights=(1, 0.5))``), or "precomputed": X is
         then the n × n table of the training pictures when fitting, and new × n afterwards (also
         for validation pictures).
-    n_components : int, optional
+    n_components : int, rules.optional
         Learn through so many landmarks, chosen by pivoted Cholesky: ``K ≈ L Lᵀ``, and PAMIR is
         linear on the rows of L. For more pictures than a table of all pairs can hold, or to map
         new pictures faster. None is exact.
-    clip : bool, optional
+    clip : bool, rules.optional
         Leave out the directions in which the kernel is negative (the match kernel has some): K
         becomes the nearest positive semi-definite table, and new pictures are compared within it.
         None does so where the kernel says that it is not positive; a precomputed one is trusted. A
@@ -88,47 +92,19 @@ class KernelPamir(PassiveAggressive):
     name = "kernel_pamir"
     arrays = ("coefficients_", "support_", "idf_")
     facts = ("kernel_", "pictures_")
-    checks: ClassVar[Rules] = PassiveAggressive.checks | {"n_components": optional(WHOLE)}
+    checks: ClassVar[Rules] = PassiveAggressive.checks | {
+        "n_components": rules.optional(rules.WHOLE)
+    }
 
-    coefficients_: NDArray[np.float32]
-    support_: NDArray[np.int64]
-    vectors_: Vectors | None
-    kernel_: dict[str, Any]
-    pictures_: int
+    coefficients_: NDArray[np.float32] = field(init=False)
+    support_: NDArray[np.int64] = field(init=False)
+    vectors_: Vectors | None = field(init=False)
+    kernel_: dict[str, Any] = field(init=False)
+    pictures_: int = field(init=False)
 
-    def __init__(
-        self,
-        kernel: str | Kernel = "rbf",
-        n_components: int | None = None,
-        clip: bool | None = None,
-        C: Tuned[float] = AUTO,
-        max_iter: int = 3_000_000,
-        margin: str = "constant",
-        least_margin: float | None = None,
-        max_words: int | None = 4,
-        retrain: bool = False,
-        patience: int = 10,
-        random_state: int = 0,
-        negatives: int | Sequence[int] = 1,
-        warp: bool | Sequence[bool] = False,
-        averaged: bool | Sequence[bool] = False,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.clip = clip
-        super().__init__(
-            C,
-            max_iter,
-            margin,
-            least_margin,
-            max_words,
-            retrain,
-            patience,
-            random_state,
-            negatives,
-            warp,
-            averaged,
-        )
+    kernel: str | Kernel = "rbf"
+    n_components: int | None = None
+    clip: bool | None = None
 
     @property
     def alpha_(self) -> NDArray[np.float32]:

@@ -135,7 +135,7 @@ class Pamir(PassiveAggressive):
         ``steps`` triplets are drawn; by default as many as there are relevant pictures over all
         queries. The weights are the last ones, never averaged: what was just told must show.
         """
-        from visterm.models.pamir._solvers import objective_of
+        from visterm.models.pamir._triplets import objective_of
 
         self._check_parameters()
         fitted = hasattr(self, "weights_")

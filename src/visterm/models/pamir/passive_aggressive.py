@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.models import rules
 from visterm.models.base import Model
+from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors
-from visterm.models.selection import (
-    AUTO,
-    BOUND,
-    FLAG,
-    POSITIVE,
-    SEED,
-    WHOLE,
-    Choice,
-    Rule,
-    Rules,
-    Task,
-    Trial,
-    Tuned,
-    one_of,
-    optional,
-)
+from visterm.models.rules import Rule, Rules
+from visterm.models.selection import Choice, Task, Trial
 from visterm.models.supervision import Captions, Supervision, ranked
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
-    from visterm.models.pamir._kernels import Triplets
     from visterm.models.pamir._solvers import Solver
+    from visterm.models.pamir._triplets import Triplets
 
 
 class Started(NamedTuple):
@@ -42,6 +31,7 @@ class Started(NamedTuple):
     fitted: Callable[[NDArray[np.float32]], dict[str, Any]]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PassiveAggressive(Model):
     """A model that learns from triplets (q, p⁺, p⁻) by passive-aggressive steps.
 
@@ -51,42 +41,28 @@ class PassiveAggressive(Model):
     iteration: ClassVar[str | None] = "triplets"
     decides: ClassVar[Rules] = {
         "C": Rule(lambda value: value > 0, "positive"),
-        "negatives": WHOLE,
-        "warp": FLAG,
-        "averaged": FLAG,
-        "max_iter": BOUND,
+        "negatives": rules.WHOLE,
+        "warp": rules.FLAG,
+        "averaged": rules.FLAG,
+        "max_iter": rules.BOUND,
     }
     checks: ClassVar[Rules] = {
-        "margin": one_of("constant", "caption"),
-        "least_margin": optional(POSITIVE),
-        "random_state": SEED,
+        "margin": rules.one_of("constant", "caption"),
+        "least_margin": rules.optional(rules.POSITIVE),
+        "random_state": rules.SEED,
     }
 
-    def __init__(
-        self,
-        C: Tuned[float] = AUTO,
-        max_iter: int = 3_000_000,
-        margin: str = "constant",
-        least_margin: float | None = None,
-        max_words: int | None = 4,
-        retrain: bool = False,
-        patience: int = 10,
-        random_state: int = 0,
-        negatives: int | Sequence[int] = 1,
-        warp: bool | Sequence[bool] = False,
-        averaged: bool | Sequence[bool] = False,
-    ) -> None:
-        self.C = C
-        self.max_iter = max_iter
-        self.margin = margin
-        self.least_margin = least_margin
-        self.max_words = max_words
-        self.retrain = retrain
-        self.patience = patience
-        self.random_state = random_state
-        self.negatives = negatives
-        self.warp = warp
-        self.averaged = averaged
+    C: Tuned[float] = AUTO
+    max_iter: int = 3_000_000
+    margin: str = "constant"
+    least_margin: float | None = None
+    max_words: int | None = 4
+    retrain: bool = False
+    patience: int = 10
+    random_state: int = 0
+    negatives: int | Sequence[int] = 1
+    warp: bool | Sequence[bool] = False
+    averaged: bool | Sequence[bool] = False
 
     def _start(self, task: Task) -> Started:
         """A solver for these pictures, with the held-out ones to be scored."""
@@ -97,7 +73,7 @@ class PassiveAggressive(Model):
 
     def _triplets(self, training: Supervision) -> Triplets:
         # numba loads here, not when somebody only wants to map pictures with a fitted model.
-        from visterm.models.pamir._solvers import triplets_of
+        from visterm.models.pamir._triplets import triplets_of
 
         assert training.relevance is not None
         return triplets_of(training.relevance, *training.margins(self.margin, self.least_margin))
@@ -108,7 +84,7 @@ class PassiveAggressive(Model):
     def _run(
         self, task: Task, prepared: tuple[Triplets, Started], choice: Choice, progress: Progress
     ) -> Iterator[Trial]:
-        from visterm.models.pamir._solvers import objective_of
+        from visterm.models.pamir._triplets import objective_of
 
         triplets, (solver, fitted) = prepared
         objective = objective_of(triplets, choice["negatives"], choice["warp"])
