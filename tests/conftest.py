@@ -6,12 +6,17 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
+from build_assets.network import ASSET, build_network
 from hypothesis import settings
 
-# Set before anything asks for it. Worker processes inherit it, and those of pytest-xdist share it,
-# so that a network is converted once for all of them.
+ROOT = Path(__file__).parents[1]
+
+# Set before anything asks for it. Worker processes inherit it, and those of pytest-xdist share it.
 if "PYTEST_XDIST_WORKER" not in os.environ:
+    if not (ROOT / ASSET).exists():  # a checkout that nobody installed, such as a new worktree
+        build_network(ROOT)
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="visterm-cache-")
     atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
