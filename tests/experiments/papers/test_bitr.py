@@ -9,14 +9,16 @@ import pytest
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.experiments.papers.bitr import published
 from visterm.experiments.papers.bitr.directions import Both, PairVectors, nearest
-from visterm.experiments.papers.bitr.methods import Chosen, bitr, paper_methods, pca
+from visterm.experiments.papers.bitr.methods import bitr, paper_methods, pca
 from visterm.experiments.papers.bitr.partitions import IaprExperiment, Partition
-from visterm.experiments.papers.bitr.retrieval_tables import _report, phrase_documents
+from visterm.experiments.papers.bitr.retrieval_tables import Measured, _report, phrase_documents
+from visterm.experiments.papers.published import published
 from visterm.experiments.papers.registry import reproduce
 from visterm.models import Cca
 from visterm.progress import silent
+
+THEIRS = published("bitr")
 
 
 def iapr(n=100, seed=3):
@@ -29,7 +31,7 @@ def pairs(n=120, noise=0.5, seed=0):
     rng = np.random.default_rng(seed)
     hidden = rng.dirichlet(np.full(5, 0.3), n)
     seen = np.abs(hidden @ rng.random((5, 8)) + noise * 0.1 * rng.random((n, 8)))
-    return PairVectors(seen.astype(np.float32), hidden.astype(np.float32))
+    return PairVectors(seen.astype(np.float32), hidden.astype(np.float32), partition(n))
 
 
 def partition(n=120):
@@ -42,9 +44,9 @@ def test_ten_parts_test_on_every_picture_once():
     parts = list(data.partitions(10))
     assert sorted(np.concatenate([part.test for part in parts])) == list(range(100))
     for part in parts:
-        together = np.concatenate([part.teach, part.choose, part.test])
+        together = np.concatenate([part.train, part.validation, part.test])
         assert sorted(together) == list(range(100))
-        assert len(part.choose) == 9
+        assert len(part.validation) == 9
         assert set(part.development) == set(range(100)) - set(part.test)
 
 
@@ -68,10 +70,10 @@ def test_nearest_breaks_ties_by_number():
 
 
 def test_captions_are_measured_both_ways_and_with_equal_ones():
-    told, part = pairs(noise=20), partition()
+    told = pairs(noise=20)
     captions = [f"a text about {row.argmax()}" for row in told.texts]
-    model = told.fit(Cca(), part, silent)
-    figures = Both(told, part, model, model).captions(captions)
+    model = told.fit(Cca())
+    figures = Both(told, model, model).captions(captions)
     for way in ("to text", "to picture"):
         assert 0.75 < figures[way]["BLEU-1"] <= 1
         assert figures[way]["R@50 ="] == figures[way]["R@50"] == 1.0
@@ -79,45 +81,45 @@ def test_captions_are_measured_both_ways_and_with_equal_ones():
 
 
 def test_labels_are_ranked_also_by_how_often_they_are_given():
-    told, part = pairs(), partition()
+    told = pairs()
     rng = np.random.default_rng(2)
     often = rng.random(len(told.texts)) < 0.9
     true = csr_array(np.column_stack([told.texts > 0.5, often]).astype(np.float32))
     vectors = np.vstack([np.eye(5), np.full(5, 0.2)]).astype(np.float32)
-    model = told.fit(Cca(), part, silent)
-    figures = Both(told, part, model, model).labels(vectors, true)
+    model = told.fit(Cca())
+    figures = Both(told, model, model).labels(vectors, true)
     assert figures["to text"]["mAP"] > figures["to text"]["mAP plain"]
     assert 0 < figures["to picture"]["mAP"] <= 1
 
 
 def test_pictures_are_ranked_for_labels_by_the_model_that_validation_liked_better():
-    told, part = pairs(), partition()
+    told = pairs()
     true = csr_array((told.texts > 0.5).astype(np.float32))
     vectors = np.eye(5, dtype=np.float32)
-    good, bad = told.fit(Cca(), part, silent), told.fit(Cca(), part, silent)
+    good, bad = told.fit(Cca()), told.fit(Cca())
     bad.picture_map_, bad.validation_ = -bad.picture_map_, good.validation_ - 0.1
-    alone = Both(told, part, good, good).labels(vectors, true)["to picture"]
-    assert Both(told, part, good, bad).labels(vectors, true)["to picture"] == alone
+    alone = Both(told, good, good).labels(vectors, true)["to picture"]
+    assert Both(told, good, bad).labels(vectors, true)["to picture"] == alone
     bad.validation_ = good.validation_ + 0.1
-    assert Both(told, part, good, bad).labels(vectors, true)["to picture"]["mAP"] < alone["mAP"]
+    assert Both(told, good, bad).labels(vectors, true)["to picture"]["mAP"] < alone["mAP"]
 
 
 def test_the_papers_methods_run_in_its_order_and_bring_labels_to_their_space():
-    told, part, chosen = pairs(), partition(), Chosen()
-    found = list(paper_methods(told.pictures, told.texts, part, chosen, silent, with_wsabie=False))
-    expected = [name for name in published.BITR_2 if not name.startswith("WSABIE")]
+    found = list(paper_methods(pairs(), with_wsabie=False))
+    expected = [name for name in THEIRS["table 2"] if not name.startswith("WSABIE")]
     assert [name for name, *_ in found] == expected
     words = np.eye(5, dtype=np.float32)
     for name, both, to_space in found:
         assert (to_space is not None) == name.endswith("(CTR)")
         rows = words if to_space is None else to_space.text_rows(words)
         assert both.to_texts.n_texts_in_ == rows.shape[1]
-    assert chosen.by_method["BITR-C (CTR), to text"]["gap"] <= 1e-2
+    name, both, _ = found[-1]
+    assert both.chosen(name)["BITR-C (CTR), to text"]["gap"] <= 1e-2
 
 
 def test_bitr_learns_each_direction_by_itself():
-    told, part = pairs(), partition()
-    both = told.both(bitr("correlation"), part, silent)
+    told = pairs()
+    both = told.both(bitr("correlation"))
     assert both.to_texts.ranks == "texts"
     assert both.to_pictures.ranks == "pictures"
 
@@ -133,16 +135,17 @@ def test_principal_components_are_those_of_what_teaches():
 
 
 def test_reports_put_means_over_parts_beside_the_published_figures():
-    theirs = {"CCA": ((0.1, 0.2), (0.3, 0.4))}
+    def both_ways(value):
+        return {way: {"P@5": value, "mAP": value} for way in ("to text", "to picture")}
 
-    def methods(part, chosen):
-        value = float(part.test[0])
-        yield "CCA", {way: {"P@5": value, "mAP": value} for way in ("to text", "to picture")}
-        yield "ours alone", {way: {"P@5": 1.0, "mAP": 1.0} for way in ("to text", "to picture")}
+    def methods(part):
+        yield Measured("CCA", both_ways(float(part.test[0])))
+        yield Measured("ours alone", both_ways(1.0))
 
-    report = _report("6", theirs, ("P@5", "mAP"), iapr(), 2, methods)
+    report = _report("table 6", "labels", ("P@5", "mAP"), iapr(), 2, methods)
     first, second = (part.test[0] for part in iapr().partitions(2))
-    assert report.table.rows["CCA, published"] == [0.1, 0.2, 0.3, 0.4]
+    theirs = THEIRS["table 6"]["CCA"]
+    assert report.table.rows["CCA, published"] == [*theirs[0], *theirs[1]]
     assert report.table.rows["CCA, ours"] == [(first + second) / 2] * 4
     assert list(report.table.rows)[-1] == "ours alone"
     assert report.found["partitions"] == ["part 1 of 10", "part 2 of 10"]

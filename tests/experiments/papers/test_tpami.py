@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from visterm.cli.app import app
 from visterm.evaluation import best_of, evaluate_rows
 from visterm.experiments.demonstration import scenes
+from visterm.experiments.papers.published import published
 from visterm.experiments.papers.tpami import model_comparison as tpami
-from visterm.experiments.papers.tpami import published
 from visterm.experiments.papers.tpami.ranking_page import compared
 from visterm.experiments.runner.indexed_models import IndexedModel, rank_all, settled
 from visterm.experiments.runner.presets import PRESETS, make_model
@@ -23,6 +23,8 @@ from visterm.models import MODELS, Cmrm, ConceptSvm
 from visterm.models.grids import GRIDS
 
 TABLES = (7, 8, 9, 10, 11, 12)
+
+THEIRS = published("tpami")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def test_every_model_of_the_paper_is_run_and_ranks_far_above_chance(
     rows = np.random.default_rng(0).random((20, *made["PAMIR"].rows.shape))
     relevance = protocol.test_relevance
     chance = np.mean([evaluate_rows(r, relevance).mean()["AvgP"] for r in rows])
-    assert list(made) == list(published.TPAMI_9)
+    assert list(made) == list(THEIRS["table 9"])
     for name, one in made.items():
         assert one.outcome.evaluation.mean()["AvgP"] > 1.3 * chance, name
 
@@ -86,7 +88,7 @@ def test_retrieval_finds_what_the_evaluation_ranks_first(
 def test_tables_stand_beside_the_papers_figures_and_as_one_object(number: int) -> None:
     report = getattr(tpami, f"tpami_{number}")(None)
     assert [c for c in report.table.columns if c.endswith(" ours")] == [
-        f"{name} ours" for name in published.TPAMI_9
+        f"{name} ours" for name in THEIRS["table 9"]
     ]
     row = next(iter(report.table.rows))
     assert all(report.table.number(row, column) is not None for column in report.table.columns)
@@ -177,4 +179,4 @@ def test_one_table_is_its_own_object_and_prints_in_every_layout() -> None:
     }
     assert shown["markdown"].startswith("**TPAMI table 8")
     assert shown["latex"].startswith("\\begin{table}")
-    assert shown["text"].splitlines()[0] == "TPAMI table 8, retrieval (" + published.TPAMI + ")"
+    assert shown["text"].splitlines()[0] == "TPAMI table 8, retrieval (" + THEIRS["source"] + ")"

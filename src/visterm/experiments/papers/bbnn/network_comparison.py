@@ -13,7 +13,7 @@ from typing import Any
 
 from visterm.errors import BadInput
 from visterm.evaluation import measures_table
-from visterm.experiments.papers.bbnn import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.papers.tpami.model_comparison import compare_models
 from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
 from visterm.experiments.runner.picture_features import BLOCKS_FOR
@@ -24,6 +24,8 @@ from visterm.experiments.runner.runs import Seconds, describe
 from visterm.features import BlockCounts, Blocks
 from visterm.progress import Progress, silent
 
+THEIRS = published("bbnn")
+SOURCE = THEIRS["source"]
 OTHERS = {"CMRM": "cmrm", "PLSA": "plsa", "PAMIR": "pamir"}
 """The report's names of the models over visterms, in its order, and ours."""
 
@@ -50,13 +52,13 @@ def compare_with_bbnn(
 
 def bbnn_2(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """P@10 and AvgP over all Corel test queries."""
-    return _table("2", corel5k(data, seed=seed), published.BBNN_2, progress)
+    return _table("2", corel5k(data, seed=seed), THEIRS["table 2"], progress)
 
 
 def bbnn_3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """The same over queries of one word, learnt and chosen with such queries only."""
     alone = replace(corel5k(data, seed=seed), max_words=1)
-    return _table("3, single-word queries", alone, published.BBNN_3, progress)
+    return _table("3, single-word queries", alone, THEIRS["table 3"], progress)
 
 
 def _table(
@@ -76,4 +78,4 @@ def _table(
         "published": shown,
         "ours": {name: one.outcome.to_json() for name, one in made.items()},
     }
-    return Report(measures_table(f"BBNN table {number} ({published.BBNN})", ours, theirs), found)
+    return Report(measures_table(f"BBNN table {number} ({SOURCE})", ours, theirs), found)

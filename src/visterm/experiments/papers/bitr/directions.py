@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,38 +15,51 @@ from visterm.evaluation.caption_similarity import CaptionSimilarity
 from visterm.evaluation.labels import LabelRanking, labels_both_ways, ranked
 from visterm.experiments.papers.bitr.partitions import Partition
 from visterm.experiments.runner.cross_modal_ranks import ranks_in_blocks
+from visterm.models import Cca
 from visterm.models.pairs import PairModel
-from visterm.progress import Progress
+from visterm.progress import Progress, silent
 
 Rows = NDArray[np.float32]
 Make = Callable[[str], PairModel]
 """Makes the unfitted model that ranks "texts" for a picture, or "pictures" for a text."""
 Figures = dict[str, float]
+Model = TypeVar("Model", bound=PairModel)
 _WEIGHTS = (0.1, 0.2, 0.4, 0.8, 1.5, 3.0)  # of scores beside how often labels are given
 _FOUND = 5  # captions compared with the true one, as in the paper
 
 
 @dataclass(frozen=True, eq=False)
 class PairVectors:
-    """Vectors of all pictures and of all their texts, row by row."""
+    """Vectors of all pictures and of all their texts, row by row, and the partition they have."""
 
     pictures: Rows
     texts: Rows
+    partition: Partition
+    progress: Progress = silent
 
-    def fit(self, model: PairModel, partition: Partition, progress: Progress) -> PairModel:
-        """Choose on the validation pictures, and learn from them too."""
-        p = partition
-        model.set_params(retrain=True)
-        held = (self.pictures[p.choose], self.texts[p.choose])
-        model.fit(self.pictures[p.teach], self.texts[p.teach], validation=held, progress=progress)
+    def choose(self, model: Model) -> Model:
+        """Fit to the training pairs; validation pairs choose, and are not learnt from."""
+        train, held = (
+            (self.pictures[numbers], self.texts[numbers])
+            for numbers in (self.partition.train, self.partition.validation)
+        )
+        model.fit(*train, validation=held, progress=self.progress)
         return model
 
-    def both(self, make: Make, partition: Partition, progress: Progress) -> Both:
+    def fit(self, model: Model) -> Model:
+        """Choose on the validation pictures, and learn from them too."""
+        return self.choose(model.set_params(retrain=True))
+
+    def projected(self, model: Cca) -> PairVectors:
+        """Both sides in the space that CCA found for them."""
+        rows = model.picture_rows(self.pictures), model.text_rows(self.texts)
+        return PairVectors(*rows, self.partition, self.progress)
+
+    def both(self, make: Make) -> Both:
         """Fitted models of both directions; one model where the direction changes nothing."""
-        to_texts = self.fit(make("texts"), partition, progress)
-        if "ranks" not in to_texts.get_params():
-            return Both(self, partition, to_texts, to_texts)
-        return Both(self, partition, to_texts, self.fit(make("pictures"), partition, progress))
+        to_texts = self.fit(make("texts"))
+        alike = "ranks" not in to_texts.get_params()
+        return Both(self, to_texts, to_texts if alike else self.fit(make("pictures")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +67,31 @@ class Both:
     """Models of both directions on a partition, and what they are worth."""
 
     pairs: PairVectors
-    partition: Partition
     to_texts: PairModel
     to_pictures: PairModel
+
+    @property
+    def partition(self) -> Partition:
+        return self.pairs.partition
+
+    def chosen(self, method: str) -> dict[str, dict[str, Any]]:
+        """What validation pictures decided for a method, each way."""
+        ways = {"to text": self.to_texts, "to picture": self.to_pictures}
+        left_out = ("n_features_in_", "n_texts_in_", "sums_")
+        return {
+            f"{method}, {way}": {
+                name.rstrip("_"): getattr(model, name)
+                for name in model.facts
+                if name not in left_out
+            }
+            for way, model in ways.items()
+        }
 
     def captions(self, captions: Sequence[str]) -> dict[str, Figures]:
         """BLEU, ROUGE over all other pictures' captions, ranks among the tested ones."""
         test, others = self.partition.test, self.partition.development
-        told = [captions[i] for i in test]
-        similarity = CaptionSimilarity([captions[i] for i in others], told)
+        tested = [captions[i] for i in test]
+        similarity = CaptionSimilarity([captions[i] for i in others], tested)
         figures = {}
         for way, model in (("to text", self.to_texts), ("to picture", self.to_pictures)):
             pictures, texts = (
@@ -76,9 +106,8 @@ class Both:
                 np.repeat(np.arange(len(found)), _FOUND),
                 true_is_candidate=way == "to picture",
             )
-            figures[way] = (
-                dict(alike) | {"BLEU-1 corpus": together} | _ranks(asked[test], answers[test], told)
-            )
+            ranks = _ranks(asked[test], answers[test], tested)
+            figures[way] = dict(alike) | {"BLEU-1 corpus": together} | ranks
         return figures
 
     def labels(self, vectors: Rows, true: csr_array) -> dict[str, Figures]:
@@ -92,13 +121,13 @@ class Both:
         p = self.partition
         held = csr_array(true[p.test])
         plain = self._scores(self.to_texts, p.test, vectors)
-        chosen = self._scores(self.to_texts, p.choose, vectors)
+        chosen = self._scores(self.to_texts, p.validation, vectors)
         given = np.asarray(true[p.development].sum(axis=0)).reshape(-1)
         prior = np.log((given + 0.5) / (len(p.development) + 1))
         spread = max(float(chosen.std()), 1e-12)
         weights = [one / spread for one in _WEIGHTS]
         reached = [
-            ranked(prior + weight * chosen, true[p.choose]).mean_average_precision
+            ranked(prior + weight * chosen, true[p.validation]).mean_average_precision
             for weight in weights
         ]
         weight = weights[int(np.argmax(reached))]

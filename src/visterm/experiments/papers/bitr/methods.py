@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,23 +21,6 @@ Rows = NDArray[np.float32]
 _STRENGTHS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 
 
-@dataclass(eq=False)
-class Chosen:
-    """What validation pictures decided, method by method."""
-
-    by_method: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def note(self, method: str, both: Both) -> Both:
-        for way, model in (("to text", both.to_texts), ("to picture", both.to_pictures)):
-            facts = {
-                name.rstrip("_"): getattr(model, name)
-                for name in model.facts
-                if name not in ("n_features_in_", "n_texts_in_", "sums_")
-            }
-            self.by_method[f"{method}, {way}"] = facts
-        return both
-
-
 def bitr(loss: str, judged_by: str = "pairs") -> Make:
     """A BITR model of either direction, with C for validation pictures to choose."""
     # The manhattan loss has no closed form on the sphere, and takes many times longer a round.
@@ -54,7 +36,7 @@ def bitr(loss: str, judged_by: str = "pairs") -> Make:
 
 
 def wsabie(outputs: str) -> Make:
-    """A WSABIE model, with its rate for validation pictures to choose."""
+    """A WSABIE model, with its learning rate for validation pictures to choose."""
     return lambda _: Wsabie(
         outputs=outputs,
         n_components=TOPICS,
@@ -75,59 +57,31 @@ def cca(**changes: Any) -> Cca:
     return Cca(**{**offered, "n_components": 256, **changes})
 
 
-def paper_pairs(
-    pictures: Rows, texts: Rows, partition: Partition, progress: Progress
-) -> tuple[PairVectors, PairVectors, Cca]:
-    """Topics of both sides (TR), and their CCA projections (CTR), learnt from teaching pairs only.
-
-    The strength of CCA is chosen on the validation pictures; it does not learn from them, so that
-    models on top can still choose with them.
-    """
-    topics = PairVectors(pictures, texts)
-    p = partition
-    model = Cca(
-        ridge=(0.1, 0.3, 1.0, 3.0),
-        text_ridge=(0.03, 0.1, 0.3, 1.0),
-        scaling=(0.0, 0.5, 1.0),
-        n_components=TOPICS,
-        judged_by="pairs",
-    )
-    held = (pictures[p.choose], texts[p.choose])
-    model.fit(pictures[p.teach], texts[p.teach], validation=held, progress=progress)
-    return topics, PairVectors(model.picture_rows(pictures), model.text_rows(texts)), model
-
-
 def paper_methods(
-    pictures: Rows,
-    texts: Rows,
-    partition: Partition,
-    chosen: Chosen,
-    progress: Progress,
-    *,
-    with_wsabie: bool = True,
+    topics: PairVectors, *, with_wsabie: bool = True
 ) -> Iterator[tuple[str, Both, Cca | None]]:
     """CCA, WSABIE and BITR on topics (TR) and correlated topics (CTR), in the paper's order.
 
-    With each comes what brings further texts from TR to the space its pairs are in.
+    Correlated topics are CCA projections, learnt from training pairs only, so that models on top
+    can still choose with the validation pairs. With each method comes what brings further texts
+    from TR to the space its pairs are in.
     """
-    topics, projected, model = paper_pairs(pictures, texts, partition, progress)
-    yield "CCA", chosen.note("CCA", Both(topics, partition, model, model)), None
-    spaces: tuple[tuple[str, PairVectors, Cca | None], ...] = (
-        ("TR", topics, None),
-        ("CTR", projected, model),
-    )
-    if with_wsabie:
-        for space, pairs, to_space in spaces:
-            name = f"WSABIE ({space})"
-            yield (
-                name,
-                chosen.note(name, pairs.both(wsabie("texts"), partition, progress)),
-                to_space,
-            )
-    for loss, shown in reversed(LOSSES.items()):
-        for space, pairs, to_space in spaces:
-            name = f"{shown} ({space})"
-            yield name, chosen.note(name, pairs.both(bitr(loss), partition, progress)), to_space
+    offered: dict[str, Any] = {
+        "ridge": (0.1, 0.3, 1.0, 3.0),
+        "text_ridge": (0.03, 0.1, 0.3, 1.0),
+        "scaling": (0.0, 0.5, 1.0),
+    }
+    model = topics.choose(Cca(n_components=TOPICS, judged_by="pairs", **offered))
+    yield "CCA", Both(topics, model, model), None
+    spaces: dict[str, tuple[PairVectors, Cca | None]] = {
+        "TR": (topics, None),
+        "CTR": (topics.projected(model), model),
+    }
+    makers = {"WSABIE": wsabie("texts")} if with_wsabie else {}
+    makers |= {shown: bitr(loss) for loss, shown in reversed(LOSSES.items())}
+    for method, make in makers.items():
+        for space, (pairs, to_space) in spaces.items():
+            yield f"{method} ({space})", pairs.both(make), to_space
 
 
 def label_space(documents: Sequence[str], partition: Partition, seed: int) -> Topics:
@@ -147,13 +101,9 @@ def knn_scores(
         retrain=True,
         max_words=1,
     )
-    held = (pictures[p.choose], true[p.choose])
-    model.fit(pictures[p.teach], true[p.teach], validation=held, progress=progress)
-    return model.transform(pictures[p.test]), {
-        "n_neighbors": model.n_neighbors_,
-        "sharpness": model.sharpness_,
-        "validation": model.validation_,
-    }
+    held = (pictures[p.validation], true[p.validation])
+    model.fit(pictures[p.train], true[p.train], validation=held, progress=progress)
+    return model.transform(pictures[p.test]), model.decided() | {"validation": model.validation_}
 
 
 def svm_scores(
@@ -167,7 +117,7 @@ def svm_scores(
 
 
 def pca(vectors: Rows, partition: Partition, dimensions: int = 128) -> Rows:
-    """The leading principal components of the pictures that teach, as the paper takes them."""
+    """The leading principal components of the development pictures, as the paper takes them."""
     mean = vectors[partition.development].mean(axis=0)
     centred = vectors[partition.development] - mean
     _, directions = np.linalg.eigh(centred.T @ centred)
@@ -175,5 +125,5 @@ def pca(vectors: Rows, partition: Partition, dimensions: int = 128) -> Rows:
 
 
 def centred(vectors: Rows, partition: Partition) -> Rows:
-    """Without the mean of what teaches, of unit length: what all texts share tells none apart."""
+    """Without the mean of the development texts, of unit length: what all share says nothing."""
     return unit(vectors - vectors[partition.development].mean(axis=0))

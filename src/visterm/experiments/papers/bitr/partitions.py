@@ -71,17 +71,17 @@ class IaprExperiment:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Numbers of the pictures that teach, choose, and are tested on."""
+    """Numbers of the training, validation and test pictures."""
 
     name: str
-    teach: Numbers
-    choose: Numbers
+    train: Numbers
+    validation: Numbers
     test: Numbers
 
     @cached_property
     def development(self) -> Numbers:
-        """All that teach in the end: also those that chose."""
-        return np.sort(np.concatenate([self.teach, self.choose]))
+        """All that are learnt from in the end: training and validation pictures."""
+        return np.sort(np.concatenate([self.train, self.validation]))
 
 
 def cnn_vectors(paths: list[Path], workers: int, progress: Progress) -> NDArray[np.float32]:

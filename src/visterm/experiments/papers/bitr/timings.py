@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.evaluation import Table
-from visterm.experiments.papers.bitr import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
 from visterm.matrices import unit_rows
 from visterm.models import Bitr, Wsabie
 from visterm.progress import Progress, silent
 
+THEIRS = published("bitr")
+SOURCE = THEIRS["source"]
 Rows = NDArray[np.float32]
 PAIRS, WIDTHS, STRENGTHS = (5_000, 20_000, 100_000), (50, 150), (1e-5, 1.0, 1e5)
 SAMPLES, QUERY_WIDTH = (10_000, 100_000, 1_000_000, 10_000_000), 100
@@ -60,9 +62,9 @@ def bitr_fig3(data: Source, seed: int = 0, progress: Progress = silent) -> Repor
     x, y = drawn_pairs(PAIRS[0], WIDTHS[0], seed)
     wsabie = 20 * _seconds(lambda: one_pass.fit(x, y))
     columns = [f"C = {C:g}" for C in STRENGTHS]
-    theirs = published.BITR_FIG3
+    theirs = THEIRS["figure 3"]
     title = (
-        f"BITR figure 3, seconds to train BITR-C to a gap of 0.1 % ({published.BITR}; there "
+        f"BITR figure 3, seconds to train BITR-C to a gap of 0.1 % ({SOURCE}; there "
         f"{theirs['1e-05']} to {theirs['100000']} for 100,000 pairs of 150 + 150)"
     )
     return Report(
@@ -91,14 +93,14 @@ def bitr_fig4(data: Source, seed: int = 0, progress: Progress = silent) -> Repor
                 ours[at] = _seconds(lambda n=n, s=scores: np.argsort(-s(samples[:n])))  # type: ignore[misc]
         rows[f"{name}, ours"] = ours
         theirs: list[float | int | str | None] = [None] * len(SAMPLES)
-        theirs[-1] = published.BITR_FIG4[name]
+        theirs[-1] = THEIRS["figure 4"][name]
         rows[f"{name}, published"] = theirs
     progress("timing", len(ways), len(ways))
     columns = [f"{n:,} samples" for n in SAMPLES]
-    title = f"BITR figure 4, seconds to rank samples of {QUERY_WIDTH} numbers ({published.BITR})"
+    title = f"BITR figure 4, seconds to rank samples of {QUERY_WIDTH} numbers ({SOURCE})"
     return Report(
         Table(title, columns, rows, plain=columns),
-        {"published": published.BITR_FIG4, "seconds": rows},
+        {"published": THEIRS["figure 4"], "seconds": rows},
     )
 
 

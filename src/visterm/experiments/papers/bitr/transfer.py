@@ -20,14 +20,15 @@ from scipy.sparse import csr_array
 from visterm.datasets import CaptionedDataset, data_folder, read_corel5k, read_iaprtc12
 from visterm.errors import BadInput
 from visterm.evaluation import Table, mean_average_precision
-from visterm.experiments.papers.bitr import published
 from visterm.experiments.papers.bitr.partitions import cnn_vectors
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
 from visterm.models import Bitr, Cca, Model, WeightedKnn, Wsabie
 from visterm.progress import Progress, silent
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
 
+SOURCE = published("bitr")["source"]
 _LEAST_CAPTIONS = 10
 
 
@@ -67,7 +68,7 @@ def bitr_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     rows["chance"] = [chance[0], chance[0], chance[1], chance[1]]
     columns = ["IAPR → Corel", "Corel → Corel", "Corel → IAPR", "IAPR → IAPR"]
     queries = f"{len(corel.relevance):,} and {len(iapr.relevance):,} queries"
-    title = f"BITR experiment 2 ({published.BITR}), AvgP; {words} shared words, {queries}"
+    title = f"BITR experiment 2 ({SOURCE}), AvgP; {words} shared words, {queries}"
     return Report(Table(title, columns, rows), {"words": words, "AvgP": rows})
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from visterm.evaluation import Evaluation, Table, best_of
-from visterm.experiments.papers.ecml import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.presets import make_model
 from visterm.experiments.runner.protocol import Source, corel5k
@@ -24,6 +24,8 @@ from visterm.kernels import RBF
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
 
+THEIRS = published("ecml")
+SOURCE = THEIRS["source"]
 _GRID = "dense-sift(visterms=1000, pyramid=(whole, quarters))"
 _POINTS = "sift(visterms=1000, pyramid=(whole, thirds, quarters))"
 _REGIONS = "blobs(nearest=5)"
@@ -78,13 +80,13 @@ class RowOutcomes(NamedTuple):
 def ecml_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over all test queries."""
     made = compare_features(_corel(data, seed), ROWS, progress=progress)
-    return _report("ECML (RR 06-15) table 4", "all", published.ECML_4, made)
+    return _report("ECML (RR 06-15) table 4", "all", THEIRS["table 4"], made)
 
 
 def ecml_6(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word test queries, of models that learnt from single-word queries only."""
     made = compare_features(_corel(data, seed), ROWS, max_words=1, progress=progress)
-    return _report("ECML (RR 06-15) table 6", "single", published.ECML_6, made)
+    return _report("ECML (RR 06-15) table 6", "single", THEIRS["table 6"], made)
 
 
 def _corel(data: Source, seed: int) -> PictureFeatures:
@@ -182,7 +184,7 @@ def _report(
             bold.append((name, f"{best} ours"))
     columns = [f"{model} {who}" for model in models for who in ("published", "ours")]
     return Report(
-        Table(f"{title}, AvgP ({published.ECML})", columns, rows, bold=bold),
+        Table(f"{title}, AvgP ({SOURCE})", columns, rows, bold=bold),
         {
             "published": {
                 name: {model: round(100 * value, 1) for model, value in row.items()}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import VistermError
 from visterm.evaluation import Table
-from visterm.experiments.papers.tpami import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import describe_development
@@ -29,6 +29,8 @@ from visterm.kernels import ExpectedLikelihood, Kernel, Match
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
 
+THEIRS = published("tpami")
+SOURCE = THEIRS["source"]
 _CODEBOOKS = (1000, 4000)
 _SCALE = 2  # the paper's pictures are so many times as large as ours
 _SIDE = 32
@@ -55,21 +57,21 @@ class Tried(NamedTuple):
 def tpami_3(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP by the side of the blocks; the codebook and C are the best for each."""
     protocol = corel5k(data, seed=seed)
-    sides = [side // _SCALE for side in published.TPAMI_3]
+    sides = [int(side) // _SCALE for side in THEIRS["table 3"]]
     found = by_side(protocol, sides, _CODEBOOKS, progress=progress)
     best = {side: _best(tried) for side, tried in found.items()}
-    columns = [str(side) for side in published.TPAMI_3]
+    columns = list(THEIRS["table 3"])
     table = Table(
-        f"TPAMI table 3, AvgP on validation pictures ({published.TPAMI})",
+        f"TPAMI table 3, AvgP on validation pictures ({SOURCE})",
         columns,
         {
-            "published": list(published.TPAMI_3.values()),
+            "published": list(THEIRS["table 3"].values()),
             "ours": [best[side].avgp for side in sides],
             "ours, visterms": [best[side].setting for side in sides],
         },
         heading="block side (ours: half)",
     )
-    return Report(table, _object({str(s): t for s, t in found.items()}, published.TPAMI_3))
+    return Report(table, _object({str(s): t for s, t in found.items()}, THEIRS["table 3"]))
 
 
 def tpami_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
@@ -80,11 +82,11 @@ def tpami_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     found["visterm, linear"] = visterms
     best = {name: _best(tried) for name, tried in found.items()}
     rows: dict[str, list[float | str]] = {
-        name: [published.TPAMI_4[name], one.avgp, one.setting] for name, one in best.items()
+        name: [THEIRS["table 4"][name], one.avgp, one.setting] for name, one in best.items()
     }
-    title = f"TPAMI table 4, AvgP on validation pictures ({published.TPAMI})"
+    title = f"TPAMI table 4, AvgP on validation pictures ({SOURCE})"
     table = Table(title, ["published", "ours", "our parameters"], rows)
-    return Report(table, _object(found, published.TPAMI_4))
+    return Report(table, _object(found, THEIRS["table 4"]))
 
 
 def by_side(

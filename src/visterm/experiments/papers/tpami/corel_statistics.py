@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from visterm.evaluation import Table
-from visterm.experiments.papers.tpami import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.progress import Progress, silent
@@ -23,10 +23,8 @@ def corel_statistics(data: Source, seed: int = 0, progress: Progress = silent) -
         )
         for key, value in _query_statistics(relevance).items()
     }
-    rows = {
-        name.replace("_", " "): [published.COREL_STATISTICS.get(name), str(value)]
-        for name, value in ours.items()
-    }
+    theirs = published("tpami")["table 1"]
+    rows = {name.replace("_", " "): [theirs.get(name), str(value)] for name, value in ours.items()}
     table = Table("Corel statistics", ["published", "ours"], rows)
     return Report(table, ours)
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from visterm.errors import BadInput
 from visterm.evaluation import Table, best_of, measures_table
-from visterm.experiments.papers.tpami import published
+from visterm.experiments.papers.published import published
 from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
 from visterm.experiments.runner.presets import make_extractor, make_model
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
@@ -21,6 +21,8 @@ from visterm.experiments.runner.runs import Described, Seconds, describe
 from visterm.features import Blocks
 from visterm.progress import Progress, silent
 
+THEIRS = published("tpami")
+SOURCE = THEIRS["source"]
 MODELS = {
     "CMRM": "cmrm",
     "CMTT": "cmtt",
@@ -81,7 +83,7 @@ def tpami_7(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     wall = {m: one.outcome.seconds.spent["indexing"] for m, one in made.items()}
     ours = {m: {"processor": round(cores[m], 3), "wall": round(wall[m], 3)} for m in made}
     found = {
-        "published": published.TPAMI_7,
+        "published": THEIRS["table 7"],
         "ours": ours,
         "svm_over_pamir": round(_over_pamir(cores)["SVM"], 1),
     }
@@ -95,15 +97,15 @@ def tpami_8(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
         m: 1e6 * one.outcome.seconds.spent["retrieval"] / len(one.outcome.evaluation)
         for m, one in made.items()
     }
-    found = {"published": published.TPAMI_8, "ours": {m: round(v, 1) for m, v in ours.items()}}
+    found = {"published": THEIRS["table 8"], "ours": {m: round(v, 1) for m, v in ours.items()}}
     return Report(retrieval_table(ours), found)
 
 
 def indexing_table(cores: Mapping[str, float], wall: Mapping[str, float]) -> Table:
     """Seconds of indexing by model, of all cores together and by the clock."""
-    theirs = published.TPAMI_7
+    theirs = THEIRS["table 7"]
     return _by_model(
-        f"TPAMI table 7, indexing ({published.TPAMI})",
+        f"TPAMI table 7, indexing ({SOURCE})",
         {
             "processor seconds": (theirs, cores),
             "times PAMIR": (_over_pamir(theirs), _over_pamir(cores)),
@@ -114,28 +116,28 @@ def indexing_table(cores: Mapping[str, float], wall: Mapping[str, float]) -> Tab
 
 def retrieval_table(ours: Mapping[str, float]) -> Table:
     """Microseconds a query by model."""
-    title = f"TPAMI table 8, retrieval ({published.TPAMI})"
-    return _by_model(title, {"microseconds a query": (published.TPAMI_8, ours)})
+    title = f"TPAMI table 8, retrieval ({SOURCE})"
+    return _by_model(title, {"microseconds a query": (THEIRS["table 8"], ours)})
 
 
 def tpami_9(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP, BEP and P@10 over all Corel test queries."""
     made = corel_models(data, seed, progress)
     ours = {name: one.outcome.evaluation for name, one in made.items()}
-    table = measures_table(f"TPAMI table 9 ({published.TPAMI})", ours, published.TPAMI_9)
-    return Report(table, _objects(made, published.TPAMI_9))
+    table = measures_table(f"TPAMI table 9 ({SOURCE})", ours, THEIRS["table 9"])
+    return Report(table, _objects(made, THEIRS["table 9"]))
 
 
 def tpami_10(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over easy and difficult queries."""
     made = corel_models(data, seed, progress)
-    return Report(_by_slice("10", published.TPAMI_10, made), _objects(made, published.TPAMI_10))
+    return Report(_by_slice("10", THEIRS["table 10"], made), _objects(made, THEIRS["table 10"]))
 
 
 def tpami_11(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word and multi-word queries."""
     made = corel_models(data, seed, progress)
-    return Report(_by_slice("11", published.TPAMI_11, made), _objects(made, published.TPAMI_11))
+    return Report(_by_slice("11", THEIRS["table 11"], made), _objects(made, THEIRS["table 11"]))
 
 
 def tpami_12(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
@@ -143,8 +145,8 @@ def tpami_12(data: Source, seed: int = 0, progress: Progress = silent) -> Report
     made = corel_models(data, seed, progress)
     outcomes = {name: one.outcome for name, one in made.items()}
     ours = {name: o.evaluation.slice(o.slices["unseen"]) for name, o in outcomes.items()}
-    table = measures_table(f"TPAMI table 12 ({published.TPAMI})", ours, published.TPAMI_12)
-    return Report(table, _objects(made, published.TPAMI_12))
+    table = measures_table(f"TPAMI table 12 ({SOURCE})", ours, THEIRS["table 12"])
+    return Report(table, _objects(made, THEIRS["table 12"]))
 
 
 def _by_slice(
@@ -159,7 +161,7 @@ def _by_slice(
         best = best_of(ours, "AvgP")
         if best is not None:
             bold.append((name, f"{best} ours"))
-    title = f"TPAMI table {number}, AvgP ({published.TPAMI})"
+    title = f"TPAMI table {number}, AvgP ({SOURCE})"
     return _by_model(title, rows, bold=bold, plain=False)
 
 
