@@ -98,11 +98,18 @@ CANDIDATES = [
         {"negatives": (1, 5), "warp": (True, False), "averaged": (True, False)},
     ),
     Candidate("kernel pamir", kernel_pamir, "dense", {"C": (0.001, 0.1)}),
-    Candidate("kernel pamir over a sum", summed_kernel_pamir, "sparse"),
+    Candidate(
+        "kernel pamir over a sum", summed_kernel_pamir, "sparse", {"averaged": (True, False)}
+    ),
     Candidate("kernel pamir of low rank", low_rank_kernel_pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("bbnn", bbnn, "blocks"),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
-    Candidate("cmrm, tempered", lambda **changes: Cmrm(**{"evidence": 8.0, **changes}), "counts"),
+    Candidate(
+        "cmrm, tempered",
+        lambda **changes: Cmrm(**{"evidence": 8.0, **changes}),
+        "counts",
+        {"evidence": (4.0, None), "power": (0.5, 1.0)},
+    ),
     Candidate("cmtt", cmtt, "counts", {"n_components": (5, 30)}),
     Candidate("plsa", plsa, "counts", {"n_components": (5, 20), "text_steps": (10, 60)}),
     Candidate("concept svm on sparse vectors", ConceptSvm, "sparse", {"C": (0.01, 1.0)}),
@@ -119,14 +126,16 @@ CANDIDATES = [
         "bitr-e, ranking pictures",
         lambda **changes: bitr(**{"loss": "euclidean", "ranks": "pictures", **changes}),
         "dense",
+        {"C": (1.0, 100.0)},
     ),
     Candidate(
         "bitr-m on the simplex",
         lambda **changes: bitr(**{"loss": "manhattan", **changes}),
         "sparse",
+        {"C": (1.0, 100.0)},
     ),
     Candidate("wsabie on dense vectors", wsabie, "dense", {"learning_rate": (0.01, 0.03)}),
-    Candidate("wsabie for captions", wsabie_of_texts, "sparse"),
+    Candidate("wsabie for captions", wsabie_of_texts, "sparse", {"max_norm": (1.0, 3.0)}),
     Candidate("weighted knn on dense vectors", knn, "dense", {"n_neighbors": (5, 20)}),
     Candidate(
         "weighted knn on sparse vectors",
