@@ -65,7 +65,7 @@ def main() -> None:
     folder = Path(given.folder or tempfile.mkdtemp(prefix="visterm-index-"))
     try:
         index = stored(folder, given.pictures, given.words)
-        show(measure(index, given.queries), as_json=given.json)
+        show(measure(index, folder, given.queries), as_json=given.json)
     finally:
         if not given.keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -96,11 +96,11 @@ def queries(words: int, length: int, count: int) -> list[Query]:
     ]
 
 
-def measure(index: Index, count: int) -> dict[str, Any]:
+def measure(index: Index, folder: Path, count: int) -> dict[str, Any]:
     """The whole result."""
     asked = {length: queries(index.words, length, count) for length in LENGTHS}
     words = np.unique(np.concatenate([one for many in asked.values() for one, _ in many]))
-    opened = opening(index.folder)
+    opened = opening(folder)
     index.prepare()
     ours = {length: search_times(index, many) for length, many in asked.items()}
     say("searched; now the peers")

@@ -272,6 +272,23 @@ Life.TestCase.settings = settings(
 test_any_sequence_of_changes_equals_a_dictionary = Life.TestCase
 
 
+class LifeInMemory(Life):
+    """The same for an index without a folder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = Index.in_memory(np.empty((0, 2)))
+        self.index.segment_size = 12
+
+    @rule()
+    def reopen(self) -> None:
+        assert not self.index.refresh()
+
+
+LifeInMemory.TestCase.settings = Life.TestCase.settings
+test_any_sequence_of_changes_in_memory_equals_a_dictionary = LifeInMemory.TestCase
+
+
 def change(index: Index, number: int) -> None:
     """The change that makes version ``number + 1``, the same whenever it is tried."""
     rng = np.random.default_rng(number)

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from visterm.index.columns import Index
 from visterm.index.dense import DenseIndex
+from visterm.index.model_ranking import rank
 
-__all__ = ["DenseIndex", "Index"]
+__all__ = ["DenseIndex", "Index", "rank"]

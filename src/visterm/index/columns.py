@@ -11,15 +11,15 @@ import numpy.typing as npt
 from visterm.errors import BadInput
 from visterm.index.address_tables import AddressTables, tables
 from visterm.index.filter_masks import count, masks
-from visterm.index.index_folder import Draft, Hashed
 from visterm.index.input_checks import checked_rows, whole_numbers
 from visterm.index.layout import BLOCK, Bytes, Column, column, encode, places
 from visterm.index.manifest import Group, Manifest
 from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
-from visterm.index.query_vector import Query, read_count, read_query
+from visterm.index.query_vector import Query, read_count, read_query, rows_of, stacked
 from visterm.index.score import Floats, Integers, best, scores
 from visterm.index.segment_changes import with_group
 from visterm.index.segments import Segmented
+from visterm.index.storage import Draft, Hashed
 
 _LINE = 16
 """Words turned from rows into columns together, at least: one cache line of each row."""
@@ -72,7 +72,8 @@ class Index(Segmented):
         ----------
         query
             A pair (words, weights), or a vector of one weight for every word. A query without any
-            weight gives every picture the score 0, so the ``k`` smallest ids.
+            weight gives every picture the score 0, so the ``k`` smallest ids. A matrix holds a
+            query a row, as `Vocabulary.query_vectors` gives them; so do the answers then.
         k
             How many pictures; fewer come back where there are fewer.
         allow
@@ -80,6 +81,8 @@ class Index(Segmented):
         threads
             Segments are searched side by side by so many threads.
         """
+        if (queries := rows_of(query, self.words)) is not None:
+            return stacked(self.search(one, k, allow=allow, threads=threads) for one in queries)
         chosen, weights = read_query(query, self.words)
         return self._search(chosen, weights, read_count(k), allow, threads, skip=True)[:2]
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.index.filter_masks import count, masks
-from visterm.index.index_folder import Hashed
 from visterm.index.open_segments import OpenSegment, Source
-from visterm.index.query_vector import Query, read_count, read_query
+from visterm.index.query_vector import Query, read_count, read_query, rows_of, stacked
 from visterm.index.score import Floats, Integers, best
 from visterm.index.segments import Segmented
+from visterm.index.storage import Hashed
 
 _ROWS = 1 << 14
 """Rows that are scored together and share one bound of their lengths."""
@@ -40,6 +40,8 @@ class DenseIndex(Segmented):
         self, query: Query, k: int, *, allow: npt.ArrayLike | None = None
     ) -> tuple[Integers, Floats]:
         """The ids and scores of the ``k`` best pictures; see :meth:`visterm.index.Index.search`."""
+        if (queries := rows_of(query, self.words)) is not None:
+            return stacked(self.search(one, k, allow=allow) for one in queries)
         words, weights = read_query(query, self.words)
         vector = np.zeros(self.words, np.float32)
         vector[words] = weights
@@ -102,8 +104,9 @@ def _exact(rows: Floats, vector: Floats) -> Floats:
     if not vector.size:
         return np.zeros(len(rows), np.float32)
     terms = rows.astype(np.float64) * vector.astype(np.float64)
+    total = np.cumsum(terms, axis=1)[:, -1] + 0.0  # The sum begins at 0, so none is −0.
     with np.errstate(over="ignore"):
-        return np.cumsum(terms, axis=1)[:, -1].astype(np.float32)
+        return total.astype(np.float32)
 
 
 def _largest(low: Floats, k: int) -> np.float32:

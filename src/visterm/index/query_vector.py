@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +13,40 @@ import numpy.typing as npt
 from visterm.errors import BadInput
 from visterm.index.score import Floats, Integers
 
-Query = tuple[npt.ArrayLike, npt.ArrayLike] | npt.NDArray[np.floating]
-"""A pair (words, weights), or one weight for every word."""
+if TYPE_CHECKING:
+    from scipy.sparse import sparray
+
+Query: TypeAlias = "tuple[npt.ArrayLike, npt.ArrayLike] | npt.NDArray[np.floating] | sparray"
+"""A pair (words, weights), one weight for every word, or a matrix of them with a query a row."""
+
+
+def rows_of(query: Query, words: int) -> list[Query] | None:
+    """The queries of a matrix, sparse or dense; None where there is just one query, no matrix.
+
+    >>> rows_of(np.eye(2), words=2), rows_of(np.ones(2), words=2)
+    ([array([1., 0.]), array([0., 1.])], None)
+    """
+    if isinstance(query, tuple) or getattr(query, "ndim", 1) != 2:
+        return None
+    matrix: Any = query
+    if matrix.shape[1] != words:
+        raise _wrong_width(words, matrix.shape)
+    if not hasattr(matrix, "tocsr"):
+        return list(matrix)
+    matrix = matrix.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    places = (slice(*one) for one in pairwise(matrix.indptr))
+    return [(matrix.indices[place], matrix.data[place]) for place in places]
+
+
+def stacked(answers: Iterable[tuple[Integers, Floats]]) -> tuple[Integers, Floats]:
+    """The answers of several queries, one a row."""
+    found = list(answers)
+    if not found:
+        return np.empty((0, 0), np.int64), np.empty((0, 0), np.float32)
+    return np.stack([ids for ids, _ in found]), np.stack([scores for _, scores in found])
 
 
 def read_query(query: Query, words: int) -> tuple[Integers, Floats]:
@@ -63,15 +98,18 @@ def _sparse(words: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Integers, Flo
     return chosen.astype(np.int64), numbers
 
 
-def _dense(query: npt.NDArray[np.floating], words: int) -> tuple[Integers, Floats]:
-    numbers = _float32(query)
+def _dense(query: Any, words: int) -> tuple[Integers, Floats]:
+    numbers = _float32(query.toarray() if hasattr(query, "toarray") else query)
     if numbers.shape != (words,):
-        raise BadInput(
-            f"a query vector must hold {words} weights, one a word; this one has shape"
-            f" {numbers.shape}"
-        )
+        raise _wrong_width(words, numbers.shape)
     chosen = np.flatnonzero(numbers).astype(np.int64)
     return chosen, numbers[chosen]
+
+
+def _wrong_width(words: int, shape: tuple[int, ...]) -> BadInput:
+    return BadInput(
+        f"a query vector must hold {words} weights, one a word; this one has shape {shape}"
+    )
 
 
 def _float32(numbers: npt.ArrayLike) -> Floats:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index.index_folder import Draft, Hashed
 from visterm.index.manifest import Group, Segment
 from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
 from visterm.index.score import Integers
+from visterm.index.storage import Draft, Hashed
 
 MANY_GROUPS = 16
 """A segment with more files of values than this is written anew by the next merge."""

@@ -12,24 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import BadInput, VistermError
-from visterm.index.index_folder import Draft, Hashed, map_file, problem, sweep, writing
+from visterm.index.index_folder import IndexFolder
+from visterm.index.index_memory import IndexMemory
 from visterm.index.input_checks import after, checked_rows, new_ids, whole_numbers
 from visterm.index.layout import Bytes
-from visterm.index.manifest import NAME, Manifest, Segment, read_manifest, write_manifest
+from visterm.index.manifest import NAME, Manifest, Segment
 from visterm.index.open_segments import MergedRows, OpenSegment, Source
 from visterm.index.score import Floats, Integers
 from visterm.index.segment_changes import due, new_segment, new_segments, without
+from visterm.index.storage import Draft, Hashed, Storage
 
 
 class Segmented(ABC):
-    """An index in a folder: everything but how values are stored and searched."""
+    """An index, in a folder or in memory: everything but how values are stored and searched."""
 
     kind: ClassVar[str]
     segment_size: int = 1 << 20
     """Pictures in a full segment."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
         self._maps: dict[str, Bytes] = {}
         self._ids: tuple[object, Integers] = (None, np.empty(0, np.int64))
         self._take(*self._open())
@@ -44,16 +46,33 @@ class Segmented(ABC):
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VistermError(f"cannot make {folder}: {error.strerror}") from error
-        with writing(folder):
+        storage = IndexFolder(folder)
+        with storage.writing():
             if (folder / NAME).exists():
                 raise BadInput(f"{folder} holds an index already; open it")
-            write_manifest(folder, Manifest(cls.kind, words))
-        return cls(folder)
+            storage.commit(Manifest(cls.kind, words))
+        return cls(storage)
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
         """Open an index; nothing but its table of contents is read until it is asked for."""
-        return cls(Path(folder))
+        return cls(IndexFolder(Path(folder)))
+
+    @classmethod
+    def in_memory(cls, rows: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Self:
+        """An index of these rows without a folder; else it is as any other, score for score.
+
+        >>> from visterm.index import Index
+        >>> index = Index.in_memory([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
+        >>> index.search(([1, 2], [1, 0.5]), k=2)
+        (array([2, 0]), array([3.5, 2. ], dtype=float32))
+        """
+        given = np.asarray(rows)
+        if given.ndim != 2:
+            raise BadInput(f"rows must be pictures × words; these have shape {given.shape}")
+        index = cls(IndexMemory(Manifest(cls.kind, given.shape[1])))
+        index.build(given, ids)
+        return index
 
     @abstractmethod
     def _write(self, file: Hashed, source: Source) -> None:
@@ -179,13 +198,13 @@ class Segmented(ABC):
 
     def verify(self) -> list[str]:
         """What is wrong with the files, one line each; an empty list where all is well."""
-        files = read_manifest(self.folder).files
-        found = (problem(self.folder, *named) for named in sorted(files.items()))
+        files = self.storage.manifest().files
+        found = (self.storage.problem(*named) for named in sorted(files.items()))
         return [line for line in found if line is not None]
 
     def refresh(self) -> bool:
         """See what other writers have committed since; says whether there was anything new."""
-        if read_manifest(self.folder).version == self._manifest.version:
+        if self.storage.manifest().version == self._manifest.version:
             return False
         self._take(*self._open())
         return True
@@ -194,16 +213,16 @@ class Segmented(ABC):
 
     def _open(self) -> tuple[Manifest, tuple[OpenSegment, ...]]:
         while True:
-            manifest = read_manifest(self.folder)
+            manifest = self.storage.manifest()
             if manifest.kind != self.kind:
                 raise BadInput(
-                    f"{self.folder} holds an index of {manifest.kind}, not of {self.kind}"
+                    f"{self.storage} holds an index of {manifest.kind}, not of {self.kind}"
                 )
             try:
                 return manifest, self._opened(manifest)
             except FileNotFoundError as error:
                 # A writer may have swept the state between our two looks; then there is a newer.
-                if read_manifest(self.folder).version == manifest.version:
+                if self.storage.manifest().version == manifest.version:
                     raise VistermError(
                         f"{error.filename} is missing; build the index again"
                     ) from error
@@ -215,8 +234,10 @@ class Segmented(ABC):
         def mapped(name: str, size: int) -> Bytes:
             if name not in self._maps:
                 if name not in manifest.files or manifest.files[name].size != size:
-                    raise VistermError(f"{self.folder / NAME} is damaged; build the index again")
-                self._maps[name] = map_file(self.folder, name, manifest.files[name])
+                    raise VistermError(
+                        f"{NAME} in {self.storage} is damaged; build the index again"
+                    )
+                self._maps[name] = self.storage.map(name, manifest.files[name])
             return self._maps[name]
 
         pictures = segment.pictures
@@ -238,15 +259,15 @@ class Segmented(ABC):
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[Draft]:
-        with writing(self.folder):
+        with self.storage.writing():
             self.refresh()
-            sweep(self.folder, self._manifest)
+            self.storage.sweep(self._manifest)
             try:
-                yield Draft(self.folder, self._manifest.version + 1)
+                yield Draft(self.storage, self._manifest.version + 1)
             except BaseException:
                 # On a full disk the files of the change that failed are worth having back now.
                 with contextlib.suppress(OSError, VistermError):
-                    sweep(self.folder, read_manifest(self.folder))
+                    self.storage.sweep(self.storage.manifest())
                 raise
 
     def _add(
@@ -284,5 +305,5 @@ class Segmented(ABC):
             segments,
             {name: records[name] for segment in segments for name in segment.files()},
         )
-        write_manifest(self.folder, manifest)
+        self.storage.commit(manifest)
         self._take(manifest, self._opened(manifest))

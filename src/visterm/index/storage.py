@@ -1,0 +1,78 @@
+"""Where an index keeps its files: what a folder and plain memory both offer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from visterm.index.manifest import Manifest, Record
+
+
+class Hashed:
+    """A file that remembers the size and hash of what went into it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def write(self, data: npt.NDArray[np.generic]) -> None:
+        """Append the bytes of a contiguous array."""
+        raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
+        self._file.write(raw)
+        self._hash.update(raw)
+        self._size += raw.nbytes
+
+    def record(self) -> Record:
+        return Record(self._size, self._hash.hexdigest())
+
+
+class Storage(Protocol):
+    """Files that are written once, and one manifest that names those that count."""
+
+    def manifest(self) -> Manifest:
+        """The last committed state."""
+
+    def commit(self, manifest: Manifest) -> None:
+        """From here on, this is what the index holds."""
+
+    def writing(self) -> AbstractContextManager[object]:
+        """Hold the writer's lock; another writer waits until it is free."""
+
+    def write(self, name: str, fill: Callable[[BinaryIO], None]) -> None:
+        """Write one new file, whole or not at all."""
+
+    def map(self, name: str, record: Record) -> npt.NDArray[np.uint8]:
+        """The bytes of a file."""
+
+    def sweep(self, manifest: Manifest) -> None:
+        """Delete the files that a manifest does not name."""
+
+    def problem(self, name: str, record: Record) -> str | None:
+        """What is wrong with a file, in one line; nothing if it is as it was written."""
+
+
+class Draft:
+    """The files of one change, written but not yet named by a manifest."""
+
+    def __init__(self, storage: Storage, version: int) -> None:
+        self.version = version
+        self.files: dict[str, Record] = {}
+        self._storage = storage
+
+    def add(self, kind: str, write: Callable[[Hashed], None]) -> str:
+        """Write one new file; its name is the version and a number, so no name is used twice."""
+        name = f"v{self.version:06d}-{len(self.files)}.{kind}"
+
+        def fill(file: BinaryIO) -> None:
+            hashed = Hashed(file)
+            write(hashed)
+            self.files[name] = hashed.record()
+
+        self._storage.write(name, fill)
+        return name
