@@ -28,7 +28,9 @@ def is_sparse(vectors: object) -> TypeGuard[csr_array]:
     return bool(issparse(vectors))
 
 
-def shared(x: Vectors, z: Vectors, how: str, finish: Finish | None = None) -> NDArray[np.float32]:
+def pair_sums(
+    x: Vectors, z: Vectors, how: str, finish: Finish | None = None
+) -> NDArray[np.float32]:
     """What every x and every z share, summed over their numbers: n × m, in blocks of rows.
 
     ``how`` is "product" (x·z), "least" (min(x, z)) or "harmonic" (x·z / (x + z)). Compressed rows

@@ -16,9 +16,9 @@ from visterm.kernels.pair_sums import (
     as_vectors,
     mean_square_distance,
     numbers,
+    pair_sums,
     row_squares,
     row_sums,
-    shared,
     vector_pair,
 )
 
@@ -42,7 +42,7 @@ class Linear(Kernel):
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
         x, z = vector_pair(X, Z)
-        return shared(x, z, "product")
+        return pair_sums(x, z, "product")
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
         return row_squares(as_vectors(X)).astype(np.float32)
@@ -90,7 +90,7 @@ class RBF(Kernel):
             block *= rate
             np.exp(block, out=block)
 
-        return shared(x, z, "product", finish)
+        return pair_sums(x, z, "product", finish)
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
         return np.ones(as_vectors(X).shape[0], dtype=np.float32)
@@ -154,7 +154,7 @@ class Intersection(Kernel):
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
         x, z = (_histograms(vectors) for vectors in vector_pair(X, Z))
-        return shared(x, z, "least")
+        return pair_sums(x, z, "least")
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
         return row_sums(_histograms(as_vectors(X))).astype(np.float32)
@@ -174,7 +174,7 @@ def _chi_squares(
         if finish is not None:
             finish(block)
 
-    return shared(x, z, "harmonic", distances)
+    return pair_sums(x, z, "harmonic", distances)
 
 
 def _histograms(vectors: Vectors) -> Vectors:

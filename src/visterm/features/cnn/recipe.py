@@ -34,7 +34,7 @@ class Recipe:
     layout
         Order of the input's axes: N for pictures, C for colours, H and W for rows and columns.
     crop
-        "squash" bends the whole picture into the square, "centre" cuts the middle out of it,
+        "squash" stretches the whole picture to the square, "centre" cuts the middle out of it,
         "half" does half of each (the long side is cut to the geometric mean of both, the rest is
         stretched), "pad" puts all of it into the square and fills the rest with the mean.
     fraction

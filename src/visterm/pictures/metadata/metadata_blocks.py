@@ -39,17 +39,15 @@ class MetadataBlocks:
 
 def blocks_of(file: BinaryIO, format_: formats.Format) -> MetadataBlocks:
     """Raises `BrokenContainer`, or OSError, where the file cannot be walked."""
-    if format_ is formats.JPEG:
-        return _jpeg(file)
-    if format_ is formats.PNG:
-        return _png(file)
-    if format_ is formats.WEBP:
-        return _webp(file)
-    if format_ is formats.TIFF:
-        return _tiff(file)
     if format_ in (formats.AVIF, formats.HEIC):
         return _by_pillow(file, format_)
-    return MetadataBlocks()
+    walks = {
+        formats.JPEG: _jpeg,
+        formats.PNG: _png,
+        formats.WEBP: _webp,
+        formats.TIFF: _tiff,
+    }
+    return walks[format_](file) if format_ in walks else MetadataBlocks()
 
 
 def _jpeg(file: BinaryIO) -> MetadataBlocks:
