@@ -1,65 +1,119 @@
 """visterm finds pictures from words, and learns what words look like from who owns the pictures.
 
->>> from visterm import Vocabulary
->>> Vocabulary.from_captions(["snow on trees", "a tree"], min_captions=2).words
-('tree',)
+Every model, extractor and text space is here by name, and what a notebook needs beside them:
+
+>>> from visterm import Pamir, Vocabulary, rank
+>>> captions, X = ["snow on trees", "a tree", "snow"], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+>>> words = Vocabulary.from_captions(captions, stop_words=["on", "a"])
+>>> model = Pamir(max_iter=100).fit(X, words.counts(captions))
+>>> ids, scores = rank(model, ["snow", "snowy trees"], X, k=2, text_space=words)
+>>> ids.tolist()
+[[0, 2], [0, 1]]
 """
 
 from __future__ import annotations
 
+# isort: skip_file
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from visterm.collection import Collection
-    from visterm.errors import UnreadablePicture, VistermError
-    from visterm.evaluation import evaluate
-    from visterm.features import CNN, Blocks
-    from visterm.models import KernelPamir, Pamir, load_model
-    from visterm.pictures import read_picture
-    from visterm.text import Relevance, Vocabulary, relevance_from_captions
+if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
+    from visterm.collection import (
+        Collection as Collection,
+        SearchRequest as SearchRequest,
+        SearchResponse as SearchResponse,
+        SearchResult as SearchResult,
+    )
+    from visterm.errors import (
+        UnreadablePicture as UnreadablePicture,
+        VistermError as VistermError,
+    )
+    from visterm.evaluation import (
+        Evaluation as Evaluation,
+        Table as Table,
+        best_of as best_of,
+        compare as compare,
+        evaluate as evaluate,
+        evaluate_rows as evaluate_rows,
+        measures_table as measures_table,
+    )
+    from visterm.features import (
+        CNN as CNN,
+        Blobs as Blobs,
+        BlockCounts as BlockCounts,
+        Blocks as Blocks,
+        CNNPyramid as CNNPyramid,
+        Combined as Combined,
+        DenseSift as DenseSift,
+        OnnxEmbedder as OnnxEmbedder,
+        Sift as Sift,
+        VistermCounts as VistermCounts,
+        parse_features as parse_features,
+    )
+    from visterm.index import (
+        DenseIndex as DenseIndex,
+        Index as Index,
+        rank as rank,
+    )
+    from visterm.models import (
+        Bbnn as Bbnn,
+        Bitr as Bitr,
+        Cca as Cca,
+        Cmrm as Cmrm,
+        Cmtt as Cmtt,
+        ConceptSvm as ConceptSvm,
+        KernelPamir as KernelPamir,
+        Pamir as Pamir,
+        Plsa as Plsa,
+        WeightedKnn as WeightedKnn,
+        Wsabie as Wsabie,
+        load_model as load_model,
+    )
+    from visterm.pictures import read_picture as read_picture
+    from visterm.text import (
+        Relevance as Relevance,
+        Vocabulary as Vocabulary,
+        relevance_from_captions as relevance_from_captions,
+    )
+    from visterm.text.spaces import (
+        CorrelatedTopics as CorrelatedTopics,
+        Glove as Glove,
+        Lsa as Lsa,
+        Sentences as Sentences,
+        Topics as Topics,
+        Words as Words,
+        load_space as load_space,
+    )
 
 __version__ = "0.1.0"
 
-# Each public name and the room it comes from. Rooms load when a name is first used, so that
+# The public names by the room they come from. Rooms load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.
 _ROOMS = {
-    "CNN": "features",
-    "Blocks": "features",
-    "Collection": "collection",
-    "KernelPamir": "models",
-    "Pamir": "models",
-    "Relevance": "text",
-    "UnreadablePicture": "errors",
-    "VistermError": "errors",
-    "Vocabulary": "text",
-    "evaluate": "evaluation",
-    "load_model": "models",
-    "read_picture": "pictures",
-    "relevance_from_captions": "text",
+    "collection": "Collection SearchRequest SearchResponse SearchResult",
+    "errors": "UnreadablePicture VistermError",
+    "evaluation": "Evaluation Table best_of compare evaluate evaluate_rows measures_table",
+    "features": (
+        "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift OnnxEmbedder "
+        "Sift VistermCounts parse_features"
+    ),
+    "index": "DenseIndex Index rank",
+    "models": (
+        "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm KernelPamir Pamir Plsa WeightedKnn Wsabie load_model"
+    ),
+    "pictures": "read_picture",
+    "text": "Relevance Vocabulary relevance_from_captions",
+    "text.spaces": "CorrelatedTopics Glove Lsa Sentences Topics Words load_space",
 }
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
-__all__ = [
-    "CNN",
-    "Blocks",
-    "Collection",
-    "KernelPamir",
-    "Pamir",
-    "Relevance",
-    "UnreadablePicture",
-    "VistermError",
-    "Vocabulary",
-    "evaluate",
-    "load_model",
-    "read_picture",
-    "relevance_from_captions",
-]
+__all__ = sorted(_ROOM_OF)
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
+    if name not in _ROOM_OF:
         raise AttributeError(f"module 'visterm' has no attribute {name!r}")
-    return getattr(import_module(f"visterm.{_ROOMS[name]}"), name)
+    return getattr(import_module(f"visterm.{_ROOM_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
