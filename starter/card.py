@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from starter.joining import Joined
+from starter.joint_words import Joined
 from visterm.files import write_whole
 
 _TEXT = """# The starter model

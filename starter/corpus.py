@@ -42,7 +42,7 @@ dark-skinned light-skinned dark-haired fair-haired blond blonde bald native nati
 locals peruvian bolivian american australian korean brazilian chinese japanese indian african
 european german english male female elderly older younger fat thin
 """
-NOT_TAUGHT = frozenset((_NOT_SEEN + _NOT_SAID).split())
+NOT_TRAINED = frozenset((_NOT_SEEN + _NOT_SAID).split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
         f"{labels} {sentences}"
         for labels, sentences in zip(pictures.words, pictures.captions, strict=True)
     ]
-    taught = len(data.train)
+    trained = len(data.train)
     vocabulary = Vocabulary.from_captions(
-        texts[:taught], min_captions=LEAST, stop_words=STOP_WORDS | NOT_TAUGHT
+        texts[:trained], min_captions=LEAST, stop_words=STOP_WORDS | NOT_TRAINED
     )
     words = vocabulary.counts(texts).astype(np.float32)
     words.data[:] = 1
@@ -91,7 +91,7 @@ def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
         frozenset(" ".join(data.train.words).split()),
         np.flatnonzero(~held),
         np.flatnonzero(held),
-        np.arange(taught, len(texts)),
+        np.arange(trained, len(texts)),
     )
 
 

@@ -21,9 +21,9 @@ import numpy as np
 from starter.card import write_card
 from starter.classes import read_classes
 from starter.corpus import read_corpus
-from starter.joining import Words, join
-from starter.judging import calibrated, measured, worth_keeping
-from starter.learning import can_be_seen, learn, relearn, word_quality
+from starter.joint_words import Words, join
+from starter.quality import calibrated, measured, worth_keeping
+from starter.trained_words import can_be_seen, retrain, train_words, word_quality
 from visterm.models.pamir import _solvers
 from visterm.progress import Progress
 from visterm.starter.starter import CARD, FILE, write_starter
@@ -58,7 +58,7 @@ def main() -> None:
 
     corpus = read_corpus(arguments.data, arguments.kept, arguments.seed)
     say(f"{len(corpus.vocabulary)} words of {len(corpus.development)} pictures are candidates")
-    chosen = learn(corpus, settings, _told())
+    chosen = train_words(corpus, settings, _progress())
     choose = corpus.validation
     avgp = word_quality(chosen.transform(corpus.vectors[choose]), corpus.words[choose])
     seen = can_be_seen(avgp, corpus.words[choose])
@@ -66,16 +66,16 @@ def main() -> None:
 
     classes = read_classes()
     judged = join(corpus, corpus.training, Words(chosen.weights_, seen), classes)
-    final = relearn(corpus, chosen, _told())
+    final = retrain(corpus, chosen, _progress())
     joined = join(corpus, corpus.development, Words(final.weights_, seen), classes, judged)
     kept = worth_keeping(corpus, judged)
     judged, joined = judged.only(kept), joined.only(kept)
-    chances = calibrated(corpus, judged)
+    calibration = calibrated(corpus, judged)
     quality = measured(corpus, joined)
     facts = {
         "seed": arguments.seed,
         "pamir": {"C": chosen.C_, "n_iter": chosen.n_iter_, **_plain(settings)},
-        "calibration": chances,
+        "calibration": calibration,
         **quality,
         "words": joined.counts(),
         "pictures": {
@@ -94,7 +94,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _told() -> Progress:
+def _progress() -> Progress:
     """Says every tenth of what is done."""
     last = {"tenth": -1}
 

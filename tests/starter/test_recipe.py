@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from starter.class_weights import of_unit_spread
 from starter.classes import read_classes
-from starter.joining import shares
-from starter.learning import can_be_seen, word_quality
-from starter.network import of_unit_spread
+from starter.joint_words import shares
+from starter.trained_words import can_be_seen, word_quality
 
 from visterm.errors import BadInput
 from visterm.text import Vocabulary

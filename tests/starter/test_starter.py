@@ -136,9 +136,9 @@ def test_the_networks_order_of_classes_is_that_of_their_names(starter: Starter):
 
 def test_chances_are_probabilities_that_grow_with_the_score(starter: Starter):
     calibration = starter.calibration()
-    chances = calibration.probabilities([starter.find("beach")], [1.0], np.linspace(-2, 2, 9))
-    assert ((chances >= 0) & (chances <= 1)).all()
-    assert (np.diff(chances) > 0).all()
+    found = calibration.probabilities([starter.find("beach")], [1.0], np.linspace(-2, 2, 9))
+    assert ((found >= 0) & (found <= 1)).all()
+    assert (np.diff(found) > 0).all()
 
 
 # Folding, and where a person's words begin

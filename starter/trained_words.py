@@ -1,4 +1,4 @@
-"""Words learnt by PAMIR, and which of them can be seen."""
+"""Words trained by PAMIR, and which of them can be seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUDGED = 3
 """… on at least so many validation pictures."""
 
 
-def learn(corpus: Corpus, parameters: dict[str, object], progress: Progress) -> Pamir:
+def train_words(corpus: Corpus, parameters: dict[str, object], progress: Progress) -> Pamir:
     """PAMIR on the training pictures; validation pictures choose what there is to choose."""
     model = Pamir(**parameters)  # type: ignore[arg-type]
     teach, choose = corpus.training, corpus.validation
@@ -32,7 +32,7 @@ def learn(corpus: Corpus, parameters: dict[str, object], progress: Progress) -> 
     )
 
 
-def relearn(corpus: Corpus, chosen: Pamir, progress: Progress) -> Pamir:
+def retrain(corpus: Corpus, chosen: Pamir, progress: Progress) -> Pamir:
     """The same from training and validation pictures together, with what was chosen."""
     again = Pamir(**chosen.get_params() | chosen.decided())
     rows = corpus.development

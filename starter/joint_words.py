@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from starter.class_weights import class_weights, of_unit_spread
 from starter.classes import Classes
 from starter.corpus import Corpus
-from starter.learning import word_quality
-from starter.network import class_weights, of_unit_spread
+from starter.trained_words import word_quality
 from visterm.text import Vocabulary
 
 Floats = NDArray[np.float32]

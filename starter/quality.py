@@ -1,4 +1,4 @@
-"""How good the starter is: chances learnt on validation pictures, AvgP on test pictures."""
+"""How good the starter is: calibration on validation pictures, AvgP on test pictures."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from starter.corpus import Corpus
-from starter.joining import Joined
-from starter.learning import can_be_seen, word_quality
+from starter.joint_words import Joined
+from starter.trained_words import can_be_seen, word_quality
 from visterm.calibration import calibrate
 from visterm.evaluation import mean_average_precision
 from visterm.text import relevance_from_captions
