@@ -62,9 +62,9 @@ def demo(
         if serve:
             _serve(folder, done)
         return
-    taught, hidden = len(done.protocol.development), len(done.protocol.test)
+    trained, hidden = len(done.protocol.development), len(done.protocol.test)
     typer.echo(
-        f"{pictures} pictures drawn; {taught} taught {len(done.protocol.vocabulary)} words, "
+        f"{pictures} pictures drawn; {trained} trained {len(done.protocol.vocabulary)} words, "
         f"{hidden} had their captions hidden.\n"
     )
     for ranking in done.rankings:
@@ -80,7 +80,7 @@ def demo(
 
 
 def _serve(folder: Path, done: Demo) -> None:
-    """The page over the drawn pictures, taught by the captions that were not hidden."""
+    """The page over the drawn pictures, trained on the captions that were not hidden."""
     from visterm.cli.output import progress_bar
     from visterm.cli.serve import serve
     from visterm.cli.telling import say
@@ -88,7 +88,7 @@ def _serve(folder: Path, done: Demo) -> None:
     from visterm.files import write_whole
 
     say("making a collection of the pictures, to be searched in the browser")
-    table = folder / "taught.tsv"
+    table = folder / "training.tsv"
     lines = [
         f"{path.resolve().relative_to(folder.resolve()).as_posix()}\t{caption}\n"
         for path, caption in done.protocol.development

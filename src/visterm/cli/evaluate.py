@@ -88,13 +88,11 @@ def evaluate(
         sys.path.insert(0, os.getcwd())  # one's own module lies where the command is typed
     with reported() as progress:
         if preset is not None:
-            only = evaluate_preset(
-                protocol, preset, workers=workers, ranks=ranks, progress=progress
-            )
+            only = evaluate_preset(protocol, preset, n_jobs=workers, ranks=ranks, progress=progress)
         else:
             made = compare_models_by_name(
                 protocol, names, features,
-                seeds=seeds, workers=workers, ranks=ranks, progress=progress,
+                seeds=seeds, n_jobs=workers, ranks=ranks, progress=progress,
             )  # fmt: skip
             only = made.runs[names[0]][0]
     if preset is None and (len(names) > 1 or seeds > 1 or layout != "text"):

@@ -66,7 +66,7 @@ def tune(
     protocol, shown = protocol_of(given, seed=seed), dataset or given.name
     with reported() as progress:
         found = search(
-            protocol, space, seconds=seconds, study=study, workers=workers, progress=progress
+            protocol, space, seconds=seconds, study=study, n_jobs=workers, progress=progress
         )
     if json:
         print_json({"dataset": shown, "study": str(study), **found.to_json()})

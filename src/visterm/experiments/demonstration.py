@@ -53,7 +53,7 @@ def run_demo(
     model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
     outcome = run(protocol, vectors, model, seconds, progress=progress)
     rows = model.transform(vectors.test)
-    rankings = [ranked(protocol, rows, words) for words in telling_queries(protocol)]
+    rankings = [ranked(protocol, rows, words) for words in demonstrative_queries(protocol)]
     page = folder / "rankings.html"
     write_contact_sheet(
         page,
@@ -61,7 +61,7 @@ def run_demo(
         title="visterm: pictures found from words",
         measures=outcome.evaluation.mean(),
         note=(
-            f"{len(protocol.development)} captioned pictures taught {len(protocol.vocabulary)} "
+            f"{len(protocol.development)} captioned pictures trained {len(protocol.vocabulary)} "
             f"words; these {len(protocol.test)} had their captions hidden."
         ),
     )
@@ -80,12 +80,12 @@ def scene_blocks(seed: int = 0) -> Blocks:
     return Blocks(channels=SCENE_CHANNELS, n_jobs=os.cpu_count() or 1, random_state=seed)
 
 
-def telling_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+def demonstrative_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
     """Queries of two or three words with several answers, about different things if possible."""
     relevance = protocol.test_relevance
     words, relevant = relevance.words_per_query, relevance.relevant_per_query
     likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant <= len(protocol.test) / 8))
-    # Telling words with many answers first: the queries a person would try.
+    # Rare words with many answers first: the queries a person would try.
     weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
     said = [
         tuple(protocol.vocabulary.words[t] for t in relevance.queries[[query]].indices)

@@ -28,7 +28,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
 
 def test_every_model_is_measured_and_the_better_way_of_pamir_is_taken(drawn: Protocol) -> None:
     good, poor = "blocks(channels=((32, joint, 40),))", "blocks(channels=((64, edges, 2),))"
-    described = PictureFeatures(drawn, workers=1)
+    described = PictureFeatures(drawn, n_jobs=1)
     made = compare_features(
         described,
         {"blocks": FeatureRow(good, (PamirSetting(poor), PamirSetting(good)))},

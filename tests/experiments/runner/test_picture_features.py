@@ -68,7 +68,7 @@ def test_features_that_do_not_exist_are_refused_at_once(features: str, said: str
 
 
 def test_counts_and_vectors_come_from_one_description(drawn: Protocol) -> None:
-    both = PictureFeatures(drawn, workers=1)
+    both = PictureFeatures(drawn, n_jobs=1)
     counts, vectors = both.counts(SMALL), both.vectors(SMALL)
     assert [part.shape[0] for part in counts] == [*map(len, drawn.split), len(drawn.test)]
     for few, weighed in zip(counts, vectors, strict=True):
@@ -77,13 +77,13 @@ def test_counts_and_vectors_come_from_one_description(drawn: Protocol) -> None:
         assert few.data.tolist() == np.round(few.data).tolist()
         lengths = np.sqrt((weighed**2).sum(axis=1))
         np.testing.assert_allclose(lengths, 1, rtol=1e-5)
-    alone = describe_by(drawn, SMALL, workers=1)
+    alone = describe_by(drawn, SMALL, n_jobs=1)
     assert abs(alone.test - vectors[2]).max() == 0
 
 
 def test_parts_are_joined_by_their_weights_and_described_once(drawn: Protocol) -> None:
     edges = "blocks(channels=((32, edges, 10),), colours=8)"
-    found = PictureFeatures(drawn, test=False, workers=1)
+    found = PictureFeatures(drawn, test=False, n_jobs=1)
     one, other = found.vectors(SMALL), found.vectors(edges)
     told: list[str] = []
     joined = found.vectors(f"2*{SMALL}+{edges}", progress=lambda what, *_: told.append(what))

@@ -45,7 +45,7 @@ def drawn(folder: Path) -> Protocol:
 
 def test_everything_is_tried_when_there_is_time_and_the_best_comes_first(drawn: Protocol) -> None:
     told: list[tuple[str, int, int]] = []
-    found = tune(drawn, SPACE, workers=1, progress=lambda *said: told.append(said))
+    found = tune(drawn, SPACE, n_jobs=1, progress=lambda *said: told.append(said))
     assert found.finished
     assert {one.trial for one in found.results} == set(SPACE.trials())
     means = [one.mean for one in found.results]
@@ -58,7 +58,7 @@ def test_everything_is_tried_when_there_is_time_and_the_best_comes_first(drawn: 
 
 def test_pictures_are_described_once_for_all_trials(drawn: Protocol) -> None:
     told: list[tuple[str, int, int]] = []
-    tune(drawn, SPACE, workers=1, progress=lambda *said: told.append(said))
+    tune(drawn, SPACE, n_jobs=1, progress=lambda *said: told.append(said))
     train, _ = drawn.split
     finished = [said for said in told if said[0] == "counting visterms" and said[1] == len(train)]
     assert len(finished) == 1
@@ -66,16 +66,16 @@ def test_pictures_are_described_once_for_all_trials(drawn: Protocol) -> None:
 
 def test_a_search_that_goes_on_describes_no_picture_again(drawn: Protocol, tmp_path: Path) -> None:
     study = tmp_path / "tune.sqlite"
-    whole = tune(drawn, SPACE, study=study, workers=1)
+    whole = tune(drawn, SPACE, study=study, n_jobs=1)
     study.unlink()
     told: list[str] = []
-    again = tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
+    again = tune(drawn, SPACE, study=study, n_jobs=1, progress=lambda what, *_: told.append(what))
     assert "counting visterms" not in told
     assert [one.avgp for one in again.results] == [one.avgp for one in whole.results]
     (vectors,) = (tmp_path / "tune.vectors").iterdir()
     vectors.write_bytes(vectors.read_bytes()[:100])  # damaged, so made anew
     study.unlink()
-    tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
+    tune(drawn, SPACE, study=study, n_jobs=1, progress=lambda what, *_: told.append(what))
     assert "counting visterms" in told
 
 
@@ -83,13 +83,13 @@ def test_test_pictures_are_not_even_opened(drawn: Protocol) -> None:
     gone = CaptionedPictures([Path("gone.jpg")] * len(drawn.test), drawn.test.captions)
     blind = Protocol("blind", drawn.development, gone, drawn.vocabulary, 4, drawn.held_out)
     assert tune(
-        blind, SearchSpace((SMALL,), ("linear",), ("plain",), (0.1,), 5_000), workers=1
+        blind, SearchSpace((SMALL,), ("linear",), ("plain",), (0.1,), 5_000), n_jobs=1
     ).finished
 
 
 def test_repeats_have_seeds_of_their_own(drawn: Protocol) -> None:
     space = SearchSpace((SMALL,), ("linear",), ("plain",), (0.1,), 5_000, repeats=3)
-    (one,) = tune(drawn, space, workers=1).results
+    (one,) = tune(drawn, space, n_jobs=1).results
     assert len(one.avgp) == len(set(one.avgp)) == 3
     assert one.mean == pytest.approx(sum(one.avgp) / 3)
 
@@ -98,12 +98,12 @@ def test_a_spent_budget_begins_no_trial_and_later_searches_go_on(
     drawn: Protocol, tmp_path: Path
 ) -> None:
     study = tmp_path / "tune.sqlite"
-    none = tune(drawn, SPACE, seconds=0, study=study, workers=1)
+    none = tune(drawn, SPACE, seconds=0, study=study, n_jobs=1)
     assert (none.results, none.best, none.finished) == ([], None, False)
-    whole = tune(drawn, SPACE, study=study, workers=1)
+    whole = tune(drawn, SPACE, study=study, n_jobs=1)
     before = finished(study)
     told: list[str] = []
-    again = tune(drawn, SPACE, study=study, workers=1, progress=lambda what, *_: told.append(what))
+    again = tune(drawn, SPACE, study=study, n_jobs=1, progress=lambda what, *_: told.append(what))
     assert again.results == whole.results
     assert finished(study) == before
     assert set(told) == {"trials"}  # neither described nor trained
@@ -113,7 +113,7 @@ def test_a_trial_whose_first_fit_stays_behind_is_pruned(drawn: Protocol) -> None
     poor = "blocks(channels=((64, edges, 2),), colours=8)"
     values = (0.03, 0.1, 0.3, 1.0)
     space = SearchSpace((SMALL, poor), ("linear",), ("plain",), values, 20_000, repeats=2)
-    found = tune(drawn, space, workers=1)
+    found = tune(drawn, space, n_jobs=1)
     assert found.finished
     pruned = [one for one in found.results if len(one.avgp) == 1]
     assert pruned
@@ -125,7 +125,7 @@ def test_a_trial_whose_first_fit_stays_behind_is_pruned(drawn: Protocol) -> None
 def test_a_trial_that_fails_is_reported_and_tried_again(drawn: Protocol, tmp_path: Path) -> None:
     space = SearchSpace((SMALL,), ("linear", "match(width=7)"), ("plain",), (0.1,), 5_000)
     study = tmp_path / "tune.sqlite"
-    found = tune(drawn, space, study=study, workers=1)
+    found = tune(drawn, space, study=study, n_jobs=1)
     assert found.best is not None
     assert found.best.trial.kernel == "linear"
     failed = found.results[1]
@@ -133,7 +133,7 @@ def test_a_trial_that_fails_is_reported_and_tried_again(drawn: Protocol, tmp_pat
     assert "do not divide into descriptors" in failed.failed
     assert failed.failed in found.table("t").to_text()
     tried = len(finished(study))
-    tune(drawn, space, study=study, workers=1)
+    tune(drawn, space, study=study, n_jobs=1)
     assert len(finished(study)) == tried + 1
 
 

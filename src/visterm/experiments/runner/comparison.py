@@ -83,7 +83,7 @@ def compare_models_by_name(
     features: str | None = None,
     *,
     seeds: int = 1,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelComparison:
@@ -93,7 +93,7 @@ def compare_models_by_name(
     runs: dict[str, list[ModelEvaluation]] = {name: [] for name in models}
     for seed in range(protocol.seed, protocol.seed + seeds):
         seeded = replace(protocol, seed=seed)
-        described = PictureFeatures(seeded, workers=workers, seed=seed)
+        described = PictureFeatures(seeded, n_jobs=n_jobs, seed=seed)
         for name, done in runs.items():
             found = evaluate_model(
                 seeded, name, features, described=described, ranks=ranks, progress=progress

@@ -54,10 +54,9 @@ def choose_and_index(
         )
     learner = settled(chooser)
     everything = stack(vectors.training, vectors.validation)
-    told = captions[np.concatenate([train, valid])]
     begin = time.process_time()
     with seconds.on("indexing"):
-        learner.fit(everything, told, progress=progress)
+        learner.fit(everything, captions[np.concatenate([train, valid])], progress=progress)
         rows = learner.transform(vectors.test)
     # Of all cores together: what a busy machine, or a second core, changes least.
     seconds.spent["indexing, processor"] = time.process_time() - begin

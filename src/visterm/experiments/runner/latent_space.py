@@ -39,8 +39,8 @@ def latent_rows(
     """
     from scipy.sparse.linalg import svds
 
-    told = weigh_queries(captions, idf)
-    both = csr_array(hstack([parts[0], told], format="csr"), dtype=np.float64)
+    words = weigh_queries(captions, idf)
+    both = csr_array(hstack([parts[0], words], format="csr"), dtype=np.float64)
     if not 1 <= size < min(both.shape):
         raise BadInput(f"latent is a whole number from 1 to {min(both.shape) - 1}, not {size!r}")
     start = np.ones(min(both.shape)) / np.sqrt(min(both.shape))

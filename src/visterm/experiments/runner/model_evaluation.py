@@ -33,7 +33,7 @@ def evaluate_model(
     features: str | None = None,
     *,
     described: PictureFeatures | None = None,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelEvaluation:
@@ -54,7 +54,7 @@ def evaluate_model(
         learner.set_params(**fitting | parse_named(model).parameters)
     seconds = Seconds()
     with seconds.on("features"):
-        made = described or PictureFeatures(protocol, workers=workers, seed=protocol.seed)
+        made = described or PictureFeatures(protocol, n_jobs=n_jobs, seed=protocol.seed)
         rows = (made.counts if takes == "counts" else made.vectors)(features, progress=progress)
     outcome = run(protocol, Described(*rows), learner, seconds, ranks=ranks, progress=progress)
     return ModelEvaluation(model, features, outcome)
@@ -64,14 +64,14 @@ def evaluate_preset(
     protocol: Protocol,
     preset: str,
     *,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelEvaluation:
     """Features and model together, by the preset's name."""
     if preset != "best":
         raise BadInput(f"no preset called {preset!r}; there is best")
-    extractor, learner = best(workers=workers, max_words=protocol.max_words, seed=protocol.seed)
+    extractor, learner = best(n_jobs=n_jobs, max_words=protocol.max_words, seed=protocol.seed)
     seconds = Seconds()
     with seconds.on("features"):
         vectors = describe(protocol, extractor, progress=progress)

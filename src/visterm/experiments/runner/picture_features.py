@@ -48,7 +48,7 @@ class PictureFeatures:
     protocol : Protocol
     test : bool
         Whether test pictures are described too; what chooses must not see them.
-    workers : int, optional
+    n_jobs : int, optional
         Processes; all cores by default.
     seed : int
     kept : Path, optional
@@ -63,7 +63,7 @@ class PictureFeatures:
         protocol: Protocol,
         *,
         test: bool = True,
-        workers: int | None = None,
+        n_jobs: int | None = None,
         seed: int = 0,
         kept: Path | None = None,
         about: str = "",
@@ -72,7 +72,7 @@ class PictureFeatures:
         self.test = test
         self.kept = kept
         self.about = about
-        self.workers = workers or os.cpu_count() or 1
+        self.n_jobs = n_jobs or os.cpu_count() or 1
         self.seed = seed
         self._vectors: dict[str, Parts] = {}
         self._counts: dict[str, Parts] = {}
@@ -109,7 +109,7 @@ class PictureFeatures:
             if _is_tokens(name):
                 self._counts[name], self._vectors[name] = self._blob_tokens(name)
                 continue
-            extractor = parse_features(name, n_jobs=self.workers, random_state=self.seed)
+            extractor = parse_features(name, n_jobs=self.n_jobs, random_state=self.seed)
             if isinstance(extractor, Bag):
                 extractor.set_params(weighting="counts")
                 self._counts[name] = self._extracted(extractor, progress)
@@ -122,8 +122,8 @@ class PictureFeatures:
     def _path(self, name: str) -> Path | None:
         if self.kept is None or _is_tokens(name) or name.startswith("onnx:"):
             return None
-        told = (name, parse_features(name).version, self.test, self.seed, self.about)
-        return self.kept / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:32]}.npz"
+        content = (name, parse_features(name).version, self.test, self.seed, self.about)
+        return self.kept / f"{hashlib.sha256(repr(content).encode()).hexdigest()[:32]}.npz"
 
     def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
         if not self.test:
@@ -146,8 +146,8 @@ class PictureFeatures:
         latent = parse_named(name).parameters.get("latent")
         if latent is None:
             return tuple(counts), tuple(vectors)
-        told = self.protocol.captions[train]
-        return tuple(counts), latent_rows(vectors, told, self.protocol.vocabulary.idf, latent)
+        captions, words = self.protocol.captions[train], self.protocol.vocabulary
+        return tuple(counts), latent_rows(vectors, captions, words.idf, latent)
 
 
 def describe_by(
@@ -155,12 +155,12 @@ def describe_by(
     features: str,
     *,
     counts: bool = False,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Described:
     """All pictures of a protocol, by the names of features."""
-    found = PictureFeatures(protocol, workers=workers, seed=seed)
+    found = PictureFeatures(protocol, n_jobs=n_jobs, seed=seed)
     parts = (found.counts if counts else found.vectors)(features, progress=progress)
     return Described(*parts)
 

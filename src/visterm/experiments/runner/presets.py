@@ -14,9 +14,9 @@ from visterm.models import KernelPamir, Model, model_of
 from visterm.models.grids import PRESETS
 
 
-def make_extractor(name: str, *, workers: int | None = None, seed: int = 0) -> Extractor:
-    """The extractor of a name, or of several joined by +, on all cores unless told otherwise."""
-    return parse_features(name, n_jobs=workers or os.cpu_count() or 1, random_state=seed)
+def make_extractor(name: str, *, n_jobs: int | None = None, seed: int = 0) -> Extractor:
+    """The extractor of a name, or of several joined by +, on all cores by default."""
+    return parse_features(name, n_jobs=n_jobs or os.cpu_count() or 1, random_state=seed)
 
 
 def make_model(name: str, *, max_words: int | None = None, seed: int = 0) -> Model:
@@ -53,7 +53,7 @@ def _own_model(name: str, parameters: dict[str, Any]) -> Model:
 
 
 def best(
-    *, workers: int | None = None, max_words: int | None = None, seed: int = 0
+    *, n_jobs: int | None = None, max_words: int | None = None, seed: int = 0
 ) -> tuple[Extractor, Model]:
     """What ranked Corel's validation pictures best: one network's four views of a picture,
     compared by an RBF kernel."""
@@ -71,4 +71,4 @@ def best(
         retrain=True,
         random_state=seed,
     )
-    return Combined(views, n_jobs=workers or os.cpu_count() or 1), model
+    return Combined(views, n_jobs=n_jobs or os.cpu_count() or 1), model

@@ -1,4 +1,4 @@
-"""How a benchmark is run: which pictures teach, which choose, which are looked at once."""
+"""How a data set is run: which pictures train, which validate, which are tested on once."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class Protocol:
     @cached_property
     def split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the training and of the validation pictures."""
-        teaching = len(self.development) - self.held_out
+        trained = len(self.development) - self.held_out
         if self.validation_given:
-            return np.arange(teaching), np.arange(teaching, len(self.development))
+            return np.arange(trained), np.arange(trained, len(self.development))
         order = np.random.default_rng(self.seed).permutation(len(self.development))
-        return np.sort(order[:teaching]), np.sort(order[teaching:])
+        return np.sort(order[:trained]), np.sort(order[trained:])
 
     @cached_property
     def test_relevance(self) -> Relevance:

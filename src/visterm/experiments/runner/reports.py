@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from visterm.evaluation import Evaluation, Table
+from visterm.evaluation import Evaluation, Table, best_of
 from visterm.experiments.runner.runs import Outcome
 
 
@@ -23,11 +24,48 @@ class Report:
         return {**self.found, "significant": marked} if marked else self.found
 
 
+def table_by_model(
+    title: str,
+    rows: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]],
+    *,
+    bold: Sequence[tuple[str, str]] = (),
+    plain: bool = True,
+) -> Table:
+    """A table of published and our figures of each model, from the two of each row."""
+    models = list(dict.fromkeys(m for pair in rows.values() for part in pair for m in part))
+    columns = [f"{model} {who}" for model in models for who in ("published", "ours")]
+    cells = {
+        name: [side.get(model) for model in models for side in pair] for name, pair in rows.items()
+    }
+    return Table(title, columns, cells, bold=bold, plain=list(cells) if plain else ())
+
+
+def avgp_table(
+    title: str,
+    theirs: Mapping[str, Mapping[str, float]],
+    ours: Mapping[str, Mapping[str, Evaluation]],
+) -> Table:
+    """AvgP by row and model, published and ours; bold is significantly above our others."""
+    rows = {
+        name: (theirs.get(name, {}), {m: one.mean()["AvgP"] for m, one in row.items()})
+        for name, row in ours.items()
+    }
+    best = {name: best_of(row, "AvgP") for name, row in ours.items()}
+    bold = [(name, f"{model} ours") for name, model in best.items() if model is not None]
+    return table_by_model(title, rows, bold=bold, plain=False)
+
+
+def beside(
+    theirs: Mapping[str, Mapping[str, float]], ours: Mapping[str, Outcome]
+) -> dict[str, Any]:
+    """Published figures in percent, and what our models gave."""
+    shown = {m: {k: round(100 * v, 1) for k, v in f.items()} for m, f in theirs.items()}
+    return {"published": shown, "ours": {m: one.to_json() for m, one in ours.items()}}
+
+
 def outcome_text(title: str, outcome: Outcome) -> str:
     """All queries and every slice as a table, then where the time went."""
-    parts: dict[str, Evaluation] = {"all": outcome.evaluation} | {
-        name: outcome.evaluation.slice(mask) for name, mask in outcome.slices.items()
-    }
+    parts = {name: outcome.part(name) for name in ("all", *outcome.slices)}
     names = list(outcome.evaluation.per_query)
     rows: dict[str, list[float | int | str | None]] = {
         name: [str(len(part)), *(part.mean()[measure] for measure in names)]

@@ -66,10 +66,14 @@ class Outcome:
     ranks: dict[str, float] | None = None
     """R@K and median ranks of captions and of pictures, where they were asked for."""
 
+    def part(self, name: str) -> Evaluation:
+        """The evaluation of one slice of the queries, or of "all"."""
+        return self.evaluation if name == "all" else self.evaluation.slice(self.slices[name])
+
     def to_json(self) -> dict[str, Any]:
         """Percentages, over all queries and by slice."""
         by_slice = {
-            name: percent(self.evaluation.slice(mask)) | {"queries": int(mask.sum())}
+            name: percent(self.part(name)) | {"queries": int(mask.sum())}
             for name, mask in self.slices.items()
         }
         ranks = {} if self.ranks is None else {"ranks": self.ranks}
@@ -101,11 +105,11 @@ def describe_development(
     """The same without the test pictures, which nothing is chosen on."""
     train, valid = protocol.split
     paths = protocol.development.paths
-    teaching = [paths[i] for i in train]
-    say_if_shrunk(teaching[0], extractor)
-    rows = extractor.fit_transform(teaching, progress=progress)
-    if rows.shape[0] != len(teaching):
-        raise unreadable_pictures(protocol.name, teaching)
+    training = [paths[i] for i in train]
+    say_if_shrunk(training[0], extractor)
+    rows = extractor.fit_transform(training, progress=progress)
+    if rows.shape[0] != len(training):
+        raise unreadable_pictures(protocol.name, training)
     return rows, transformed(protocol, extractor, [paths[i] for i in valid])
 
 

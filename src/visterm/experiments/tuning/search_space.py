@@ -110,7 +110,7 @@ class SearchSpace:
         return Pamir(**shared) if kernel is None else KernelPamir(kernel=kernel, **shared)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, by which one space is told from another."""
+        """Plain values, by which one space differs from another."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 

@@ -107,7 +107,7 @@ def tune(
     *,
     seconds: float = 600.0,
     study: Path | None = None,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """Search a space on validation pictures for so many seconds, going on where a study ends.
@@ -123,7 +123,7 @@ def tune(
         from there, with the trial that was interrupted; one that failed is tried again. Beside
         it, in a folder that ends in ``.vectors``, described pictures are kept, so that going on
         describes none twice; it may be deleted.
-    workers : int, optional
+    n_jobs : int, optional
         Processes that describe pictures; all cores by default.
     """
     space.check()
@@ -132,7 +132,7 @@ def tune(
     features = PictureFeatures(
         protocol,
         test=False,
-        workers=workers,
+        n_jobs=n_jobs,
         seed=protocol.seed,
         kept=None if study is None else study.with_name(f"{study.stem}.vectors"),
         about=repr(data),

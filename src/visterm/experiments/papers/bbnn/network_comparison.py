@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from visterm.errors import BadInput
 from visterm.evaluation import measures_table
@@ -19,7 +18,7 @@ from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_i
 from visterm.experiments.runner.picture_features import BLOCKS_FOR
 from visterm.experiments.runner.presets import make_extractor, make_model
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
-from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.reports import Report, beside
 from visterm.experiments.runner.runs import Seconds, describe
 from visterm.features import BlockCounts, Blocks
 from visterm.progress import Progress, silent
@@ -72,10 +71,7 @@ def _table(
     if not isinstance(visterms, Blocks) or not isinstance(blocks, BlockCounts):
         raise BadInput("the BBNN tables are made with block features")
     made = compare_with_bbnn(protocol, visterms, blocks, progress=progress)
-    ours = {name: one.outcome.evaluation for name, one in made.items()}
-    shown = {m: {k: round(100 * v, 1) for k, v in f.items()} for m, f in theirs.items()}
-    found: dict[str, Any] = {
-        "published": shown,
-        "ours": {name: one.outcome.to_json() for name, one in made.items()},
-    }
-    return Report(measures_table(f"BBNN table {number} ({SOURCE})", ours, theirs), found)
+    outcomes = {name: one.outcome for name, one in made.items()}
+    ours = {name: one.evaluation for name, one in outcomes.items()}
+    table = measures_table(f"BBNN table {number} ({SOURCE})", ours, theirs)
+    return Report(table, beside(theirs, outcomes))

@@ -107,11 +107,11 @@ def knn_scores(
 
 
 def svm_scores(
-    pictures: Rows, true: csr_array, partition: Partition, workers: int, progress: Progress
+    pictures: Rows, true: csr_array, partition: Partition, n_jobs: int, progress: Progress
 ) -> NDArray[np.floating]:
     """One SVM a label: its decision values, not standardised, so that rare labels stay rare."""
     p = partition
-    model = ConceptSvm(C=1.0, fusion="weighted", n_jobs=workers)
+    model = ConceptSvm(C=1.0, fusion="weighted", n_jobs=n_jobs)
     model.fit(pictures[p.development], true[p.development], progress=progress)
     return model.transform(pictures[p.test]) * model.deviation_ + model.mean_
 

@@ -2,7 +2,7 @@
 
 The paper cuts all pictures into ten parts and tests on each in turn; ``partitions=1`` tests on the
 first of ten parts drawn by the seed, and 0 on the test pictures that come with the benchmark. A
-tenth of the other pictures chooses hyper-parameters, and teaches afterwards too.
+tenth of the other pictures chooses hyper-parameters, and is learnt from afterwards too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from visterm.text.spaces.lda import Lda
 
 PARTS = 10
 TOPICS = 100
-_TEACH_VISTERMS, _TEACH_TOPICS = 4000, 5000  # pictures that visterms and their topics come from
+_VISTERM_PICTURES, _TOPIC_PICTURES = 4000, 5000  # pictures that visterms and their topics come from
 
 Numbers = NDArray[np.int64]
 
@@ -84,16 +84,16 @@ class Partition:
         return np.sort(np.concatenate([self.train, self.validation]))
 
 
-def cnn_vectors(paths: list[Path], workers: int, progress: Progress) -> NDArray[np.float32]:
+def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """CNN vectors of pictures."""
-    return np.asarray(_described(paths, CNN(n_jobs=workers), paths, progress), np.float32)
+    return np.asarray(_described(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
 
 
-def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDArray[np.float32]:
+def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """Mixtures of 100 visual topics: SIFT on a grid at three scales, 1,000 visterms, LDA.
 
     The paper learns visterms and topics from pictures of another benchmark; here some of the
-    pictures given for training teach them, without their captions, for all partitions alike.
+    training pictures are used for both, without their captions, for all partitions alike.
     """
     order = np.random.default_rng(iapr.seed).permutation(len(iapr.paths) - iapr.tested)
     extractor = DenseSift(
@@ -101,39 +101,39 @@ def visual_topics(iapr: IaprExperiment, workers: int, progress: Progress) -> NDA
         weighting="counts",
         root=False,
         max_side=176,
-        n_jobs=workers,
+        n_jobs=n_jobs,
         random_state=iapr.seed,
     )
-    teach = [iapr.paths[i] for i in np.sort(order[:_TEACH_VISTERMS])]
+    training = [iapr.paths[i] for i in np.sort(order[:_VISTERM_PICTURES])]
     lda = Lda(TOPICS, max_iter=2, random_state=iapr.seed)
 
     def mixtures() -> Vectors:
-        counts = csr_array(_described(iapr.paths, extractor, teach, progress))
-        lda.fit(counts[np.sort(order[:_TEACH_TOPICS])], progress=progress)
+        counts = csr_array(_described(iapr.paths, extractor, training, progress))
+        lda.fit(counts[np.sort(order[:_TOPIC_PICTURES])], progress=progress)
         return lda.transform(counts)
 
-    recipe = f"{lda.get_params()} {_recipe(iapr.paths, extractor, teach)}"
+    recipe = f"{lda.get_params()} {_recipe(iapr.paths, extractor, training)}"
     return np.asarray(_kept("topics", recipe, mixtures), np.float32)
 
 
 def _described(
-    paths: list[Path], extractor: Extractor, teach: list[Path], progress: Progress
+    paths: list[Path], extractor: Extractor, training: list[Path], progress: Progress
 ) -> Vectors:
     """Vectors of all pictures, by an extractor that learns from some."""
 
     def rows() -> Vectors:
-        found = extractor.fit(teach).extract(paths, progress=progress)
+        found = extractor.fit(training).extract(paths, progress=progress)
         if found.skipped:
             first = found.skipped[0]
             raise BadInput(f"a benchmark needs all its pictures; {first.picture}: {first.reason}")
         return found.rows
 
-    return _kept(extractor.name, _recipe(paths, extractor, teach), rows)
+    return _kept(extractor.name, _recipe(paths, extractor, training), rows)
 
 
-def _recipe(paths: list[Path], extractor: Extractor, teach: list[Path]) -> str:
+def _recipe(paths: list[Path], extractor: Extractor, training: list[Path]) -> str:
     settings = {k: v for k, v in extractor.get_params().items() if k != "n_jobs"}
-    return f"{extractor.name} {extractor.version} {settings} {paths} {teach}"
+    return f"{extractor.name} {extractor.version} {settings} {paths} {training}"
 
 
 def _kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:

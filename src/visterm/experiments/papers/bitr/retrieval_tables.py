@@ -116,16 +116,16 @@ def phrase_documents(captions: list[str], progress: Progress) -> list[str]:
     """The phrases of each caption, each written as one word; those of few captions are left out."""
     from visterm.text.phrases import phrases
 
-    told = []
+    found = []
     for done, caption in enumerate(captions):
         if done % 500 == 0:
             progress("finding phrases", done, len(captions))
-        told.append(["-".join("-".join(one.words).split()) for one in phrases(caption)])
+        found.append(["-".join("-".join(one.words).split()) for one in phrases(caption)])
     progress("finding phrases", len(captions), len(captions))
     known = Vocabulary.from_captions(
-        (" ".join(one) for one in told), min_captions=_LEAST_CAPTIONS, language=None
+        (" ".join(one) for one in found), min_captions=_LEAST_CAPTIONS, language=None
     )
-    return [" ".join(word for word in one if word in known) for one in told]
+    return [" ".join(word for word in one if word in known) for one in found]
 
 
 def _labels(

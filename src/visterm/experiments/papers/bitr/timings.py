@@ -24,10 +24,10 @@ SAMPLES, QUERY_WIDTH = (10_000, 100_000, 1_000_000, 10_000_000), 100
 
 
 def drawn_pairs(pairs: int, numbers: int, seed: int, *, skew: float = 0.0) -> tuple[Rows, Rows]:
-    """Unit vectors of pictures, and of texts that are partly told by them.
+    """Unit vectors of pictures, and of texts that partly follow from them.
 
     The j-th number of either side deviates by ``j^−skew``: 0 makes all alike, which is easy to
-    learn; real vectors are skewed, and take more rounds.
+    learn; real vectors are skewed, and take more iterations.
 
     >>> x, y = drawn_pairs(5, 3, seed=0)
     >>> np.linalg.norm(y, axis=1).round(4).tolist()

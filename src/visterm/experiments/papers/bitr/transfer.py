@@ -1,10 +1,10 @@
 """Experiment 2 of the BITR paper, between the benchmarks at hand: learn on one, search the other.
 
-The paper learns on a million web pictures and tests on IAPR TC-12 and Pascal. Here IAPR TC-12 and
-Corel teach each other, over the words that both have: those of Corel's test vocabulary that at
-least ten IAPR captions hold. Queries are all sets of up to four of these words that a test caption
-holds; the same models, learnt on the other pictures of the tested benchmark itself, say what the
-change of benchmark costs.
+The paper learns on a million web pictures and tests on IAPR TC-12 and Pascal. Here models learn
+from IAPR TC-12 and are tested on Corel, and the other way round, over the words that both have:
+those of Corel's test vocabulary that at least ten IAPR captions hold. Queries are all sets of up to
+four of these words that a test caption holds; the same models, trained on the other pictures of the
+tested data set itself, say what the change of data set costs.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ _LEAST_CAPTIONS = 10
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One benchmark: pictures that teach, with their words, and pictures to be found."""
+    """One benchmark: training pictures, with their words, and pictures to be found."""
 
     vectors: NDArray[np.float32]
     words: csr_array
-    teaching: int
+    trained: int
 
     @property
     def relevance(self) -> Relevance:
         """Word sets of the tested captions, and the pictures that hold them."""
         idf = np.ones(self.words.shape[1])
-        return relevance_from_captions(self.words[self.teaching :], idf, max_words=4)
+        return relevance_from_captions(self.words[self.trained :], idf, max_words=4)
 
     def quality(self, model: Model) -> float:
         asked = self.relevance
-        rows = model.transform(self.vectors[self.teaching :])
+        rows = model.transform(self.vectors[self.trained :])
         return mean_average_precision(asked.queries @ rows.T, asked.pictures)
 
 
 def bitr_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
-    """AvgP on Corel's test pictures by what IAPR taught, and on IAPR's by what Corel taught."""
+    """AvgP on Corel's test pictures by models trained on IAPR, and the other way round."""
     corel, iapr, words = _sides(data, progress)
     rows: dict[str, list[float | int | str | None]] = {}
     for name, fitted in _methods(seed):
-        from_iapr, from_corel = (_taught(fitted, side, seed, progress) for side in (iapr, corel))
+        from_iapr, from_corel = (_trained(fitted, side, seed, progress) for side in (iapr, corel))
         rows[name] = [
             corel.quality(from_iapr),
             corel.quality(from_corel),
             iapr.quality(from_corel),
             iapr.quality(from_iapr),
         ]
-    chance = [_chance(side, seed) for side in (corel, iapr)]
-    rows["chance"] = [chance[0], chance[0], chance[1], chance[1]]
+    random = [_random_avgp(side, seed) for side in (corel, iapr)]
+    rows["random order"] = [random[0], random[0], random[1], random[1]]
     columns = ["IAPR → Corel", "Corel → Corel", "Corel → IAPR", "IAPR → IAPR"]
     queries = f"{len(corel.relevance):,} and {len(iapr.relevance):,} queries"
     title = f"BITR experiment 2 ({SOURCE}), AvgP; {words} shared words, {queries}"
@@ -110,19 +110,19 @@ def _methods(seed: int) -> Iterator[tuple[str, Model]]:
     )
 
 
-def _taught(model: Model, side: Side, seed: int, progress: Progress) -> Model:
-    """A copy of a model that learnt from a side's teaching pictures that hold a shared word."""
+def _trained(model: Model, side: Side, seed: int, progress: Progress) -> Model:
+    """A copy of a model that learnt from a side's trained pictures that hold a shared word."""
     from sklearn.base import clone
 
-    told = np.flatnonzero(np.diff(side.words[: side.teaching].indptr))
-    order = np.random.default_rng(seed).permutation(told)
-    held, teach = np.sort(order[: len(order) // 10]), np.sort(order[len(order) // 10 :])
+    worded = np.flatnonzero(np.diff(side.words[: side.trained].indptr))
+    order = np.random.default_rng(seed).permutation(worded)
+    held, train = np.sort(order[: len(order) // 10]), np.sort(order[len(order) // 10 :])
     chosen_by = (side.vectors[held], side.words[held])
     copy: Model = clone(model)
-    return copy.fit(side.vectors[teach], side.words[teach], validation=chosen_by, progress=progress)
+    return copy.fit(side.vectors[train], side.words[train], validation=chosen_by, progress=progress)
 
 
-def _chance(side: Side, seed: int) -> float:
+def _random_avgp(side: Side, seed: int) -> float:
     asked = side.relevance
     drawn = np.random.default_rng(seed).random(asked.pictures.shape, dtype=np.float32)
     return mean_average_precision(drawn, asked.pictures)

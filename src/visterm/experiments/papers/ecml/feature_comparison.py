@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from visterm.evaluation import Evaluation, Table, best_of
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.presets import make_model
 from visterm.experiments.runner.protocol import Source, corel5k
-from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.reports import Report, avgp_table, beside
 from visterm.experiments.runner.runs import Described, Outcome, Seconds, run
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Pamir
@@ -80,13 +79,13 @@ class RowOutcomes(NamedTuple):
 def ecml_4(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over all test queries."""
     made = compare_features(_corel(data, seed), ROWS, progress=progress)
-    return _report("ECML (RR 06-15) table 4", "all", THEIRS["table 4"], made)
+    return _report("table 4", "all", made)
 
 
 def ecml_6(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word test queries, of models that learnt from single-word queries only."""
     made = compare_features(_corel(data, seed), ROWS, max_words=1, progress=progress)
-    return _report("ECML (RR 06-15) table 6", "single", THEIRS["table 6"], made)
+    return _report("table 6", "single", made)
 
 
 def _corel(data: Source, seed: int) -> PictureFeatures:
@@ -161,39 +160,18 @@ def _said(way: PamirSetting) -> str:
     return way.features if way.gamma is None else f"{way.features}, rbf({way.gamma:g})"
 
 
-def _report(
-    title: str,
-    part: str,
-    theirs: Mapping[str, Mapping[str, float]],
-    made: Mapping[str, RowOutcomes],
-) -> Report:
-    models = list(next(iter(made.values())).outcomes)
-    rows, bold = {}, []
-    for name, row in made.items():
-        ours: dict[str, Evaluation] = {
-            model: one.evaluation if part == "all" else one.evaluation.slice(one.slices[part])
-            for model, one in row.outcomes.items()
-        }
-        rows[name] = [
-            value
-            for model in models
-            for value in (theirs.get(name, {}).get(model), ours[model].mean()["AvgP"])
-        ]
-        best = best_of(ours, "AvgP")
-        if best is not None:
-            bold.append((name, f"{best} ours"))
-    columns = [f"{model} {who}" for model in models for who in ("published", "ours")]
-    return Report(
-        Table(f"{title}, AvgP ({SOURCE})", columns, rows, bold=bold),
-        {
-            "published": {
-                name: {model: round(100 * value, 1) for model, value in row.items()}
-                for name, row in theirs.items()
-            },
-            "ours": {
-                name: {model: one.to_json() for model, one in row.outcomes.items()}
-                for name, row in made.items()
-            },
-            "tried_on_validation": {name: row.tried for name, row in made.items()},
+def _report(table: str, part: str, made: Mapping[str, RowOutcomes]) -> Report:
+    ours = {
+        name: {model: one.part(part) for model, one in row.outcomes.items()}
+        for name, row in made.items()
+    }
+    shown = avgp_table(f"ECML (RR 06-15) {table}, AvgP ({SOURCE})", THEIRS[table], ours)
+    found = {
+        **beside(THEIRS[table], {}),
+        "ours": {
+            name: {model: one.to_json() for model, one in row.outcomes.items()}
+            for name, row in made.items()
         },
-    )
+        "tried_on_validation": {name: row.tried for name, row in made.items()},
+    }
+    return Report(shown, found)

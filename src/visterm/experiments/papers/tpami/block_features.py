@@ -171,8 +171,8 @@ class _Rooted:
 
 def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float32]]:
     """Pictures × blocks × bins of the training and of the validation pictures."""
-    workers = os.cpu_count() or 1
-    blocks = Blocks([(_SIDE, "joint", 2)], n_jobs=workers, random_state=protocol.seed)
+    n_jobs = os.cpu_count() or 1
+    blocks = Blocks([(_SIDE, "joint", 2)], n_jobs=n_jobs, random_state=protocol.seed)
     paths = protocol.development.paths
     parts = [[paths[i] for i in numbers] for numbers in protocol.split]
     blocks.fit(parts[0])
@@ -183,7 +183,7 @@ def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float
                 _Rooted(blocks),
                 part,
                 max_side=blocks.max_side,
-                n_jobs=workers,
+                n_jobs=n_jobs,
                 progress=progress,
                 what="describing blocks",
             )

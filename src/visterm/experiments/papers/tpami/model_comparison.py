@@ -5,18 +5,17 @@ D. Grangier and S. Bengio, IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from sklearn.base import clone
 
 from visterm.errors import BadInput
-from visterm.evaluation import Table, best_of, measures_table
+from visterm.evaluation import Evaluation, Table, measures_table
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_index
 from visterm.experiments.runner.presets import make_extractor, make_model
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
-from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.reports import Report, avgp_table, beside, table_by_model
 from visterm.experiments.runner.runs import Described, Seconds, describe
 from visterm.features import Blocks
 from visterm.progress import Progress, silent
@@ -104,7 +103,7 @@ def tpami_8(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
 def indexing_table(cores: Mapping[str, float], wall: Mapping[str, float]) -> Table:
     """Seconds of indexing by model, of all cores together and by the clock."""
     theirs = THEIRS["table 7"]
-    return _by_model(
+    return table_by_model(
         f"TPAMI table 7, indexing ({SOURCE})",
         {
             "processor seconds": (theirs, cores),
@@ -117,76 +116,46 @@ def indexing_table(cores: Mapping[str, float], wall: Mapping[str, float]) -> Tab
 def retrieval_table(ours: Mapping[str, float]) -> Table:
     """Microseconds a query by model."""
     title = f"TPAMI table 8, retrieval ({SOURCE})"
-    return _by_model(title, {"microseconds a query": (THEIRS["table 8"], ours)})
+    return table_by_model(title, {"microseconds a query": (THEIRS["table 8"], ours)})
 
 
 def tpami_9(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP, BEP and P@10 over all Corel test queries."""
     made = corel_models(data, seed, progress)
-    ours = {name: one.outcome.evaluation for name, one in made.items()}
-    table = measures_table(f"TPAMI table 9 ({SOURCE})", ours, THEIRS["table 9"])
-    return Report(table, _objects(made, THEIRS["table 9"]))
+    return _measures("table 9", made, {m: one.outcome.evaluation for m, one in made.items()})
 
 
 def tpami_10(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over easy and difficult queries."""
-    made = corel_models(data, seed, progress)
-    return Report(_by_slice("10", THEIRS["table 10"], made), _objects(made, THEIRS["table 10"]))
+    return _by_slice("table 10", corel_models(data, seed, progress))
 
 
 def tpami_11(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP over single-word and multi-word queries."""
-    made = corel_models(data, seed, progress)
-    return Report(_by_slice("11", THEIRS["table 11"], made), _objects(made, THEIRS["table 11"]))
+    return _by_slice("table 11", corel_models(data, seed, progress))
 
 
 def tpami_12(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
     """AvgP, BEP and P@10 over queries that no development picture answers."""
     made = corel_models(data, seed, progress)
+    return _measures("table 12", made, {m: one.outcome.part("unseen") for m, one in made.items()})
+
+
+def _measures(
+    table: str, made: Mapping[str, IndexedModel], ours: Mapping[str, Evaluation]
+) -> Report:
+    shown = measures_table(f"TPAMI {table} ({SOURCE})", ours, THEIRS[table])
+    return Report(shown, beside(THEIRS[table], {m: one.outcome for m, one in made.items()}))
+
+
+def _by_slice(table: str, made: Mapping[str, IndexedModel]) -> Report:
     outcomes = {name: one.outcome for name, one in made.items()}
-    ours = {name: o.evaluation.slice(o.slices["unseen"]) for name, o in outcomes.items()}
-    table = measures_table(f"TPAMI table 12 ({SOURCE})", ours, THEIRS["table 12"])
-    return Report(table, _objects(made, THEIRS["table 12"]))
-
-
-def _by_slice(
-    number: str, theirs: Mapping[str, Mapping[str, float]], made: Mapping[str, IndexedModel]
-) -> Table:
-    outcomes = {name: one.outcome for name, one in made.items()}
-    rows, bold = {}, []
-    for name in next(iter(theirs.values())):
-        ours = {m: o.evaluation.slice(o.slices[name]) for m, o in outcomes.items()}
-        means = {m: part.mean()["AvgP"] for m, part in ours.items()}
-        rows[name] = ({m: figures[name] for m, figures in theirs.items()}, means)
-        best = best_of(ours, "AvgP")
-        if best is not None:
-            bold.append((name, f"{best} ours"))
-    title = f"TPAMI table {number}, AvgP ({SOURCE})"
-    return _by_model(title, rows, bold=bold, plain=False)
-
-
-def _by_model(
-    title: str,
-    rows: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]],
-    *,
-    bold: Sequence[tuple[str, str]] = (),
-    plain: bool = True,
-) -> Table:
-    """A table of published and our figures of each model, from the two of each row."""
-    models = list(dict.fromkeys(m for pair in rows.values() for part in pair for m in part))
-    columns = [f"{model} {who}" for model in models for who in ("published", "ours")]
-    cells = {
-        name: [side.get(model) for model in models for side in pair] for name, pair in rows.items()
-    }
-    return Table(title, columns, cells, bold=bold, plain=list(cells) if plain else ())
+    slices = next(iter(THEIRS[table].values()))
+    theirs = {name: {m: figures[name] for m, figures in THEIRS[table].items()} for name in slices}
+    ours = {name: {m: one.part(name) for m, one in outcomes.items()} for name in slices}
+    shown = avgp_table(f"TPAMI {table}, AvgP ({SOURCE})", theirs, ours)
+    return Report(shown, beside(THEIRS[table], outcomes))
 
 
 def _over_pamir(seconds: Mapping[str, float]) -> dict[str, float]:
     return {m: spent / seconds["PAMIR"] for m, spent in seconds.items() if "PAMIR" in seconds}
-
-
-def _objects(
-    made: Mapping[str, IndexedModel], theirs: Mapping[str, Mapping[str, float]]
-) -> dict[str, Any]:
-    shown = {m: {k: round(100 * v, 1) for k, v in f.items()} for m, f in theirs.items()}
-    return {"published": shown, "ours": {m: one.outcome.to_json() for m, one in made.items()}}

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from visterm.evaluation import Table
 from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
-from visterm.experiments.demonstration import ranked, scene_blocks, scenes, telling_queries
+from visterm.experiments.demonstration import demonstrative_queries, ranked, scene_blocks, scenes
 from visterm.experiments.papers.tpami.model_comparison import compare_models, corel_models
 from visterm.experiments.runner.indexed_models import IndexedModel
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
@@ -42,7 +42,7 @@ def compared(protocol: Protocol, made: Mapping[str, IndexedModel]) -> Report:
     pair = {name: made[name] for name in ("PAMIR", rival)}
     rankings = [
         ranked(protocol, one.rows, words, SHOWN, name)
-        for words in telling_queries(protocol, QUERIES)
+        for words in demonstrative_queries(protocol, QUERIES)
         for name, one in pair.items()
     ]
     found = {
@@ -74,9 +74,9 @@ def _page(
         f"AvgP, {name}": one.outcome.evaluation.mean()["AvgP"] for name, one in pair.items()
     }
     note = (
-        f"{len(protocol.development)} captioned pictures taught both models; these "
+        f"{len(protocol.development)} captioned pictures trained both models; these "
         f"{len(protocol.test)} had their captions hidden. The queries were chosen by a rule "
-        "(telling words with many answers) before anything was ranked. "
+        "(rare words with many answers) before anything was ranked. "
         f"{rival} was the best of the other models on validation pictures."
     )
     return contact_sheet(
