@@ -32,3 +32,5 @@ check: $(VENV)/.tested
 
 clean:
 	rm -rf $(VENV) dist build demo artefacts .pytest_cache .mypy_cache .ruff_cache
+	# Kernels that numba has kept name classes by their modules, and fail when those have moved.
+	find src -name '*.nb[ic]' -delete

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from visterm.text import Vocabulary
 from visterm.text.query import (
     Filters,
     Query,
+    _distance,
     closest_words,
     parse_query,
     parse_sentence,
@@ -162,6 +165,21 @@ def test_closest_words_begin_alike_or_mean_alike_before_they_look_alike(
 ) -> None:
     monkeypatch.setattr("visterm.text.meaning.has_vectors", lambda: False)
     assert closest_words(word, known) == close
+
+
+@given(st.text("abc", max_size=5), st.text("abc", max_size=5))
+def test_slips_of_the_fingers_are_counted_as_the_definition_says(one: str, other: str) -> None:
+    @cache
+    def slips(i: int, j: int) -> int:
+        if not i or not j:
+            return i + j
+        ways = [slips(i - 1, j) + 1, slips(i, j - 1) + 1]
+        ways.append(slips(i - 1, j - 1) + (one[i - 1] != other[j - 1]))
+        if i > 1 and j > 1 and (one[i - 2], one[i - 1]) == (other[j - 1], other[j - 2]):
+            ways.append(slips(i - 2, j - 2) + 1)
+        return min(ways)
+
+    assert _distance(one, other) == slips(len(one), len(other))
 
 
 def test_nothing_is_close_to_nonsense() -> None:
