@@ -4,7 +4,7 @@ A score says which of two pictures answers better, not whether either does: scor
 rare words, of one word and of four, live on different scales. So a score is first standardised by
 its query's words, ``z = (s − Σ q_t μ_t) / √(Σ q_t² σ_t²)``, with μ_t and σ_t the mean and standard
 deviation of a word's values over pictures at large; then a logistic function of z, whose intercept
-and slope depend on how rare the words are, how many there are and how well each is told apart,
+and slope depend on how rare the words are, how many there are and how well each is separated,
 makes it a probability. Nothing in it depends on which other pictures are scored.
 
 J. Platt, Probabilistic outputs for support vector machines, 1999, is the idea for one classifier.
@@ -64,7 +64,7 @@ class Calibration:
         Which words validation pictures said something about.
     fallback : Calibration, optional
         What to go by for a query with a word that is not covered: it may be rarer than any that
-        was seen, and told apart far worse.
+        was seen, and far worse separated.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Calibration:
     def with_more_words(self, count: int) -> Calibration:
         """The same with so many words after the others, of which nothing is known yet.
 
-        They count as rare as the rarest, and as well told apart as most.
+        They count as rare as the rarest, and as well separated as most.
         """
         if not count:
             return self
@@ -195,7 +195,7 @@ class Calibration:
 def query_description(
     words: ArrayLike, weights: ArrayLike, log_frequency: Floats, separation: Floats
 ) -> Floats:
-    """One, rarity of the words wanted, how many, how well told apart, and that squared."""
+    """One, rarity of the words wanted, how many, how well separated, and that squared."""
     chosen, q = np.asarray(words, np.int64), np.asarray(weights, np.float64)
     wanted = chosen[q > 0]
     apart = float(np.square(q) @ separation[chosen]) / (float(q @ q) or 1.0)
