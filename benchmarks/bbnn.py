@@ -39,7 +39,7 @@ from visterm.experiments.runner.protocol import corel5k
 from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn._blocks import as_blocks
-from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
+from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, row_gradients
 from visterm.models.inputs import dense
 from visterm.text import relevance_from_captions
 from visterm.text.weighting import inverse_frequency, weigh_queries
@@ -218,7 +218,7 @@ def check_the_same(
 ) -> None:
     """A peer that learns something else would make the comparison void."""
     seen, rows = network.look(blocks, batch.shown)
-    ours = network.gradients(seen, slopes(rows, batch, network.place))
+    ours = network.gradients(seen, row_gradients(rows, batch, network.place))
     for mine, its in zip(ours, peer.gradients(blocks, batch), strict=True):
         if not np.allclose(mine, its, rtol=1e-3, atol=1e-5):
             raise SystemExit("torch derives another gradient: the comparison is void")

@@ -15,7 +15,8 @@ from scipy.sparse import csr_array
 
 from visterm.evaluation import mean_average_precision
 from visterm.models.inputs import Vectors
-from visterm.text import relevance_from_captions
+from visterm.models.supervision import Captions, ranked
+from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
 WORDS, TRAINING, OTHER, HELD = 10, 160, 60, 80
@@ -115,3 +116,12 @@ def problem(kind: str) -> Problem:
     parts = np.split(np.arange(TRAINING + OTHER + HELD), [TRAINING, TRAINING + OTHER])
     told = captions()
     return Problem(*(half for part in parts for half in (vectors[part], csr_array(told[part]))))
+
+
+def held_relevance(
+    Y: Captions, pictures: int, idf: NDArray[np.float64], max_words: int | None
+) -> Relevance:
+    """What validation pictures are ranked for."""
+    found = ranked(np.zeros((pictures, 1), np.float32), Y, max_words, idf).relevance
+    assert found is not None
+    return found

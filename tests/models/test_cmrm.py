@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import held_relevance
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import Cmrm, cmrm
-from visterm.models.selection import held_relevance, quality
+from visterm.models.selection import quality
 
 COUNTS = np.array([[3, 0, 1, 0], [2, 1, 0, 0], [0, 4, 0, 1], [1, 3, 0, 2], [0, 0, 5, 1]])
 CAPTIONS = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]])

@@ -7,11 +7,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from problems import held_relevance
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import Cmtt
-from visterm.models.selection import held_relevance, quality
+from visterm.models.selection import quality
 
 
 def pictures_and_captions(n=30, visterms=12, words=5):

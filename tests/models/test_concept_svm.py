@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import problem
+from problems import held_relevance, problem
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import ConceptSvm
-from visterm.models.selection import held_relevance, quality
+from visterm.models.selection import quality
 from visterm.text import Relevance
 from visterm.text.weighting import weigh_queries
 

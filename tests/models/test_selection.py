@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from problems import held_relevance
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
@@ -13,7 +14,7 @@ from visterm.models import MODELS, Bitr, Cca
 from visterm.models.base import Model
 from visterm.models.grids import AUTO, GRIDS
 from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
-from visterm.models.selection import Trial, always, held_relevance, quality
+from visterm.models.selection import Trial, always, quality
 from visterm.text import Relevance
 
 

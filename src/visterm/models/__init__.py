@@ -19,24 +19,8 @@ from visterm.models.weighted_knn import WeightedKnn
 from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 
-MODELS: dict[str, type[Model]] = {
-    model.name: model
-    for model in (
-        Pamir,
-        KernelPamir,
-        Bbnn,
-        Cmrm,
-        Cmtt,
-        Plsa,
-        ConceptSvm,
-        Cca,
-        Bitr,
-        WeightedKnn,
-        Wsabie,
-    )
-}
-
-
+_KINDS = (Pamir, KernelPamir, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn, Wsabie)
+MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
 _OTHER_NAMES = {"svm": "concept_svm", "weighted_knn": "knn"}
 
 

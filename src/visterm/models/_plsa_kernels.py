@@ -85,12 +85,12 @@ def walk_text(
     """``P(z|p)`` and ``P(t|z)`` that explain the captions, from a seeded start."""
     by_picture, by_word = Counts(captions), Counts(csr_array(captions.T.tocsr()))
     random = np.random.default_rng(seed)
-    words = _aspect_shares(random.random((captions.shape[1], aspects)))
-    pictures = _picture_shares(random.random((captions.shape[0], aspects)))
+    words = _shares(random.random((captions.shape[1], aspects)), 0)
+    pictures = _shares(random.random((captions.shape[0], aspects)), 1)
     while True:
         new_pictures, likelihood = by_picture.explain(pictures, words, threads)
         new_words, _ = by_word.explain(words, pictures, threads)
-        pictures, words = _picture_shares(new_pictures), _aspect_shares(new_words)
+        pictures, words = _shares(new_pictures, 1), _shares(new_words, 0)
         yield pictures, words, likelihood
 
 
@@ -101,7 +101,7 @@ def walk_visterms(
     visterms = np.full((by_visterm.rows, pictures.shape[1]), 1.0 / by_visterm.rows)
     while True:
         new, likelihood = by_visterm.explain(visterms, pictures, threads)
-        visterms = _aspect_shares(new)
+        visterms = _shares(new, 0)
         yield visterms, likelihood
 
 
@@ -114,16 +114,8 @@ def walk_folding(
         new, likelihood = by_picture.explain(pictures, visterms, threads)
         silent = new.sum(axis=1) == 0
         new[silent] = prior
-        pictures = _picture_shares(new)
+        pictures = _shares(new, 1)
         yield pictures, likelihood
-
-
-def _picture_shares(factors: Factors) -> Factors:
-    return _shares(factors, 1)
-
-
-def _aspect_shares(factors: Factors) -> Factors:
-    return _shares(factors, 0)
 
 
 def _shares(factors: Factors, axis: int) -> Factors:

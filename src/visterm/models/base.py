@@ -20,10 +20,9 @@ from visterm.models.selection import (
     Trial,
     all_choices,
     fit,
-    held_relevance,
     quality,
 )
-from visterm.models.supervision import Captions, Supervision, Validation
+from visterm.models.supervision import Captions, Supervision, Validation, ranked
 from visterm.progress import Progress
 from visterm.stored import Stored
 
@@ -136,7 +135,8 @@ class Model(Stored):
         return Supervision(vectors, self._texts(Y, vectors.shape[0]))
 
     def _held_out(self, vectors: Vectors, Y: Captions, training: Supervision) -> HeldOut:
-        asked = held_relevance(Y, vectors.shape[0], training.idf, self.max_words)
+        asked = ranked(vectors, Y, self.max_words, training.idf).relevance
+        assert asked is not None
         return HeldOut(vectors, lambda rows: quality(rows, asked), asked)
 
     def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:

@@ -1,4 +1,4 @@
-"""Concept SVM: one support vector machine a word; a query averages the scores of its words.
+"""Concept SVM: one-vs-rest SVMs, one for each word; a query averages their decision values.
 
 ``s_t(p) = w_t·p + b_t`` separates the pictures whose captions hold t from the others,
 ``z_t(p) = (s_t(p) − m_t) / d_t`` with its mean and deviation over the training pictures, and a
@@ -35,7 +35,7 @@ from visterm.text import Relevance
 
 @dataclass(eq=False, repr=False)
 class ConceptSvm(Model):
-    """One linear or kernel SVM a word.
+    """A linear or kernel SVM for each word.
 
     Parameters
     ----------

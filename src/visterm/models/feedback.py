@@ -1,14 +1,14 @@
-"""Clicks: one person's yes and no as PAMIR's own steps from the model that is there.
+"""Relevance feedback: clicks, one person's yes and no, as PAMIR's own updates of any model.
 
 For a query q of unit length, pairs (better, worse) of pictures ask ``F(q, b) ≥ F(q, w) + ε``. One
 by one, each pair that is not so moves the weights by the smallest step that mends it, at most C:
 ``l = max(0, ε − q·W(b − w))``, ``τ = min(C, l / ‖b − w‖²)``, ``W += q ⊗ τ(b − w)``.
 
-Scores of different models live on different scales, so ε and C are given in *units*, the usual
-spread of a word's values over pictures: ε is `MARGIN` units, and C is so that no step moves a pair
-apart by more than `STEP` units. All steps together are ``W += q ⊗ v`` with v a sum of the pictures'
-own vectors, so the products between a few vectors are all there is to compute, and any model can
-learn so: it is asked for scores only.
+Scores of different models live on different scales, so ε and C are given in *units*, the standard
+deviation of a word's values over pictures: ε is `MARGIN` units, and C is so that no step moves a
+pair apart by more than `STEP` units. All steps together are ``W += q ⊗ v`` with v a sum of the
+pictures' own vectors, so the products between a few vectors are all there is to compute, and any
+model can learn so: it is asked for scores only.
 
 Five clicks say little in a thousand dimensions, and what pictures differ in most, day and night or
 plain and busy, is mostly not what was meant. So lengths and products are taken in a metric M that
@@ -140,7 +140,7 @@ class Compared:
         pairs : sequence of (better, worse)
             Numbers of pictures; each pair is learnt once, in this order.
         unit : float
-            The usual spread of a word's values over pictures.
+            The standard deviation of a word's values over pictures.
         """
         now = np.asarray(scores, np.float64).copy()
         gains = np.zeros(len(now))

@@ -152,13 +152,15 @@ def same_texts(texts: Vectors) -> csr_array:
     return csr_array(held @ held.T)
 
 
-def pair_quality(pictures: NDArray[np.float32], texts: NDArray[np.float32], told: Vectors) -> float:
+def pair_quality(
+    pictures: NDArray[np.float32], texts: NDArray[np.float32], known: Vectors
+) -> float:
     """AvgP of finding a text by its picture and a picture by its text; equal texts count alike.
 
     >>> rows = np.eye(3, dtype=np.float32)
     >>> pair_quality(rows, rows, rows)
     1.0
     """
-    scores, answers = texts @ pictures.T, same_texts(told)
+    scores, answers = texts @ pictures.T, same_texts(known)
     forth = mean_average_precision(scores, answers)
     return (forth + mean_average_precision(np.ascontiguousarray(scores.T), answers)) / 2

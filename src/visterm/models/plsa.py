@@ -80,7 +80,7 @@ class Plsa(Annotator):
     -----
     Only the first EM has more than one optimum and needs a seed. With one factor held, the
     likelihood is concave in the other, so the other two start flat: all visterms alike, and each
-    new picture at P(z). Pictures without a caption have no P(z|p), and teach nothing.
+    new picture at P(z). Pictures without a caption have no P(z|p), and count for nothing.
 
     Examples
     --------

@@ -23,11 +23,11 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models.grids import AUTO, GRIDS
-from visterm.models.inputs import Vectors, relevance_for, stack, word_matrix
+from visterm.models.inputs import Vectors, stack
 from visterm.models.rules import candidates
 from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress, silent
-from visterm.text import Relevance, relevance_from_captions
+from visterm.text import Relevance
 
 if TYPE_CHECKING:
     from visterm.models.base import Model
@@ -209,16 +209,6 @@ class Bar:
         """A run is over, wherever it was stopped."""
         if self._done < (number + 1) * self._length:
             self.part(number)(self._what, self._length, self._length)
-
-
-def held_relevance(
-    Y: Captions, pictures: int, idf: NDArray[np.float64], max_words: int | None
-) -> Relevance:
-    """What validation pictures are relevant to: as given, or every word set of their captions."""
-    if isinstance(Y, Relevance):
-        return relevance_for(Y, pictures, words=len(idf))
-    captions = word_matrix(Y, pictures, words=len(idf))
-    return relevance_from_captions(captions, idf, max_words=max_words)
 
 
 def quality(rows: NDArray[np.floating], relevance: Relevance) -> float:

@@ -101,16 +101,16 @@ class WeightedKnn(PairModel):
         choice: Choice,
         progress: Progress,
     ) -> dict[str, Any]:
-        pictures, told = prepared
+        pictures, texts = prepared
         if choice["rarity"] > 0:
-            there = np.asarray(abs(told).sum(axis=0)).reshape(-1) / told.shape[0]
+            there = np.asarray(abs(texts).sum(axis=0)).reshape(-1) / texts.shape[0]
             scale = np.where(there > 0, there, 1.0) ** -float(choice["rarity"])
-            told = csr_array(told.multiply(scale[None, :]).tocsr(), dtype=np.float32)
+            texts = csr_array(texts.multiply(scale[None, :]).tocsr(), dtype=np.float32)
         return {
             "pictures_": pictures,
-            "texts_data_": told.data,
-            "texts_indices_": told.indices.astype(np.int32),
-            "texts_starts_": told.indptr.astype(np.int64),
+            "texts_data_": texts.data,
+            "texts_indices_": texts.indices.astype(np.int32),
+            "texts_starts_": texts.indptr.astype(np.int64),
         }
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:

@@ -123,23 +123,13 @@ class Wsabie(PairModel):
         ranks = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, outputs + 1))])
         state = np.array([self.random_state], dtype=np.uint64)
         violated = 0
-        for done in range(int(self.max_iter)):
-            progress("training", done, int(self.max_iter))
+        starts, columns = words.indptr.astype(np.int64), words.indices.astype(np.int64)
+        rate, longest = float(choice["learning_rate"]), float(choice["max_norm"])
+        for done in range(1, int(self.max_iter) + 1):
             violated = warp_steps(
-                x,
-                y,
-                words.indptr.astype(np.int64),
-                words.indices.astype(np.int64),
-                pairs,
-                ranks,
-                V,
-                Z,
-                float(choice["learning_rate"]),
-                float(choice["max_norm"]),
-                state,
-                n,
+                x, y, starts, columns, pairs, ranks, V, Z, rate, longest, state, n
             )
-        progress("training", int(self.max_iter), int(self.max_iter))
+            progress("training", done, int(self.max_iter))
         return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
 
     def _prepare(self, task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
@@ -147,8 +137,8 @@ class Wsabie(PairModel):
         x = unit(dense(task.training.vectors))
         if self.outputs == "texts":
             y = unit(dense(task.training.known_texts))
-            told = y.any(axis=1)
-            return x[told], y[told], csr_array((0, 0))
+            known = y.any(axis=1)
+            return x[known], y[known], csr_array((0, 0))
         words = task.training.captions.copy()
         if (words.data < 0).any():
             raise BadInput("words are counted, so texts must not be negative; use outputs='texts'")

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput, MissingExtra
 from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
-from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, slopes
+from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, row_gradients
 from visterm.text import relevance_from_captions
 
 CAPTIONS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
@@ -120,7 +120,7 @@ def test_how_large_the_numbers_of_whole_vectors_are_does_not_matter(pictures) ->
 def test_the_gradient_is_that_of_the_loss() -> None:
     net, blocks, batch = network(), some_blocks(), batch_of()
     seen, rows = net.look(blocks, np.arange(len(blocks)))
-    gradients = net.gradients(seen, slopes(rows, batch, net.place))
+    gradients = net.gradients(seen, row_gradients(rows, batch, net.place))
     step = 1e-6
     for layer, gradient in zip(net.layers, gradients, strict=True):
         for at in list(product(*map(range, layer.shape)))[::3]:
@@ -137,7 +137,7 @@ def test_torch_derives_the_same_gradient() -> None:
     torch = pytest.importorskip("torch", reason="the reference is torch's autograd")
     net, blocks, batch = network(), some_blocks(), batch_of()
     seen, rows = net.look(blocks, np.arange(len(blocks)))
-    ours = net.gradients(seen, slopes(rows, batch, net.place))
+    ours = net.gradients(seen, row_gradients(rows, batch, net.place))
     layers = [torch.tensor(layer, requires_grad=True) for layer in net.layers]
     w1, w2, b2, w3, b3 = layers
     given = torch.tensor(blocks)

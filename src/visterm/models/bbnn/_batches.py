@@ -1,4 +1,4 @@
-"""What BBNN learns from in one step: pairs of a query and an answer, and pictures to beat."""
+"""What BBNN learns from in one step: pairs of a query and an answer, and negatives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Batch(NamedTuple):
     shown : numbers of the pictures that occur, each once
     better, worse : where each p⁺ and each p⁻ stands among them
     margins : array of shape (pairs, worse)
-        By how much each p⁺ must beat each p⁻; −∞ where it need not.
+        By how much each p⁺ must score above each p⁻; −∞ where it need not.
     """
 
     queries: NDArray[np.float32]
@@ -68,7 +68,7 @@ class Pairs:
         self._rng = np.random.default_rng(seed)
 
     def draw(self, pairs: int) -> Batch:
-        """A batch of so many pairs, and as many pictures to beat."""
+        """A batch of so many pairs, and as many negatives."""
         query = self._rng.integers(self._queries.shape[0], size=pairs)
         first, last = self._starts[query], self._starts[query + 1]
         better = self._answers[first + self._rng.integers(last - first)]

@@ -21,10 +21,10 @@ def as_blocks(vectors: Vectors, numbers: int | None, size: float = 1.0) -> NDArr
     there = np.asarray(blocks.any(axis=2))
     # Room for more blocks than any of these pictures has would only be work.
     most = int(np.flatnonzero(there.any(axis=0)).max(initial=0)) + 1
-    told = np.empty((len(blocks), most, numbers + 1), dtype=np.float32)
-    np.divide(blocks[:, :most], np.float32(size), out=told[:, :, :-1])
-    told[:, :, -1] = there[:, :most]
-    return told
+    padded = np.empty((len(blocks), most, numbers + 1), dtype=np.float32)
+    np.divide(blocks[:, :most], np.float32(size), out=padded[:, :, :-1])
+    padded[:, :, -1] = there[:, :most]
+    return padded
 
 
 def typical_size(vectors: Vectors) -> float:

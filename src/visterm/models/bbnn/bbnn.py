@@ -49,8 +49,8 @@ class Bbnn(Model):
     batch_size : int
         Pairs of a query and an answer in one step.
     in_batch_negatives : bool
-        Compare every pair of a step with every picture drawn to be beaten in it, and average over
-        those it does not beat yet. False compares it with one only, as the paper does.
+        Compare every pair of a step with every negative drawn in it, and average over the margin
+        violations. False compares it with one only, as the paper does.
     block_share : float
         Share of a picture's blocks that one step looks at, drawn anew each time.
     max_iter, epoch_pairs : int

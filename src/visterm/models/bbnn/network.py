@@ -29,7 +29,7 @@ _WHOLE = 1 << 62
 
 
 class Seen(NamedTuple):
-    """What the layers said of some pictures, kept for the way back."""
+    """What the layers said of some pictures, kept for the backward pass."""
 
     blocks: Array
     local: Array
@@ -99,7 +99,7 @@ class Network:
     def look(
         self, blocks: Array, shown: Array, looked_at: Array | None = None
     ) -> tuple[list[Seen], Array]:
-        """The same of some pictures, by their numbers, with what the way back needs.
+        """The same of some pictures, by their numbers, with what the backward pass needs.
 
         ``looked_at`` says which of each one's blocks count; all without it.
         """
@@ -114,10 +114,10 @@ class Network:
         found = self._apart(len(shown), part)
         return [seen for seen, _ in found], self.place.xp.concatenate([rows for _, rows in found])
 
-    def gradients(self, seen: list[Seen], slopes: Array) -> list[Array]:
-        """Of the loss by each layer, from its slopes by each text-space row; uses up ``seen``."""
-        parts = list(slices(len(slopes), self.place.part))
-        numbered = self._apart(len(parts), lambda i: self._back(seen[i], slopes[parts[i]]), size=0)
+    def gradients(self, seen: list[Seen], by_row: Array) -> list[Array]:
+        """Of the loss by each layer, from those by each text-space row; uses up ``seen``."""
+        parts = list(slices(len(by_row), self.place.part))
+        numbered = self._apart(len(parts), lambda i: self._back(seen[i], by_row[parts[i]]), size=0)
         total = numbered[0]
         for other in numbered[1:]:
             for mine, more in zip(total, other, strict=True):
@@ -146,22 +146,22 @@ class Network:
         deep = xp.tanh(pooled @ w2.T + b2)
         return Seen(blocks, local, share, pooled, deep), deep @ w3.T + b3
 
-    def _back(self, seen: Seen, slopes: Array) -> list[Array]:
+    def _back(self, seen: Seen, by_row: Array) -> list[Array]:
         w1, w2, _, w3, _ = self.layers
-        deep = (slopes @ w3) * (1 - seen.deep * seen.deep)
+        deep = (by_row @ w3) * (1 - seen.deep * seen.deep)
         pooled = (deep @ w2) * seen.share
         (n, b, d), units = seen.blocks.shape, len(w1)
         # tanh' = 1 − tanh²: what the 1 brings is one small product for all blocks together.
         first = seen.blocks.sum(1).T @ pooled
-        moved = (slopes != 0).any(1)  # whoever is beaten already moves nothing, and is passed over
+        moved = (by_row != 0).any(1)  # who violates no margin moves nothing, and is passed over
         for chunk in slices(n, max(1, self.place.chunk // (b * units))):
-            here, blocks, slope = seen.local[chunk], seen.blocks[chunk], pooled[chunk]
+            here, blocks, inner = seen.local[chunk], seen.blocks[chunk], pooled[chunk]
             if not moved[chunk].all():
-                here, blocks, slope = (part[moved[chunk]] for part in (here, blocks, slope))
+                here, blocks, inner = (part[moved[chunk]] for part in (here, blocks, inner))
             here *= here
-            here *= slope[:, None, :]
+            here *= inner[:, None, :]
             first -= blocks.reshape(-1, d).T @ here.reshape(-1, units)
-        return [first.T, deep.T @ seen.pooled, deep.sum(0), slopes.T @ seen.deep, slopes.sum(0)]
+        return [first.T, deep.T @ seen.pooled, deep.sum(0), by_row.T @ seen.deep, by_row.sum(0)]
 
     def _apart(self, n: int, work: Callable[[Any], Any], size: int | None = None) -> list[Any]:
         """Do the parts of a batch, on all cores if it is for NumPy; results in order."""
@@ -219,7 +219,7 @@ class Descent:
 def learn_from(
     descent: Descent, blocks: Array, batch: Batch, looked_at: NDArray[np.int64] | None = None
 ) -> None:
-    """One step down the slope of a batch's loss.
+    """One step of gradient descent on a batch's loss.
 
     ``looked_at`` says which blocks of each shown picture the step looks at; all without it.
     """
@@ -227,22 +227,22 @@ def learn_from(
     put = network.place.put
     chosen = None if looked_at is None else put(looked_at)
     seen, rows = network.look(blocks, put(batch.shown), chosen)
-    descent.step(network.gradients(seen, slopes(rows, batch, network.place)))
+    descent.step(network.gradients(seen, row_gradients(rows, batch, network.place)))
 
 
-def slopes(rows: Array, batch: Batch, place: Place) -> Array:
+def row_gradients(rows: Array, batch: Batch, place: Place) -> Array:
     """How the loss changes with each text-space row of the shown pictures.
 
-    The loss of a pair is ``max(0, ε − q·t⁺ + q·t⁻)``, averaged over those p⁻ that it does not yet
-    beat by their margin; the batch's loss is the mean over its pairs. With one p⁻ a pair that is
+    The loss of a pair is ``max(0, ε − q·t⁺ + q·t⁻)``, averaged over those p⁻ that
+    violate their margin; the batch's loss is the mean over its pairs. With one p⁻ a pair that is
     the paper's hinge.
     """
     queries, margins = place.put(batch.queries), place.put(batch.margins)
     better, worse = place.put(batch.better), place.put(batch.worse)
     own = (queries * rows[better]).sum(1)
     gaps = own[:, None] - queries @ rows[worse].T
-    unbeaten = place.single(gaps < margins)
-    weights = unbeaten / (len(queries) * unbeaten.sum(1).clip(1))[:, None]
+    violating = place.single(gaps < margins)
+    weights = violating / (len(queries) * violating.sum(1).clip(1))[:, None]
     shown = place.put(np.arange(len(rows)))[:, None]
     up = place.single(shown == better) @ (weights.sum(1)[:, None] * queries)
     down = place.single(shown == worse) @ (weights.T @ queries)

@@ -72,8 +72,8 @@ class Bitr(PairModel):
     Notes
     -----
     Vectors are brought to unit length first; for the manhattan loss, sides without a negative
-    number to sum 1 instead, so that outputs lie on the simplex. Pairs with an empty side teach
-    nothing. On the unit sphere ``‖y − ŷ‖² = 2(1 − y·ŷ)``: the euclidean model with C is the
+    number to sum 1 instead, so that outputs lie on the simplex. Nothing is learnt from pairs with
+    an empty side. On the unit sphere ``‖y − ŷ‖² = 2(1 − y·ŷ)``: the euclidean model with C is the
     correlation model with C/2, W twice as long, and ranks alike.
     On the sphere the manhattan loss has no closed form, and the output found may be short of the
     most violated one; the gap is then that of the outputs found.
@@ -119,14 +119,14 @@ class Bitr(PairModel):
     max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[Rows, Rows, tuple[bool, bool]]:
-        """Normalised pictures and texts of the pairs that teach, and which of them sum to 1."""
+        """Normalised pictures and texts of the pairs to learn from, and which of them sum to 1."""
         x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))
         x, y = _normalised(x, sums[0]), _normalised(y, sums[1])
-        told = x.any(axis=1) & y.any(axis=1)
-        if not told.any():
+        both = x.any(axis=1) & y.any(axis=1)
+        if not both.any():
             raise BadInput("no picture with a text has a vector that is not zero")
-        return x[told], y[told], sums
+        return x[both], y[both], sums
 
     def _learn(
         self, prepared: tuple[Rows, Rows, tuple[bool, bool]], choice: Choice, progress: Progress

@@ -79,7 +79,7 @@ class Given:
         return {"name": PRECOMPUTED}
 
 
-Compared: TypeAlias = Computed | Given
+Similarities: TypeAlias = Computed | Given
 
 
 def fresh_kernel(kernel: str | Kernel) -> Kernel:

@@ -26,9 +26,9 @@ from visterm.models import rules
 from visterm.models.inputs import Vectors, is_sparse
 from visterm.models.pamir.kernel_matrix import (
     PRECOMPUTED,
-    Compared,
     Computed,
     Given,
+    Similarities,
     fresh_kernel,
 )
 from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
@@ -133,7 +133,7 @@ class KernelPamir(PassiveAggressive):
         vectors, words = task.training.vectors, len(task.training.idf)
         held = None if task.held is None else task.held.vectors
         if self.kernel == PRECOMPUTED:
-            compared: Compared = Given(vectors)
+            compared: Similarities = Given(vectors)
         else:
             compared = Computed(fresh_kernel(self.kernel).fit(vectors), vectors)
         begin = self._begin_exactly if self.n_components is None else self._begin_low_rank
@@ -153,7 +153,7 @@ class KernelPamir(PassiveAggressive):
         return Started(solver, fitted)
 
     def _begin_exactly(
-        self, compared: Compared, held: Vectors | None, words: int
+        self, compared: Similarities, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models.pamir._solvers import KernelSolver
 
@@ -173,7 +173,7 @@ class KernelPamir(PassiveAggressive):
         return solver, coefficients, np.arange(n)
 
     def _begin_low_rank(
-        self, compared: Compared, held: Vectors | None, words: int
+        self, compared: Similarities, held: Vectors | None, words: int
     ) -> tuple[Solver, Coefficients, NDArray[np.int64]]:
         from visterm.models.pamir._solvers import choose_solver
 
@@ -189,7 +189,7 @@ class KernelPamir(PassiveAggressive):
         return solver, lambda learnt: solver.weights(learnt) @ to_rows.T, known
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        compared: Compared
+        compared: Similarities
         if self.vectors_ is None:
             compared, support = Given(vectors), self.support_
         else:

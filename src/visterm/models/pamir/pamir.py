@@ -133,7 +133,7 @@ class Pamir(PassiveAggressive):
         """Go on learning from the current weights, with these pictures.
 
         ``steps`` triplets are drawn; by default as many as there are relevant pictures over all
-        queries. The weights are the last ones, never averaged: what was just told must show.
+        queries. The weights are the last ones, never averaged: what was just learnt must show.
         """
         from visterm.models.pamir._triplets import objective_of
 
