@@ -17,8 +17,8 @@ from visterm.features.extractor import Extractor
 from visterm.features.extractor_registry import extractor_class
 
 _FILE = f"{OnnxEmbedder.name}:"
-# What a command says by options of its own, or a model by what it takes.
-_RESERVED = {"n_jobs", "random_state", "weighting"}
+# What a command says by options of its own, or a model by what it takes: one vector a picture.
+_RESERVED = {"n_jobs", "random_state", "weighting", "output"}
 _CALL = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
