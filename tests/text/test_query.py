@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -167,19 +168,22 @@ def test_closest_words_begin_alike_or_mean_alike_before_they_look_alike(
     assert closest_words(word, known) == close
 
 
-@given(st.text("abc", max_size=5), st.text("abc", max_size=5))
-def test_slips_of_the_fingers_are_counted_as_the_definition_says(one: str, other: str) -> None:
-    @cache
-    def slips(i: int, j: int) -> int:
-        if not i or not j:
-            return i + j
-        ways = [slips(i - 1, j) + 1, slips(i, j - 1) + 1]
-        ways.append(slips(i - 1, j - 1) + (one[i - 1] != other[j - 1]))
-        if i > 1 and j > 1 and (one[i - 2], one[i - 1]) == (other[j - 1], other[j - 2]):
-            ways.append(slips(i - 2, j - 2) + 1)
-        return min(ways)
+@cache
+def slips(one: str, other: str) -> int:
+    """The definition, slowly: letters left out, put in, changed, or swapped with the next."""
+    if not one or not other:
+        return len(one + other)
+    ways = [slips(one[1:], other) + 1, slips(one, other[1:]) + 1]
+    ways.append(slips(one[1:], other[1:]) + (one[0] != other[0]))
+    if len(one) > 1 < len(other) and one[:2] == other[1::-1]:
+        ways.append(slips(one[2:], other[2:]) + 1)
+    return min(ways)
 
-    assert _distance(one, other) == slips(len(one), len(other))
+
+def test_slips_of_the_fingers_are_counted_as_the_definition_says() -> None:
+    words = ["".join(letters) for size in range(5) for letters in product("abc", repeat=size)]
+    found = {(one, other): _distance(one, other) for one in words for other in words}
+    assert found == {pair: slips(*pair) for pair in found}
 
 
 def test_nothing_is_close_to_nonsense() -> None:
