@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.bbnn_peers import TorchEager
 from benchmarks.common import say, show
 from benchmarks.pamir_problem import TRAINING, draw_pictures
-from visterm.experiments.runner.picture_features import BLOCKS_FOR, describe_by
+from visterm.experiments.runner.picture_features import BLOCKS_FOR, PictureFeatures
 from visterm.experiments.runner.protocol import corel5k
 from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
@@ -118,8 +118,8 @@ def draw_blocks(pictures: int) -> NDArray[np.float32]:
 def blocks_of_corel(data: Path) -> tuple[NDArray[np.float32], Any]:
     """Of the training pictures, and their captions."""
     protocol = corel5k(data)
-    told = describe_by(protocol, BLOCKS_FOR["blocks"], seed=protocol.seed)
-    return dense(told.training), protocol.captions[protocol.split[0]]
+    rows = PictureFeatures(protocol, test=False, seed=protocol.seed).vectors(BLOCKS_FOR["blocks"])
+    return dense(rows[0]), protocol.captions[protocol.split[0]]
 
 
 def timed(call: Callable[[], object]) -> dict[str, float]:

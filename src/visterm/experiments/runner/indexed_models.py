@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from visterm.evaluation import evaluate_rows, slices
 from visterm.experiments.runner.protocol import Protocol
-from visterm.experiments.runner.runs import Described, Outcome, Seconds, chosen_by
+from visterm.experiments.runner.runs import Described, Outcome, Seconds, choose, chosen_by
 from visterm.models import Model
 from visterm.models.inputs import stack
 from visterm.progress import Progress, silent
@@ -42,21 +42,15 @@ def choose_and_index(
     mapping of the test pictures; features and choosing are not in it. Retrieval is scoring and
     sorting all test pictures, one query after another.
     """
-    train, valid = protocol.split
-    captions = protocol.captions
     chooser = clone(model).set_params(retrain=False)
     with seconds.on("choosing"):
-        chooser.fit(
-            vectors.training,
-            captions[train],
-            validation=(vectors.validation, captions[valid]),
-            progress=progress,
-        )
+        choose(protocol, chooser, (vectors.training, vectors.validation), progress)
     learner = settled(chooser)
     everything = stack(vectors.training, vectors.validation)
     begin = time.process_time()
     with seconds.on("indexing"):
-        learner.fit(everything, captions[np.concatenate([train, valid])], progress=progress)
+        captions = protocol.captions[np.concatenate(protocol.split)]
+        learner.fit(everything, captions, progress=progress)
         rows = learner.transform(vectors.test)
     # Of all cores together: what a busy machine, or a second core, changes least.
     seconds.spent["indexing, processor"] = time.process_time() - begin

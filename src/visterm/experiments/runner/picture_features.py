@@ -19,7 +19,7 @@ from visterm.errors import BadInput
 from visterm.experiments.runner.latent_space import latent_rows
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.row_cache import keep_rows, kept_rows
-from visterm.experiments.runner.runs import Described, describe, describe_development
+from visterm.experiments.runner.runs import describe, describe_development
 from visterm.features import Extractor, parse_features
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.blobs.blobs import count_blob_tokens
@@ -148,21 +148,6 @@ class PictureFeatures:
             return tuple(counts), tuple(vectors)
         captions, words = self.protocol.captions[train], self.protocol.vocabulary
         return tuple(counts), latent_rows(vectors, captions, words.idf, latent)
-
-
-def describe_by(
-    protocol: Protocol,
-    features: str,
-    *,
-    counts: bool = False,
-    n_jobs: int | None = None,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Described:
-    """All pictures of a protocol, by the names of features."""
-    found = PictureFeatures(protocol, n_jobs=n_jobs, seed=seed)
-    parts = (found.counts if counts else found.vectors)(features, progress=progress)
-    return Described(*parts)
 
 
 def check_features(features: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from visterm.pictures import read_picture
 from visterm.pictures.decoding.size import picture_size
 from visterm.progress import Progress, silent
 
+Fitted = TypeVar("Fitted", bound=Model)
 _NAMED = 5  # unreadable pictures that an error names, before it only counts them
 
 
@@ -163,15 +164,12 @@ def run(
 ) -> Outcome:
     """Fit with validation, map the test pictures, rank them for every test query; with ``ranks``
     also for every test caption, and the captions for every picture."""
-    train, valid = protocol.split
-    captions = protocol.captions
-    held = (vectors.validation, captions[valid])
     with seconds.on("training"):
         if "validation" in signature(model.fit).parameters:
-            model.fit(vectors.training, captions[train], validation=held, progress=progress)
+            choose(protocol, model, (vectors.training, vectors.validation), progress)
         else:  # one's own model that chooses nothing learns from all pictures at once
             everything = stack(vectors.training, vectors.validation)
-            model.fit(everything, captions[np.concatenate([train, valid])])
+            model.fit(everything, protocol.captions[np.concatenate(protocol.split)])
     with seconds.on("mapping"):
         rows = np.asarray(model.transform(vectors.test), dtype=np.float32)
     relevance = protocol.test_relevance
@@ -180,6 +178,18 @@ def run(
         both_ways = cross_modal_ranks(rows, protocol) if ranks else None
     parts = slices(relevance, protocol.seen_queries)
     return Outcome(measured, parts, seconds, chosen_by(model), both_ways)
+
+
+def choose(
+    protocol: Protocol, model: Fitted, vectors: Sequence[Rows], progress: Progress
+) -> Fitted:
+    """Fit to the rows of the training pictures; those of the validation pictures choose."""
+    train, held = (
+        (rows, protocol.captions[numbers])
+        for rows, numbers in zip(vectors, protocol.split, strict=False)
+    )
+    model.fit(*train, validation=held, progress=progress)
+    return model
 
 
 def chosen_by(model: Model) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.evaluation import Table
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol
+from visterm.experiments.runner.runs import choose
 from visterm.experiments.tuning.search_space import SearchSpace, Trial
 from visterm.progress import Progress, silent
 
@@ -251,7 +252,6 @@ def _run(
     from optuna.trial import TrialState
 
     protocol = features.protocol
-    train, valid = protocol.split
     began = time.monotonic()
     avgp: list[float] = []
     n_iter: list[int] = []
@@ -259,11 +259,10 @@ def _run(
     state = TrialState.COMPLETE
     try:
         vectors = features.vectors(setting.features, progress=progress)
-        held = (vectors[1], protocol.captions[valid])
         for repeat in range(space.repeats):
             seed = protocol.seed + repeat
             model = space.learner(setting, max_words=protocol.max_words, seed=seed)
-            model.fit(vectors[0], protocol.captions[train], validation=held, progress=progress)
+            choose(protocol, model, vectors, progress)
             avgp.append(model.validation_)
             n_iter.append(model.n_iter_)
             trial.report(sum(avgp) / len(avgp), repeat)

@@ -18,7 +18,7 @@ from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.presets import make_model
 from visterm.experiments.runner.protocol import Source, corel5k
 from visterm.experiments.runner.reports import Report, avgp_table, beside
-from visterm.experiments.runner.runs import Described, Outcome, Seconds, run
+from visterm.experiments.runner.runs import Described, Outcome, Seconds, choose, run
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
@@ -130,14 +130,11 @@ def _preferred(
 ) -> tuple[PamirSetting, dict[str, float]]:
     """The way with the best AvgP on validation pictures, and that of each."""
     protocol = descriptions.protocol
-    train, valid = protocol.split
     found: dict[PamirSetting, float] = {}
     for way in row.ways:
         vectors = descriptions.vectors(way.features, progress=progress)
         model = _pamir(way, max_words, protocol.seed).set_params(retrain=False)
-        held = (vectors[1], protocol.captions[valid])
-        model.fit(vectors[0], protocol.captions[train], validation=held, progress=progress)
-        found[way] = model.validation_
+        found[way] = choose(protocol, model, vectors, progress).validation_
     best = max(row.ways, key=found.__getitem__)
     return best, {_said(way): round(100 * avgp, 2) for way, avgp in found.items()}
 

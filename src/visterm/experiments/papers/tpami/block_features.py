@@ -20,7 +20,7 @@ from visterm.evaluation import Table
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
-from visterm.experiments.runner.runs import describe_development
+from visterm.experiments.runner.runs import choose, describe_development
 from visterm.features import Blocks
 from visterm.features.extractor import Rows
 from visterm.features.picture_batches import Pixels, over_pictures
@@ -144,9 +144,7 @@ def _tried(
     vectors: Sequence[Rows],
     progress: Progress,
 ) -> Tried:
-    train, valid = protocol.split
-    held = (vectors[1], protocol.captions[valid])
-    model.fit(vectors[0], protocol.captions[train], validation=held, progress=progress)
+    choose(protocol, model, vectors, progress)
     return Tried(setting, model.validation_, model.C_)
 
 
