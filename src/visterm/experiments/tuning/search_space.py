@@ -26,7 +26,7 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
 _OBJECTIVE_PARAMETERS = ("averaged", "least_margin", "margin", "negatives", "warp")
 
 
-class Trial(NamedTuple):
+class TrialSettings(NamedTuple):
     """One setting of everything that is searched."""
 
     features: str
@@ -59,7 +59,7 @@ class SearchSpace:
     >>> len(space.trials())
     4
     >>> space.trials()[0]
-    Trial(features='cnn', kernel='linear', objective='plain', C=0.1)
+    TrialSettings(features='cnn', kernel='linear', objective='plain', C=0.1)
     """
 
     features: tuple[str, ...] = ("cnn", "blocks", "cnn+blocks")
@@ -69,14 +69,18 @@ class SearchSpace:
     max_iter: int = 3_000_000
     repeats: int = 1
 
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[TrialSettings]:
         """Every combination, the last setting changing fastest."""
-        return [Trial(*settings) for settings in product(*self.choices().values())]
+        return [TrialSettings(*settings) for settings in product(*self.choices().values())]
 
     def choices(self) -> dict[str, tuple[Any, ...]]:
         """What there is to choose from, by the names of a trial's settings."""
         return dict(
-            zip(Trial._fields, (self.features, self.kernels, self.objectives, self.C), strict=True)
+            zip(
+                TrialSettings._fields,
+                (self.features, self.kernels, self.objectives, self.C),
+                strict=True,
+            )
         )
 
     def check(self) -> None:
@@ -97,7 +101,9 @@ class SearchSpace:
             if not c > 0:
                 raise BadInput(f"C must be positive, not {c}")
 
-    def learner(self, trial: Trial, *, max_words: int | None, seed: int) -> Pamir | KernelPamir:
+    def learner(
+        self, trial: TrialSettings, *, max_words: int | None, seed: int
+    ) -> Pamir | KernelPamir:
         """The model of a trial, ready to fit with validation pictures."""
         shared = {
             "C": trial.C,

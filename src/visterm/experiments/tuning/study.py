@@ -21,7 +21,7 @@ from visterm.evaluation import Table
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import choose
-from visterm.experiments.tuning.search_space import SearchSpace, Trial
+from visterm.experiments.tuning.search_space import SearchSpace, TrialSettings
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ NAME = "visterm tune"
 class TrialResult:
     """What a trial gave: AvgP for each seed, or why it failed."""
 
-    trial: Trial
+    trial: TrialSettings
     avgp: tuple[float, ...] = ()
     n_iter: tuple[int, ...] = ()
     seconds: float = 0.0
@@ -196,12 +196,12 @@ def opened_study(path: Path | None, about: Mapping[str, Any], seed: int) -> Iter
             storage.engine.dispose()
 
 
-def results_of(study: optuna.Study) -> dict[Trial, TrialResult]:
+def results_of(study: optuna.Study) -> dict[TrialSettings, TrialResult]:
     """What a study holds of finished trials, by their settings."""
     found = {}
     for one in study.get_trials(deepcopy=False):
         if (kept := one.user_attrs.get("result")) is not None:
-            setting = Trial(**one.params)
+            setting = TrialSettings(**one.params)
             lists = {name: tuple(kept[name]) for name in ("avgp", "n_iter")}
             found[setting] = TrialResult(**{**kept, **lists, "trial": setting})
     return found
@@ -223,8 +223,8 @@ def fingerprint(protocol: Protocol) -> dict[str, Any]:
 
 
 def _next_trial(
-    study: optuna.Study, space: SearchSpace, waiting: list[Trial]
-) -> tuple[optuna.Trial, Trial]:
+    study: optuna.Study, space: SearchSpace, waiting: list[TrialSettings]
+) -> tuple[optuna.Trial, TrialSettings]:
     """What TPE proposes; where that was tried before, the first setting that was not."""
     from optuna.distributions import BaseDistribution, CategoricalDistribution
     from optuna.trial import TrialState
@@ -233,17 +233,17 @@ def _next_trial(
         name: CategoricalDistribution(values) for name, values in space.choices().items()
     }
     trial = study.ask(choices)
-    if Trial(**trial.params) not in waiting:
+    if TrialSettings(**trial.params) not in waiting:
         study.tell(trial, state=TrialState.FAIL)
         study.enqueue_trial(waiting[0]._asdict())
         trial = study.ask(choices)
-    return trial, Trial(**trial.params)
+    return trial, TrialSettings(**trial.params)
 
 
 def _run(
     study: optuna.Study,
     trial: optuna.Trial,
-    setting: Trial,
+    setting: TrialSettings,
     space: SearchSpace,
     features: PictureFeatures,
     progress: Progress,
