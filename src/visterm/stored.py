@@ -110,6 +110,8 @@ def _plain(value: Any) -> Any:
     """NumPy scalars and arrays as JSON."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if hasattr(value, "to_json"):  # a parameter that is a thing of its own, such as a kernel
+        return value.to_json()
     raise TypeError(f"cannot store a {type(value).__name__} in a file")
 
 

@@ -197,12 +197,18 @@ def test_progress_counts_the_words():
         ({"word_C": (1.0, 2.0)}, "each of the 10 words"),
         ({"word_C": (0.0,) * 10}, "each of the 10 words"),
         ({"kernel": "precomputed"}, "square.*160 × 30"),
-        ({"kernel": "precomputed", "retrain": True}, "retrain needs the kernels"),
     ],
 )
 def test_parameters_out_of_bounds_are_refused(wrong, why):
     with pytest.raises(BadInput, match=why):
         ConceptSvm(**wrong).fit(DENSE.X, DENSE.Y)
+
+
+def test_a_precomputed_kernel_cannot_be_learnt_again_with_validation_pictures():
+    own, held = DENSE.X @ DENSE.X.T, DENSE.other_X @ DENSE.X.T
+    model = ConceptSvm(kernel="precomputed", retrain=True)
+    with pytest.raises(BadInput, match="retrain needs the kernel of the validation pictures"):
+        model.fit(own, DENSE.Y, validation=(held, DENSE.other_Y))
 
 
 def test_relevance_cannot_teach():

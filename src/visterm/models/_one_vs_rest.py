@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from visterm.models.inputs import Vectors, is_sparse
+from visterm.models.inputs import Vectors, dense, is_sparse
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class OneVsRest:
         from joblib import Parallel, delayed
 
         by_word = captions.tocsc()
-        prepared = _for_solvers(vectors, dense=self.kernel == "precomputed")
+        prepared = _for_solvers(vectors, sparse=self.kernel == "linear")
 
         def learn(word: int) -> list[WordSvm]:
             holds = np.zeros(captions.shape[0], dtype=bool)
@@ -90,15 +90,9 @@ def standardised(
     return np.where(varies, (scores - mean) / np.where(varies, deviation, 1.0), 0.0)
 
 
-def _for_solvers(vectors: Vectors, *, dense: bool) -> csr_matrix | NDArray[np.float64]:
+def _for_solvers(vectors: Vectors, *, sparse: bool) -> csr_matrix | NDArray[np.float64]:
     """Vectors as the solvers take them, made once for all words: float64, 32-bit indices."""
-    if not is_sparse(vectors):
-        return np.ascontiguousarray(vectors, dtype=np.float64)
-    if dense:
-        return np.asarray(vectors.toarray(), dtype=np.float64)
-    parts = (
-        vectors.data.astype(np.float64),
-        vectors.indices.astype(np.int32),
-        vectors.indptr.astype(np.int32),
-    )
-    return csr_matrix(parts, shape=vectors.shape)
+    if not (sparse and is_sparse(vectors)):
+        return np.ascontiguousarray(dense(vectors), dtype=np.float64)
+    indices = (index.astype(np.int32) for index in (vectors.indices, vectors.indptr))
+    return csr_matrix((vectors.data.astype(np.float64), *indices), shape=vectors.shape)

@@ -129,14 +129,6 @@ class ConceptSvm(Model):
     max_words: int | None = 4
     n_jobs: int | None = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.retrain and self.precomputed:
-            raise BadInput(
-                "retrain needs the kernels of validation pictures among themselves, which a "
-                "precomputed kernel lacks; fit again on the Gram matrix of all, with word_C"
-            )
-
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
         return word_matrix(Y, pictures, words=width) if width else caption_words(Y, pictures)
 

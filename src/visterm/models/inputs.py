@@ -44,34 +44,40 @@ def stack(first: Vectors, second: Vectors) -> Vectors:
     return np.vstack([dense(first), dense(second)])
 
 
+def finite_rows(values: ArrayLike | csr_array, what: str, otherwise: str) -> Vectors:
+    """Check rows of numbers, one a picture: two dimensions, all finite.
+
+    >>> finite_rows([[1, 2], [3, 4]], "vectors", "give numbers").dtype
+    dtype('float32')
+    """
+    try:
+        rows: Vectors = (
+            csr_array(values, dtype=np.float32)
+            if is_sparse(values)
+            else np.ascontiguousarray(values, dtype=np.float32)
+        )
+    except (TypeError, ValueError):
+        raise BadInput(f"{what} must be {otherwise}") from None
+    if rows.ndim != 2:
+        raise BadInput(f"{what} need two dimensions, one row a picture, not {rows.ndim}")
+    if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
+        raise BadInput(f"{what} hold NaN or infinite numbers; find and remove them first")
+    return rows
+
+
 def picture_vectors(X: ArrayLike | csr_array, *, width: int | None = None) -> Vectors:
     """Check picture vectors: two dimensions, finite numbers, and the width a fitted model knows.
 
     >>> picture_vectors([[1, 2], [3, 4]]).dtype
     dtype('float32')
     """
-    if is_sparse(X):
-        vectors = csr_array(X, dtype=np.float32)
-        if not vectors.has_canonical_format:
-            vectors = vectors.copy()
-            vectors.sum_duplicates()
-        values = vectors.data
-    else:
-        try:
-            values = vectors = np.ascontiguousarray(X, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise BadInput(
-                "picture vectors must be numbers, one row a picture; run an extractor on the "
-                "pictures first"
-            ) from None
-    if vectors.ndim != 2:
-        raise BadInput(
-            f"picture vectors need two dimensions, one row a picture, not {vectors.ndim}"
-        )
+    numbers = "numbers, one row a picture; run an extractor on the pictures first"
+    vectors = finite_rows(X, "picture vectors", numbers)
+    if is_sparse(vectors) and not vectors.has_canonical_format:
+        vectors = vectors.copy()
+        vectors.sum_duplicates()
     if vectors.shape[0] == 0 or vectors.shape[1] == 0:
         raise BadInput(f"no picture vectors: the shape is {vectors.shape}")
-    if not np.isfinite(values).all():
-        raise BadInput("picture vectors hold NaN or infinite numbers; find and remove them first")
     if width is not None and vectors.shape[1] != width:
         raise BadInput(
             f"the model learnt from vectors of {width} numbers, these have {vectors.shape[1]}; "

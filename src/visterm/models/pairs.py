@@ -18,7 +18,7 @@ from visterm.evaluation import mean_average_precision
 from visterm.models import rules
 from visterm.models.base import Model
 from visterm.models.grids import AUTO
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors
+from visterm.models.inputs import Vectors, finite_rows, is_sparse, picture_vectors
 from visterm.models.selection import Choice, HeldOut
 from visterm.models.supervision import Captions, Supervision
 from visterm.text import Relevance
@@ -107,27 +107,15 @@ def text_vectors(
             "this model learns from one text a picture, not from Relevance; "
             "Pamir learns from Relevance"
         )
-    try:
-        texts: Vectors = (
-            csr_array(Y, dtype=np.float32) if is_sparse(Y) else np.ascontiguousarray(Y, np.float32)
-        )
-    except (TypeError, ValueError):
-        raise BadInput(
-            "texts must be vectors of a text space, or a pictures × words matrix of counts; "
-            "Vocabulary.counts makes one"
-        ) from None
-    if texts.ndim != 2:
-        raise BadInput(f"texts need two dimensions, one row a picture, not {texts.ndim}")
+    counts = "vectors of a text space, or a pictures × words matrix; Vocabulary.counts makes one"
+    texts = finite_rows(Y, "texts", counts)
     if pictures is not None and texts.shape[0] != pictures:
         raise BadInput(f"{pictures} picture vectors but {texts.shape[0]} captions; pair them up")
     if width is not None and texts.shape[1] != width:
         raise BadInput(
             f"the model learnt from texts of {width} numbers, these have {texts.shape[1]}"
         )
-    values = texts.data if is_sparse(texts) else texts
-    if not np.isfinite(values).all():
-        raise BadInput("texts hold NaN or infinite numbers")
-    if not empty and not np.any(values):
+    if not empty and not np.any(texts.data if is_sparse(texts) else texts):
         raise BadInput("every caption is empty: there is nothing to learn from")
     return texts
 

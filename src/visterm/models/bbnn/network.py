@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from visterm.models.bbnn._batches import Batch
 
 Array: TypeAlias = Any
 """A NumPy array, or a torch tensor on its device."""
+_Part = TypeVar("_Part")
 
 # On a CPU, what one core works on stays in its cache. The parts are the same on any number of
 # cores, and so are sums over them.
@@ -93,7 +94,7 @@ class Network:
 
     def rows(self, blocks: Array) -> Array:
         """Text-space rows of pictures (n, blocks, numbers + 1)."""
-        found = self._apart(len(blocks), lambda part: self._look(blocks[part])[1])
+        found = self._apart(self._parts(len(blocks)), lambda part: self._look(blocks[part])[1])
         return self.place.xp.concatenate(found)
 
     def look(
@@ -111,15 +112,14 @@ class Network:
                 chosen = blocks[shown[of][:, None], looked_at[of]]
             return self._look(chosen, of.start)
 
-        found = self._apart(len(shown), part)
+        found = self._apart(self._parts(len(shown)), part)
         return [seen for seen, _ in found], self.place.xp.concatenate([rows for _, rows in found])
 
     def gradients(self, seen: list[Seen], by_row: Array) -> list[Array]:
         """Of the loss by each layer, from those by each text-space row; uses up ``seen``."""
-        parts = list(slices(len(by_row), self.place.part))
-        numbered = self._apart(len(parts), lambda i: self._back(seen[i], by_row[parts[i]]), size=0)
-        total = numbered[0]
-        for other in numbered[1:]:
+        parts = list(zip(seen, self._parts(len(by_row)), strict=True))
+        total, *others = self._apart(parts, lambda part: self._back(part[0], by_row[part[1]]))
+        for other in others:
             for mine, more in zip(total, other, strict=True):
                 mine += more
         return total
@@ -163,20 +163,19 @@ class Network:
             first -= blocks.reshape(-1, d).T @ here.reshape(-1, units)
         return [first.T, deep.T @ seen.pooled, deep.sum(0), by_row.T @ seen.deep, by_row.sum(0)]
 
-    def _apart(self, n: int, work: Callable[[Any], Any], size: int | None = None) -> list[Any]:
+    def _parts(self, n: int) -> list[slice]:
+        return list(slices(n, self.place.part))
+
+    def _apart(self, parts: list[_Part], work: Callable[[_Part], Any]) -> list[Any]:
         """Do the parts of a batch, on all cores if it is for NumPy; results in order."""
-        parts: list[Any]
-        parts = list(range(n)) if size == 0 else list(slices(n, self.place.part))
+        if self.place.xp is not np:
+            return [work(part) for part in parts]
         found: list[Any] = [None] * len(parts)
 
         def do(number: int) -> None:
             found[number] = work(parts[number])
 
-        if self.place.xp is np:
-            on_all_cores(do, range(len(parts)))
-        else:
-            for number in range(len(parts)):
-                do(number)
+        on_all_cores(do, range(len(parts)))
         return found
 
     def _empty(self, like: Array, shape: tuple[int, ...]) -> Array:

@@ -12,7 +12,7 @@ ICML 2008 (the line search: planes are cut near the best W seen, not where the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,51 +27,42 @@ _IDLE = 60  # rounds without weight after which a plane is given up
 _DUAL_SHARE = 0.01  # the small dual is solved to this share of the gap that is left
 
 
-@dataclass(eq=False)
 class Planes:
-    """The planes kept: their normals G, their offsets δ, and the weights α of the small dual."""
+    """The planes kept: their normals G, their offsets δ, and the weights α of the small dual.
 
-    budget: float
-    shape: tuple[int, int]
-    normals: list[NDArray[np.float64]] = field(default_factory=list)
-    idle: list[int] = field(default_factory=list)
+    Number 0 is the empty plane, loss ≥ 0: it takes the weight that the others do not.
+    """
 
-    def __post_init__(self) -> None:
-        # Number 0 is the empty plane, loss ≥ 0: it takes the weight that the others do not.
+    def __init__(self, budget: float, shape: tuple[int, int]) -> None:
+        self.budget, self.shape = budget, shape
+        self.normals = [np.zeros(shape)]
         self.gram, self.losses = np.zeros((1, 1)), np.zeros(1)
-        self.weights = np.array([self.budget])
+        self.weights, self.idle = np.array([budget]), np.zeros(1, dtype=int)
 
     def add(self, normal: NDArray[np.float64], loss: float) -> None:
-        products = np.array([0.0, *(np.vdot(normal, one) for one in self.normals)])
-        k = len(products)
-        gram = np.empty((k + 1, k + 1))
-        gram[:k, :k], gram[k, :k], gram[:k, k] = self.gram, products, products
-        gram[k, k] = np.vdot(normal, normal)
-        self.gram, self.losses = gram, np.append(self.losses, loss)
-        self.weights = np.append(self.weights, 0.0)
-        self.normals.append(normal)
-        self.idle.append(0)
+        products = np.array([np.vdot(normal, one) for one in self.normals])
+        self.gram = np.block(
+            [[self.gram, products[:, None]], [products, np.array([np.vdot(normal, normal)])]]
+        )
+        self.losses, self.weights = np.append(self.losses, loss), np.append(self.weights, 0.0)
+        self.normals, self.idle = [*self.normals, normal], np.append(self.idle, 0)
 
     def solve(self, tolerance: float) -> float:
         """Bring the weights to the best of the small dual; returns its value."""
         small_dual(self.gram, self.losses, self.budget, self.weights, tolerance, _DUAL_STEPS)
-        self.idle = [
-            0 if weight > 0 else idle + 1
-            for idle, weight in zip(self.idle, self.weights[1:], strict=True)
-        ]
-        kept = np.array([True, *(idle <= _IDLE for idle in self.idle)])
-        if not kept.all():
-            self.gram, self.losses = self.gram[np.ix_(kept, kept)], self.losses[kept]
-            self.weights = self.weights[kept]
-            self.normals = [n for n, keep in zip(self.normals, kept[1:], strict=True) if keep]
-            self.idle = [i for i, keep in zip(self.idle, kept[1:], strict=True) if keep]
+        self.idle = np.where(self.weights > 0, 0, self.idle + 1)
+        self.idle[0] = 0
+        kept = np.flatnonzero(self.idle <= _IDLE)
+        self.gram, self.losses = self.gram[np.ix_(kept, kept)], self.losses[kept]
+        self.weights, self.idle = self.weights[kept], self.idle[kept]
+        self.normals = [self.normals[number] for number in kept]
         value = self.losses @ self.weights - 0.5 * self.weights @ self.gram @ self.weights
         return float(value)
 
     def combined(self) -> NDArray[np.float64]:
         """``W = Σ α_k G_k``."""
         W = np.zeros(self.shape)
-        for weight, normal in zip(self.weights[1:], self.normals, strict=True):
+        for weight, normal in zip(self.weights[1:], self.normals[1:], strict=True):
             if weight > 0:
                 W += weight * normal
         return W

@@ -35,9 +35,6 @@ class Computed:
         own = self.kernel(self.vectors)
         return own if held is None else np.hstack([own, self.kernel(self.vectors, held)])
 
-    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.kernel(self.vectors, self.vectors[chosen])
-
     def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         return self.kernel(held, self.vectors[chosen])
 
@@ -56,21 +53,18 @@ class Given:
 
     positive = True  # trusted; clip=True tells otherwise
 
-    def __init__(self, given: Vectors) -> None:
-        self.given = given
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
 
     def table(self, held: Vectors | None) -> NDArray[np.float32]:
-        own = dense(self.given)
+        own = dense(self.vectors)
         return own.copy() if held is None else np.hstack([own, dense(held).T])
-
-    def columns(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        return dense(self.given[:, chosen])
 
     def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         return dense(held[:, chosen])
 
     def diagonal(self) -> NDArray[np.float32]:
-        return np.asarray(self.given.diagonal(), dtype=np.float32)
+        return np.asarray(self.vectors.diagonal(), dtype=np.float32)
 
     def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
         return None

@@ -10,7 +10,6 @@ IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -114,13 +113,6 @@ class KernelPamir(PassiveAggressive):
         alpha[:, self.support_] = self.coefficients_
         return alpha
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learnt as one file, whole or not at all."""
-        written = copy.copy(self)
-        if isinstance(self.kernel, Kernel):
-            written.kernel = self.kernel.to_json()  # type: ignore[assignment]
-        super(KernelPamir, written).save(path)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
@@ -178,7 +170,11 @@ class KernelPamir(PassiveAggressive):
         from visterm.models.pamir._solvers import choose_solver
 
         assert self.n_components is not None
-        factor = low_rank(compared.columns, compared.diagonal(), int(self.n_components))
+        factor = low_rank(
+            lambda chosen: compared.rows(compared.vectors, chosen),
+            compared.diagonal(),
+            int(self.n_components),
+        )
         known, to_rows = factor.landmarks, factor.to_rows
         held_rows = None
         if held is not None:
