@@ -89,7 +89,7 @@ def _row(
         vocabulary = Vocabulary.from_captions(
             texts, min_captions=2 if size >= 100 else 1, stop_words=STOP_WORDS
         )
-        begun = starter.beginning(vocabulary, size)
+        begun = starter.initial_model(vocabulary, size)
         for name, words, initial in ((ZERO, vocabulary, None), (STARTED, *begun)):
             counts = words.counts(texts)
             model = learn(development[chosen], counts, initial, seed)

@@ -158,7 +158,7 @@ def test_nonsense_is_unknown(starter: Starter):
 
 def test_a_persons_words_come_first_and_start_as_they_are_known(starter: Starter):
     own = Vocabulary.from_captions(["grandma ocean", "grandma beaches", "max"])
-    joint, model = starter.beginning(own, 3)
+    joint, model = starter.initial_model(own, 3)
     assert joint.words[: len(own)] == own.words
     assert len(joint) == len(set(joint.keys)) == len(model.weights_)
     assert set(starter.vocabulary.keys) <= set(joint.keys)
@@ -171,14 +171,14 @@ def test_a_persons_words_come_first_and_start_as_they_are_known(starter: Starter
 
 def test_word_weights_lie_between_the_captions_and_the_starters(starter: Starter):
     own = Vocabulary.from_captions(["beach"] * 9 + ["tiger"])
-    joint, _ = starter.beginning(own, 10)
+    joint, _ = starter.initial_model(own, 10)
     for word in own.words:
         theirs, ours = starter.vocabulary.idf[starter.find(word)], own.idf[own.number(word)]
         assert min(theirs, ours) < joint.idf[joint.number(word)] < max(theirs, ours)
 
 
 def test_chances_know_a_persons_words_too(starter: Starter):
-    joint, _ = starter.beginning(Vocabulary.from_captions(["grandma ocean", "max"]), 2)
+    joint, _ = starter.initial_model(Vocabulary.from_captions(["grandma ocean", "max"]), 2)
     calibration = starter.calibration(joint)
     own = starter.calibration()
     assert len(calibration.means) == len(calibration.separation) == len(joint)
@@ -193,24 +193,24 @@ def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(
     texts = ["holiday" if "beach" in caption else "work" for caption in captions[:10]]
     assert set(texts) == {"holiday", "work"}
     own = Vocabulary.from_captions(texts)
-    joint, beginning = starter.beginning(own, 10)
-    model = Pamir(max_iter=5000).fit(vectors[:10], joint.counts(texts), initial=beginning)
+    joint, initial = starter.initial_model(own, 10)
+    model = Pamir(max_iter=5000).fit(vectors[:10], joint.counts(texts), initial=initial)
     right = np.array(["beach" in caption for caption in captions[10:]])
     scores = model.transform(vectors[10:])[:, joint.number("holiday")]
     assert scores[right].mean() > scores[~right].mean()
     untouched = np.arange(len(own), len(joint))
-    np.testing.assert_array_equal(model.weights_[untouched], beginning.weights_[untouched])
+    np.testing.assert_array_equal(model.weights_[untouched], initial.weights_[untouched])
 
 
 def test_few_captions_move_a_known_word_little_and_a_new_one_freely(starter: Starter):
     own = Vocabulary.from_captions(["beach grandma", "beach", "beach", "beach", "beach", "tiger"])
-    joint, beginning = starter.beginning(own, 6)
+    joint, initial = starter.initial_model(own, 6)
     captions = joint.counts(["beach grandma"] + ["beach"] * 4 + ["tiger"])
-    model, moved = starter.beginning(own, 6)[1], np.float32(0.5)
+    model, moved = starter.initial_model(own, 6)[1], np.float32(0.5)
     model.weights_ = model.weights_ + moved
-    stay_near(model, beginning, captions)
+    stay_near(model, initial, captions)
     left = {
-        word: float((model.weights_ - beginning.weights_)[joint.number(word)].mean())
+        word: float((model.weights_ - initial.weights_)[joint.number(word)].mean())
         for word in ("beach", "tiger", "grandma", "castle")
     }
     assert left["beach"] == pytest.approx(0.5 * 5 / (5 + FEW), abs=1e-5)

@@ -113,7 +113,7 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
         vocabulary = vocabulary.weighted_by([*texts, *[""] * len(negatives)])
     initial = None
     if starter is not None:
-        vocabulary, initial = starter.beginning(vocabulary, len(texts) + len(negatives))
+        vocabulary, initial = starter.initial_model(vocabulary, len(texts) + len(negatives))
     captions = vocabulary.counts([*texts, *[""] * len(negatives)])
     worded = np.diff(captions.indptr) > 0
     _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))

@@ -58,8 +58,8 @@ class Starter:
         """The starter as a fitted PAMIR over its own words."""
         return _fitted(self.weights, self.vocabulary.idf)
 
-    def beginning(self, vocabulary: Vocabulary, captions: int) -> tuple[Vocabulary, Pamir]:
-        """Where learning a person's words starts: all words of both, those of captions first.
+    def initial_model(self, vocabulary: Vocabulary, captions: int) -> tuple[Vocabulary, Pamir]:
+        """Where training on a person's words starts: all words of both, those of captions first.
 
         A word that the starter knows, perhaps by a synonym, starts as it is known, others from
         zero. Weights of words are those of the captions and of the starter, by how many captions
@@ -81,7 +81,7 @@ class Starter:
         return joint, _fitted(np.concatenate([weights, self.weights[others]]), joint.idf)
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
-        """What scores are worth, for the starter's words or for those of a `beginning`."""
+        """What scores are worth, for the starter's words or for those of an `initial_model`."""
         from visterm.calibration import Calibration
 
         own = Calibration.from_json(self.facts["calibration"])
@@ -111,16 +111,16 @@ class Starter:
         return found
 
 
-def stay_near(model: Pamir, beginning: Pamir, captions: csr_array) -> None:
-    """Let a word's move away from its beginning count by how many captions hold the word.
+def stay_near(model: Pamir, initial: Pamir, captions: csr_array) -> None:
+    """Let a word's move away from its initial weights count by how many captions hold the word.
 
     Of the move ``n / (n + 5)`` is kept, n the captions: what few pictures teach about a word that
     is known already is mostly about those pictures. Words that began from zero stay as learnt.
     """
     held = np.bincount(captions.indices, minlength=len(model.weights_))
-    known = beginning.weights_.any(axis=1)
+    known = initial.weights_.any(axis=1)
     part = np.where(known, held / (held + FEW), 1.0).astype(np.float32)
-    model.weights_ = beginning.weights_ + part[:, None] * (model.weights_ - beginning.weights_)
+    model.weights_ = initial.weights_ + part[:, None] * (model.weights_ - initial.weights_)
 
 
 @lru_cache(maxsize=1)
