@@ -116,13 +116,12 @@ def check_search(collection: Collection) -> None:
     ids = findable(collection.catalogue, version.extractor)
     vectors = vectors_of(collection.catalogue, version.extractor, ids.tolist())
     rows = load_model(version.folder / MODEL).transform(vectors)
-    fresh = Index.create(
-        collection.root.parent / f"fresh-{time.monotonic_ns()}", words=version.words
-    )
+    folder = collection.root.parent / f"fresh-{time.monotonic_ns()}"
+    fresh = Index.create(folder, words=version.words)
     fresh.append(rows, ids)
     vector = query_vector(parse_query("sky tree -sea"), version.vocabulary())
     expected_ids, expected = fresh.search((vector.numbers, vector.weights), len(ids))
-    shutil.rmtree(fresh.folder)
+    shutil.rmtree(folder)
     answer = collection.search("sky tree -sea", len(ids)).results
     np.testing.assert_allclose([one.score for one in answer], expected, rtol=1e-4, atol=1e-5)
     assert sorted(one.picture for one in answer) == sorted(expected_ids.tolist())
