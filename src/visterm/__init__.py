@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         Combined as Combined,
         DenseSift as DenseSift,
         OnnxEmbedder as OnnxEmbedder,
+        OwnFeatures as OwnFeatures,
         Sift as Sift,
         VistermCounts as VistermCounts,
         parse_features as parse_features,
@@ -94,7 +95,7 @@ _ROOMS = {
     "errors": "UnreadablePicture VistermError",
     "evaluation": "Evaluation Table best_of compare evaluate evaluate_rows measures_table",
     "features": (
-        "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift OnnxEmbedder "
+        "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift OnnxEmbedder OwnFeatures "
         "Sift VistermCounts parse_features"
     ),
     "index": "DenseIndex Index rank",

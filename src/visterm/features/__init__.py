@@ -7,6 +7,7 @@ from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
 from visterm.features.extractor_registry import EXTRACTORS
 from visterm.features.notation import parse_features
+from visterm.features.own_features import OwnFeatures
 from visterm.features.sift import DenseSift, Sift
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Extraction",
     "Extractor",
     "OnnxEmbedder",
+    "OwnFeatures",
     "Sift",
     "VistermCounts",
     "parse_features",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Self, TypeAlias
@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from visterm.errors import BadInput, VistermError
-from visterm.features.picture_batches import Picture, Pixels, Skipped, gather
+from visterm.features.picture_batches import (
+    Picture,
+    PictureBatch,
+    Pixels,
+    Skipped,
+    gather,
+    over_pictures,
+)
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
 
@@ -76,6 +83,11 @@ class Extractor(Stored):
         return f"-{hashlib.sha256(given.encode()).hexdigest()[:16]}"
 
     @property
+    def ready(self) -> bool:
+        """Whether new pictures can be described here and now."""
+        return True
+
+    @property
     def block_numbers(self) -> int | None:
         """How many numbers describe a block, where a row is a picture's blocks one after another;
         None where it is not."""
@@ -96,6 +108,14 @@ class Extractor(Stored):
     def rows(self, pictures: list[Pixels]) -> Rows:
         """Vectors of decoded pictures, one a row."""
         raise NotImplementedError
+
+    def over_files(
+        self, paths: Sequence[str], *, progress: Progress = silent
+    ) -> Iterator[PictureBatch[Rows]]:
+        """Vectors of files batch by batch, in order, with a reason for each that has none."""
+        return over_pictures(
+            self.rows, paths, max_side=self.max_side, n_jobs=self.n_jobs, progress=progress
+        )
 
     def transform(self, pictures: Sequence[Picture]) -> Rows:
         """Vectors of pictures, one a row; an error names every picture that cannot be read."""

@@ -1,7 +1,7 @@
 """Features and models written in a line, the same for every command.
 
-``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``onnx:clip.onnx``; for models and
-kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
+``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``onnx:clip.onnx``, ``own:LABEL``;
+for models and kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from visterm.features.cnn import OnnxEmbedder
 from visterm.features.combined import Combined
 from visterm.features.extractor import Extractor
 from visterm.features.extractor_registry import extractor_class
+from visterm.features.own_features import OwnFeatures, checked_label
 
 _FILE = f"{OnnxEmbedder.name}:"
 # What a command says by options of its own, or a model by what it takes: one vector a picture.
@@ -114,6 +115,8 @@ def _extractor(text: str, n_jobs: int, random_state: int) -> Extractor:
         if not path:
             raise BadInput(f"{head} needs a file: {_FILE}model.onnx")
         return OnnxEmbedder(path, n_jobs=n_jobs)
+    if head == OwnFeatures.name and colon:
+        return OwnFeatures(checked_label(path))
     if colon and "(" not in head:
         raise BadInput(f"only {OnnxEmbedder.name} takes a file after a colon, not {head!r}")
     name, parameters = parse_named(text) if text else Named(text, {})
