@@ -47,6 +47,7 @@ from visterm.text.weighting import inverse_frequency, weigh_queries
 BLOCKS, NUMBERS = 77, 109
 TRIPLETS, PICTURES = 100_000, 100_000
 EPOCH_BAR, SCORING_BAR = 30, 20
+STEPS = 12
 _SCORED_AT_ONCE = 4_000
 
 
@@ -57,13 +58,14 @@ def main() -> None:
     parser.add_argument("--triplets", type=int, default=TRIPLETS, help="of an epoch")
     parser.add_argument("--pictures", type=int, default=PICTURES, help="to score")
     parser.add_argument("--training", type=int, default=TRAINING, help="pictures to learn from")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of torch, and of ours beside it")
     given = parser.parse_args()
-    found = measure(given.data, given.triplets, given.pictures, given.training)
+    found = measure(given.data, given.triplets, given.pictures, given.training, given.steps)
     show(found, as_json=given.json)
 
 
 def measure(
-    data: Path | None, triplets: int, pictures: int, training: int = TRAINING
+    data: Path | None, triplets: int, pictures: int, training: int, steps: int
 ) -> dict[str, Any]:
     """The whole result."""
     if data is None:
@@ -96,7 +98,7 @@ def measure(
     work = pictures * flops(model, BLOCKS, captions.shape[1], back=False)
     result["scoring"] = {"pictures": pictures, **spent, **against(spent, work, peak)}
     say("now torch")
-    result["torch"] = against_torch(vectors, captions)
+    result["torch"] = against_torch(vectors, captions, steps)
     best = min(result[name]["seconds"] for name in ("epoch", "epoch_all_blocks"))
     result["bars"] = {
         f"epoch under {EPOCH_BAR} s": best * TRIPLETS / triplets < EPOCH_BAR,
@@ -180,7 +182,7 @@ def pairs_of(model: Bbnn, captions: Any) -> Pairs:
     )
 
 
-def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]:
+def against_torch(vectors: NDArray[np.float32], captions: Any, most: int) -> dict[str, Any]:
     """Processor time of torch over ours, for the same batches over all blocks."""
     try:
         import torch
@@ -190,7 +192,7 @@ def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]
     blocks = as_blocks(vectors, NUMBERS)
     layers = model._first_layers(NUMBERS, captions.shape[1])
     found: dict[str, Any] = {"torch": torch.__version__}
-    for name, size, steps in (("one_triplet", 1, 300), ("batches", model.batch_size, 12)):
+    for name, size, steps in (("one_triplet", 1, 25 * most), ("batches", model.batch_size, most)):
         pairs = pairs_of(model, captions)
         batches = [pairs.draw(size) for _ in range(steps)]
         peer = TorchEager(layers, model.learning_rate, model.momentum)
@@ -198,7 +200,7 @@ def against_torch(vectors: NDArray[np.float32], captions: Any) -> dict[str, Any]
         check_the_same(network, peer, blocks, batches[0])
         theirs = timed(partial(each, partial(peer.step, blocks), batches))
         descent = Descent(network, model.learning_rate, model.momentum)
-        big = batches if size > 1 else [pairs.draw(model.batch_size) for _ in range(12)]
+        big = batches if size > 1 else [pairs.draw(model.batch_size) for _ in range(most)]
         ours = timed(partial(each, partial(learn_from, descent, blocks), big))
         per_triplet = theirs["processor_seconds"] / (steps * size)
         our_triplet = ours["processor_seconds"] / (len(big) * model.batch_size)

@@ -38,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Name, arguments ({} stands for the data's folder), and a key that its result must hold.
 RUNS = [
-    ("bbnn", "--triplets 50 --pictures 4 --training 60", "scoring"),
+    ("bbnn", "--triplets 50 --pictures 4 --training 60 --steps 1", "scoring"),
     ("bitr", "--pairs 200 --numbers 6 --samples 500 --width 6", "ranking"),
     ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
     ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
