@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection
-from visterm.collection.looking import UnknownPicture, captions_of, card, cards, newest
+from visterm.collection.records import UnknownPicture
 from visterm.collection.thumbnails import FILE, Thumbnails
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures import read_picture
@@ -23,21 +23,21 @@ def thumbnails(collection: Collection) -> Thumbnails:
 
 
 def test_a_thumbnail_shows_the_picture(collection: Collection, thumbnails: Thumbnails) -> None:
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
+    one = collection.record(collection.newest(1)[0])
     made = thumbnails.of(one, 160)
     with Image.open(io.BytesIO(made.jpeg)) as small:
         shown = np.asarray(small, float)
-    whole = read_picture(one.places[0].at(collection.root), max_side=160)
+    whole = read_picture(one.files[0].at(collection.root), max_side=160)
     assert shown.shape == whole.shape
     assert np.abs(shown - whole).mean() < 6
     assert thumbnails.sizes([one]) == {one.picture: (48, 32)}
 
 
 def test_it_is_kept_when_the_file_has_gone(collection: Collection, thumbnails: Thumbnails) -> None:
-    one, other = (card(collection.catalogue, n) for n in newest(collection.catalogue, 2))
+    one, other = (collection.record(n) for n in collection.newest(2))
     made = thumbnails.of(one, 160)
     for gone in (one, other):
-        gone.places[0].at(collection.root).unlink()
+        gone.files[0].at(collection.root).unlink()
     assert Thumbnails(collection.root, collection.store).of(one, 160) == made
     with pytest.raises(UnreadablePicture, match="no such file"):
         thumbnails.of(other, 160)
@@ -46,11 +46,11 @@ def test_it_is_kept_when_the_file_has_gone(collection: Collection, thumbnails: T
 def test_of_a_file_that_changed_nothing_is_kept(
     collection: Collection, thumbnails: Thumbnails
 ) -> None:
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
-    Image.new("RGB", (20, 50), "red").save(one.places[0].at(collection.root))
+    one = collection.record(collection.newest(1)[0])
+    Image.new("RGB", (20, 50), "red").save(one.files[0].at(collection.root))
     assert not thumbnails.of(one, 160).sure
     assert thumbnails.sizes([one]) == {one.picture: (20, 50)}
-    one.places[0].at(collection.root).unlink()
+    one.files[0].at(collection.root).unlink()
     with pytest.raises(UnreadablePicture):
         thumbnails.of(one, 160)
     assert thumbnails.sizes([one]) == {}
@@ -59,7 +59,7 @@ def test_of_a_file_that_changed_nothing_is_kept(
 def test_they_never_take_more_than_their_limit(collection: Collection) -> None:
     limit = 40_000
     thumbnails = Thumbnails(collection.root, collection.store, limit=limit)
-    found = cards(collection.catalogue, newest(collection.catalogue, 12)).values()
+    found = collection.records(collection.newest(12)).values()
     for side in (160, 320, 640, 1280):
         for one in found:
             thumbnails.of(one, side)
@@ -73,7 +73,7 @@ def test_they_never_take_more_than_their_limit(collection: Collection) -> None:
 
 def test_a_damaged_file_of_thumbnails_is_made_anew(collection: Collection) -> None:
     (collection.store / FILE).write_bytes(b"no database at all" * 500)
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
+    one = collection.record(collection.newest(1)[0])
     thumbnails = Thumbnails(collection.root, collection.store)
     assert thumbnails.of(one, 160).sure
     thumbnails.close()
@@ -84,7 +84,7 @@ def test_where_nothing_can_be_written_they_are_kept_in_memory(
     collection: Collection, tmp_path: Path
 ) -> None:
     nowhere = tmp_path / "nowhere"
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
+    one = collection.record(collection.newest(1)[0])
     assert Thumbnails(collection.root, nowhere).of(one, 160).sure
     assert not nowhere.exists()
 
@@ -92,18 +92,18 @@ def test_where_nothing_can_be_written_they_are_kept_in_memory(
 def test_other_sides_and_unknown_pictures_are_refused(
     collection: Collection, thumbnails: Thumbnails
 ) -> None:
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
+    one = collection.record(collection.newest(1)[0])
     with pytest.raises(BadInput, match="one of 160, 320"):
         thumbnails.of(one, 161)
     with pytest.raises(UnknownPicture, match="no picture 12345"):
-        card(collection.catalogue, 12345)
+        collection.record(12345)
     with pytest.raises(UnknownPicture):
-        captions_of(collection.catalogue, 12345)
+        collection.captions(12345)
 
 
 def test_names_of_odd_bytes_are_found_too(collection: Collection) -> None:
     odd = os.fsencode(collection.root) + b"/caf\\xe9 \xe2\x98\x83.jpg"
     Image.new("RGB", (30, 20), "blue").save(os.fsdecode(odd))
     collection.add()
-    one = card(collection.catalogue, newest(collection.catalogue, 1)[0])
+    one = collection.record(collection.newest(1)[0])
     assert Thumbnails(collection.root, collection.store).sizes([one]) == {one.picture: (30, 20)}

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.web.app import make_app
-from visterm.web.safety import Rules
+from visterm.web.security import Rules
 
 PICTURES = 200
 CAPTIONED = 180

@@ -21,7 +21,7 @@ from schemathesis import GenerationMode  # noqa: E402
 from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: E402
 
 from visterm.web.app import make_app  # noqa: E402
-from visterm.web.safety import Guard, Rules  # noqa: E402
+from visterm.web.security import Guard, Rules  # noqa: E402
 
 EXAMPLES = 12
 HEADERS = {"Host": "127.0.0.1"}

@@ -11,7 +11,7 @@ from visterm.cli.collections import Json, Store
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.web.serving import Address
+    from visterm.web.listener import Address
 
 
 def serve(
@@ -45,8 +45,8 @@ def serve(
     import sys
 
     from visterm.cli.collections import opened
-    from visterm.web.serving import listen
-    from visterm.web.serving import serve as run
+    from visterm.web.listener import listen
+    from visterm.web.listener import serve as run
 
     if folder and len(folder) > 1:
         raise BadInput(

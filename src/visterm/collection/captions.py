@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,8 +118,13 @@ def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
     )
 
 
-def heard(catalogue: Catalogue, pictures: list[int]) -> dict[int, str]:
-    """What those of the pictures say that have captions, on one line each, as learning hears it."""
+def effective_caption(texts: Mapping[str, str]) -> str:
+    """What counts of a picture's captions by source: a person's own words, or else all others."""
+    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
+
+
+def effective_captions(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, str]:
+    """The effective captions of those of the pictures that have any."""
     texts: dict[int, dict[str, str]] = {}
     for first in range(0, len(pictures), 500):
         some = pictures[first : first + 500]
@@ -129,7 +134,7 @@ def heard(catalogue: Catalogue, pictures: list[int]) -> dict[int, str]:
             some,
         ):
             texts.setdefault(picture, {})[source] = text
-    return {picture: "; ".join(_heard(said).split("\n")) for picture, said in texts.items()}
+    return {picture: effective_caption(found) for picture, found in texts.items()}
 
 
 def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
@@ -156,12 +161,12 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     before: tuple[int, bytes] | None = None
     for picture, digest, source, text in catalogue.db.execute(question + " ORDER BY 1, 3", values):
         if before is not None and before[0] != picture:
-            yield (*before, _heard(texts))
+            yield (*before, effective_caption(texts))
             texts = {}
         before = (picture, digest)
         texts[source] = f"{texts[source]}\n{text}" if source in texts else text
     if before is not None:
-        yield (*before, _heard(texts))
+        yield (*before, effective_caption(texts))
 
 
 def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
@@ -194,10 +199,6 @@ def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str])
         hint = "visterm add finds new pictures" if found is not None else f"it is outside {root}"
         raise BadInput(f"{os.fspath(path)} is not in the collection; {hint}")
     return picture
-
-
-def _heard(texts: dict[str, str]) -> str:
-    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
 
 
 def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | None:

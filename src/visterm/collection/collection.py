@@ -6,17 +6,20 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from visterm.collection import captions, stores
+from visterm.collection import captions, records, stores
 from visterm.collection.catalogue import Catalogue
-from visterm.collection.clicks import Judgement, entries
+from visterm.collection.clicks import Judgement, entries, words_of
 from visterm.collection.lock import Locked
+from visterm.collection.records import PictureRecord
 from visterm.collection.search import SearchRequest, SearchResponse, active_model
 from visterm.collection.search.request import SENTENCE_SPACES, WORDS
 from visterm.collection.search.searcher import search
+from visterm.collection.shared_state import SharedState
 from visterm.collection.survey import scopes, unchanged
 from visterm.collection.versions import current, sweep
 from visterm.errors import BadInput, VistermError
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from visterm.collection.explaining import Explanation, Likely
     from visterm.collection.status import Status
     from visterm.collection.survey import Tell
+    from visterm.collection.thumbnails import Thumbnails
     from visterm.collection.training import Trained
+    from visterm.collection.word_counts import CountedWord
 
 
 def _nobody(path: str, reason: str) -> None:
@@ -55,9 +60,11 @@ class Collection:
     (30, 30, 3)
     """
 
-    def __init__(self, root: Path, catalogue: Catalogue) -> None:
+    def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
         self.root = root
         self.catalogue = catalogue
+        self._shared = shared or SharedState()
+        active_model.share(catalogue, self._shared.versions)
 
     @classmethod
     def open(
@@ -66,6 +73,7 @@ class Collection:
         *,
         store: str | os.PathLike[str] | None = None,
         create: bool = True,
+        shared: SharedState | None = None,
     ) -> Self:
         """The collection that a folder is part of, made if there is none.
 
@@ -77,6 +85,8 @@ class Collection:
             Where to keep what is known, if not in ``.visterm`` beside the pictures.
         create
             Whether a new collection may be begun; else `BadInput` says that there is none.
+        shared
+            What several open objects of one collection in a process, one a thread, have in common.
         """
         where = stores.find(folder, store)
         if not where.exists:
@@ -95,6 +105,8 @@ class Collection:
         return self.catalogue.store
 
     def close(self) -> None:
+        if "thumbnails" in self.__dict__:
+            self.thumbnails.close()
         active_model.close(self.catalogue)
         self.catalogue.close()
 
@@ -162,20 +174,24 @@ class Collection:
             catch_up(self.catalogue, progress=progress)
         return report
 
-    def caption(self, picture: str | os.PathLike[str], text: str) -> None:
+    def caption(self, picture: int | str | os.PathLike[str], text: str) -> None:
         """Say what is to be seen in a picture; it wins over words from anywhere else.
 
         An empty text takes back what was said before.
         """
         with self.catalogue.writing("captioning"):
-            number = captions.find_picture(self.catalogue, self.root, picture)
+            number = self._number(picture)
             with self.catalogue.transaction():
                 captions.give(self.catalogue, number, captions.PERSON, text)
+        self._shared.word_counts.forget()
 
-    def captions(self, picture: str | os.PathLike[str]) -> dict[str, str]:
+    def captions(self, picture: int | str | os.PathLike[str]) -> dict[str, str]:
         """All captions of a picture by their source."""
-        number = captions.find_picture(self.catalogue, self.root, picture)
-        return captions.of_picture(self.catalogue, number)
+        return captions.of_picture(self.catalogue, self._number(picture))
+
+    def effective_captions(self, pictures: Sequence[int]) -> dict[int, str]:
+        """What is learnt from, for those of the pictures that have captions."""
+        return captions.effective_captions(self.catalogue, pictures)
 
     def caption_from(self, table: str | os.PathLike[str]) -> Imported:
         """Take captions from a CSV, TSV or JSON-lines table of paths and texts, all or none."""
@@ -301,9 +317,10 @@ class Collection:
         if self.has_model:
             prepare(self.catalogue)
 
-    def judgements(self) -> list[Judgement]:
-        """Every yes and no that counts, oldest first."""
-        return [entry.judgement for entry in entries(self.catalogue)]
+    def judgements(self, query: str | None = None) -> list[Judgement]:
+        """Every yes and no that counts, or those about one query, oldest first."""
+        wanted = ("1",) if query is None else ("query = ?", words_of(query))
+        return [entry.judgement for entry in entries(self.catalogue, *wanted)]
 
     def undo(self, number: int | None = None) -> Judgement:
         """Take back one yes or no, by its id, or the last: as if it had never been said."""
@@ -353,6 +370,29 @@ class Collection:
             raise BadInput("ask for 0 or more words, phrases and captions")
         wanted = Wanted(words, phrases, captions)
         return descriptions(self.catalogue, self.root, pictures, wanted, progress=progress)
+
+    def record(self, picture: int) -> PictureRecord:
+        """A picture's files and the hash of its content; `UnknownPicture` where it has gone."""
+        return records.record(self.catalogue, picture)
+
+    def records(self, pictures: Iterable[int]) -> dict[int, PictureRecord]:
+        """The records of those of the pictures that are there, by number."""
+        return records.records(self.catalogue, pictures)
+
+    def newest(self, k: int, offset: int = 0) -> list[int]:
+        """Numbers of pictures, those that came last first."""
+        return records.newest(self.catalogue, k, offset=offset)
+
+    @cached_property
+    def thumbnails(self) -> Thumbnails:
+        """Small pictures of the pictures."""
+        from visterm.collection.thumbnails import Thumbnails
+
+        return Thumbnails(self.root, self.store)
+
+    def complete(self, start: str, k: int = 10) -> list[CountedWord]:
+        """Words of the captions and of the model that begin like this, the most frequent first."""
+        return self._shared.word_counts.starting(self.catalogue, start, k)
 
     def status(self) -> Status:
         """How much there is of everything."""
@@ -473,9 +513,7 @@ class Collection:
         """A picture by its number or by one of its files."""
         if not isinstance(picture, int):
             return captions.find_picture(self.catalogue, self.root, picture)
-        if self.catalogue.one("SELECT 1 FROM pictures WHERE id = ?", picture) is None:
-            raise BadInput(f"the collection has no picture with the number {picture}")
-        return picture
+        return self.record(picture).picture
 
     @contextlib.contextmanager
     def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:

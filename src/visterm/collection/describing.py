@@ -258,11 +258,11 @@ def _alike(
                 NEIGHBOURS,
             )
     everyone = sorted({int(number) for ids, _ in held for number in ids})
-    texts = captions.heard(catalogue, everyone)
+    texts = captions.effective_captions(catalogue, everyone)
     places_of = located(catalogue, root, everyone)
     return [
         [
-            _Near(texts[number], float(cosine), places_of[number][0])
+            _Near("; ".join(texts[number].split("\n")), float(cosine), places_of[number][0])
             for number, cosine in zip(ids.tolist(), cosines, strict=True)
             if number in texts and number in places_of
         ]

@@ -63,7 +63,7 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
     query = query_vector(parse_query(text), now.vocabulary, meanings)
     if not query.numbers.size:
         close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
-        raise UnknownWords("no caption taught the words asked for", close)
+        raise UnknownWords("no caption has the words asked for", close)
     _check_found(now, picture)
     asked = with_clicks(query, columns(catalogue), now.version.words, now.index.words)
     total = float(score(asked[1], now.index.values(asked[0], [picture])[0]))

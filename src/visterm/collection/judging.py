@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from visterm.collection import clicks
-from visterm.collection.captions import heard
+from visterm.collection.captions import effective_captions
 from visterm.collection.catalogue import Catalogue
 from visterm.collection.clicks import Judgement
 from visterm.collection.reach import reach
@@ -156,5 +156,5 @@ def _told(taught: Taught, query: QueryVector, pictures: list[int]) -> dict[int, 
     wanted = set(query.numbers[query.weights > 0].tolist())
     return {
         picture: wanted <= set(taught.vocabulary.numbers_in(text))
-        for picture, text in heard(taught.catalogue, pictures).items()
+        for picture, text in effective_captions(taught.catalogue, pictures).items()
     }

@@ -25,6 +25,7 @@ class Status:
     skipped: int
     captioned: int
     sources: dict[str, int]
+    judgements: int
     features: str | None
     described: int
     model: dict[str, Any] | None
@@ -54,6 +55,7 @@ def status(catalogue: Catalogue, root: Path) -> Status:
                     WHERE present > 0"""
             ),
             sources=dict(sources),
+            judgements=catalogue.one("SELECT count(*) FROM feedback"),
             features=extractor,
             described=catalogue.one("SELECT count(*) FROM rows WHERE extractor = ?", extractor),
             **_learnt(catalogue),

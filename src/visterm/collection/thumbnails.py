@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from visterm.collection.looking import Card
+from visterm.collection.records import PictureRecord
 from visterm.collection.stores import may_write
 from visterm.errors import BadInput, UnreadablePicture
 
@@ -68,7 +68,7 @@ class Thumbnails:
     def close(self) -> None:
         self._db.close()
 
-    def of(self, card: Card, side: int) -> Thumbnail:
+    def of(self, record: PictureRecord, side: int) -> Thumbnail:
         """A picture shrunk so that its longer side has at most ``side`` pixels.
 
         Raises
@@ -78,18 +78,20 @@ class Thumbnails:
         """
         if side not in SIDES:
             raise BadInput(f"a thumbnail's side is one of {', '.join(map(str, SIDES))}, not {side}")
-        kept = self._one("SELECT jpeg FROM thumbnails WHERE digest = ? AND side = ?", card, side)
+        kept = self._one("SELECT jpeg FROM thumbnails WHERE digest = ? AND side = ?", record, side)
         if kept is not None:
             return Thumbnail(kept[0], sure=True)
-        jpeg, sure = self._make(card, side)
+        jpeg, sure = self._make(record, side)
         if sure:
-            self._keep("INSERT OR IGNORE INTO thumbnails VALUES (NULL, ?, ?, ?)", card, side, jpeg)
+            self._keep(
+                "INSERT OR IGNORE INTO thumbnails VALUES (NULL, ?, ?, ?)", record, side, jpeg
+            )
             self._forget_oldest()
         return Thumbnail(jpeg, sure)
 
-    def sizes(self, cards: Iterable[Card]) -> dict[int, tuple[int, int]]:
+    def sizes(self, records: Iterable[PictureRecord]) -> dict[int, tuple[int, int]]:
         """Width and height of pictures, upright; those whose files cannot be read are left out."""
-        wanted = {card.digest: card for card in cards}
+        wanted = {record.digest: record for record in records}
         marks = ",".join("?" * len(wanted))
         kept: dict[str, tuple[int, int]] = {}
         with contextlib.suppress(sqlite3.Error):
@@ -98,53 +100,53 @@ class Thumbnails:
             ):
                 kept[digest] = (width, height)
         found: dict[int, tuple[int, int]] = {}
-        for digest, card in wanted.items():
-            size = kept.get(digest) or self._measure(card)
+        for digest, record in wanted.items():
+            size = kept.get(digest) or self._measure(record)
             if size is not None:
-                found[card.picture] = size
+                found[record.picture] = size
         return found
 
-    def _make(self, card: Card, side: int) -> tuple[bytes, bool]:
+    def _make(self, record: PictureRecord, side: int) -> tuple[bytes, bool]:
         from PIL import Image
 
         from visterm.pictures import read_picture
 
         reason = "no file of it is left"
-        for place in card.places:
+        for file in record.files:
             try:
-                sure = _unchanged(place.at(self.root), place.size, place.mtime_ns)
-                pixels = read_picture(place.at(self.root), max_side=side)
+                sure = _unchanged(file.at(self.root), file.size, file.mtime_ns)
+                pixels = read_picture(file.at(self.root), max_side=side)
             except UnreadablePicture as problem:
                 reason = problem.reason
                 continue
-            file = io.BytesIO()
-            Image.fromarray(pixels).save(file, "JPEG", quality=84, optimize=side <= 640)
-            return file.getvalue(), sure
-        raise UnreadablePicture(card.places[0].path if card.places else "the picture", reason)
+            jpeg = io.BytesIO()
+            Image.fromarray(pixels).save(jpeg, "JPEG", quality=84, optimize=side <= 640)
+            return jpeg.getvalue(), sure
+        raise UnreadablePicture(record.files[0].path if record.files else "the picture", reason)
 
-    def _measure(self, card: Card) -> tuple[int, int] | None:
+    def _measure(self, record: PictureRecord) -> tuple[int, int] | None:
         from visterm.pictures.decoding import picture_size
 
-        for place in card.places:
-            path = os.path.join(self.root, place.path)
+        for file in record.files:
+            path = os.path.join(self.root, file.path)
             if not os.path.exists(path):  # a disk may be away, with thousands of pictures on it
                 continue
             with contextlib.suppress(UnreadablePicture):
                 size = picture_size(path)
-                if _unchanged(path, place.size, place.mtime_ns):
-                    self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", card, *size)
+                if _unchanged(path, file.size, file.mtime_ns):
+                    self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", record, *size)
                 return size
         return None
 
-    def _one(self, question: str, card: Card, *values: int) -> tuple | None:
+    def _one(self, question: str, record: PictureRecord, *values: int) -> tuple | None:
         with contextlib.suppress(sqlite3.Error):
-            return self._db.execute(question, (card.digest, *values)).fetchone()
+            return self._db.execute(question, (record.digest, *values)).fetchone()
         return None
 
-    def _keep(self, statement: str, card: Card, *values: int | bytes) -> None:
+    def _keep(self, statement: str, record: PictureRecord, *values: int | bytes) -> None:
         # Another thread may be writing, or the disk be full: then it is made again next time.
         with contextlib.suppress(sqlite3.Error):
-            self._db.execute(statement, (card.digest, *values))
+            self._db.execute(statement, (record.digest, *values))
 
     def _forget_oldest(self) -> None:
         with contextlib.suppress(sqlite3.Error):

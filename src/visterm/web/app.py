@@ -11,15 +11,13 @@ from starlette.responses import Response
 
 from visterm import __version__
 from visterm.collection import Collection
-from visterm.web.asking import asking
-from visterm.web.files import page_file, page_files
 from visterm.web.jobs import Jobs
+from visterm.web.page_files import page_file, page_files
 from visterm.web.problems import answer_with_problems, problem, refuse_unknown_parameters
-from visterm.web.readers import Rooms
-from visterm.web.safety import Guard, Rules
+from visterm.web.reader_pool import ReaderPools
+from visterm.web.routes import feedback_routes, job_routes, picture_routes, search_routes
+from visterm.web.security import Guard, Rules
 from visterm.web.server import Server
-from visterm.web.showing import showing
-from visterm.web.teaching import judging, working
 
 API = "/api/v1"
 
@@ -36,11 +34,11 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
     """
     with Collection.open(folder, store=store) as collection:
         root, kept = collection.root, collection.store
-    server = Server(Rooms(root, kept), Jobs(root, kept))
+    server = Server(ReaderPools(root, kept), Jobs(root, kept))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await server.rooms.questions.ask(lambda desk: _prepare())
+        await server.readers.questions.ask(lambda collection: _prepare())
         yield
         server.close()
 
@@ -56,8 +54,8 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
     )
     app.state.server = server
     api = APIRouter(prefix=API, dependencies=[Depends(refuse_unknown_parameters)])
-    for router in (asking(server), showing(server), judging(server), working(server)):
-        api.include_router(router)
+    for routes in (search_routes, picture_routes, feedback_routes, job_routes):
+        api.include_router(routes(server))
     app.include_router(api)
     app.include_router(_page())
     answer_with_problems(app)

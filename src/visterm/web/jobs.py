@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from visterm.collection.lock import Locked
+from visterm.collection import Locked
 
 Kind = Literal["train", "add"]
 _WATCHERS = 32
@@ -66,7 +66,7 @@ class Jobs:
         with self._changing:
             self.refuse_while_running()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "visterm.web.work", kind, self._folder, self._store],
+                [sys.executable, "-m", "visterm.web.job_process", kind, self._folder, self._store],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
             )
@@ -98,16 +98,16 @@ class Jobs:
         watcher = (asyncio.get_running_loop(), asyncio.Event())
         self._watchers.add(watcher)
         try:
-            told: Job | None = None
+            reported: Job | None = None
             while not self._closed:
                 job = self._job
-                if job is not told and job is not None:
-                    told = job
+                if job is not reported and job is not None:
+                    reported = job
                     yield job
                 if job is None or job.is_over:
                     return
                 watcher[1].clear()
-                if self._job is not told:
+                if self._job is not reported:
                     continue
                 try:
                     await asyncio.wait_for(watcher[1].wait(), _ALIVE)

@@ -15,12 +15,9 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from visterm.collection.lock import Locked
-from visterm.collection.looking import UnknownPicture
-from visterm.collection.search import UnknownWords
-from visterm.collection.search.active_model import NotTrained
+from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
 from visterm.errors import BadInput, UnreadablePicture, VistermError
-from visterm.web.readers import Busy
+from visterm.web.reader_pool import Busy
 
 log = logging.getLogger("visterm.web")
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from visterm.web.jobs import Jobs
-from visterm.web.readers import Rooms
-from visterm.web.words import WordCounts
+from visterm.web.reader_pool import ReaderPools
 
 
 @dataclass
 class Server:
-    """An open collection: threads that read it, jobs that change it, and its words."""
+    """An open collection: threads that read it, and jobs that change it."""
 
-    rooms: Rooms
+    readers: ReaderPools
     jobs: Jobs
-    words: WordCounts = field(default_factory=WordCounts)
 
     def close(self) -> None:
         self.jobs.close()
-        self.rooms.close()
+        self.readers.close()

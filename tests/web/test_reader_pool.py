@@ -8,23 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection import Collection, SearchResult
-from visterm.collection.search.active_model import OpenVersions
+from visterm.collection import Collection, SearchResult, SharedState
 from visterm.errors import BadInput
-from visterm.web.readers import Busy, Desk, Readers
+from visterm.web.reader_pool import Busy, ReaderPool
 
 
-def search(desk: Desk) -> list[int]:
-    return [one.picture for one in desk.collection.search("sea", 5).results]
+def search(collection: Collection) -> list[int]:
+    return [one.picture for one in collection.search("sea", 5).results]
 
 
 def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder: Path) -> None:
-    opened = OpenVersions()
-    readers = Readers(taught_folder, None, threads=3, opened=opened)
+    opened = SharedState()
+    readers = ReaderPool(taught_folder, None, threads=3, shared=opened)
 
     async def ask() -> list[tuple[str, list[int]]]:
-        def named(desk: Desk) -> tuple[str, list[int]]:
-            return threading.current_thread().name, search(desk)
+        def named(collection: Collection) -> tuple[str, list[int]]:
+            return threading.current_thread().name, search(collection)
 
         return list(await asyncio.gather(*(readers.ask(named) for _ in range(60))))
 
@@ -35,11 +34,11 @@ def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder
 
 
 def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Path) -> None:
-    readers = Readers(taught_folder, None, threads=1, opened=OpenVersions())
+    readers = ReaderPool(taught_folder, None, threads=1, shared=SharedState())
 
     async def ask() -> list[int]:
         with pytest.raises(BadInput, match="quote"):
-            await readers.ask(lambda desk: desk.collection.search('"sea', 5))
+            await readers.ask(lambda collection: collection.search('"sea', 5))
         return await readers.ask(search)
 
     assert len(asyncio.run(ask())) == 5
@@ -47,11 +46,11 @@ def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Pa
 
 
 def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
-    readers = Readers(taught_folder, None, threads=1, opened=OpenVersions(), longest_line=3)
+    readers = ReaderPool(taught_folder, None, threads=1, shared=SharedState(), max_waiting=3)
     go_on = threading.Event()
 
     async def ask() -> None:
-        first = asyncio.create_task(readers.ask(lambda desk: go_on.wait(10)))
+        first = asyncio.create_task(readers.ask(lambda collection: go_on.wait(10)))
         await asyncio.sleep(0.1)
         others = [asyncio.create_task(readers.ask(search)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -65,17 +64,17 @@ def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
 
 
 def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
-    readers = Readers(own, None, threads=1, opened=OpenVersions())
+    readers = ReaderPool(own, None, threads=1, shared=SharedState())
     with Collection.open(own) as writer, writer.catalogue.writing("a long job"):
         assert len(asyncio.run(readers.ask(search))) == 5
     readers.close()
 
 
 def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
-    readers = Readers(own, None, threads=2, opened=OpenVersions())
+    readers = ReaderPool(own, None, threads=2, shared=SharedState())
 
-    def many(desk: Desk) -> list[SearchResult]:
-        return desk.collection.search("sea", 60).results
+    def many(collection: Collection) -> list[SearchResult]:
+        return collection.search("sea", 60).results
 
     before = asyncio.run(readers.ask(many))
     with Collection.open(own) as writer:

@@ -1,4 +1,4 @@
-"""Looking at pictures one by one: their files and captions by number, page after page."""
+"""Pictures one by one: their files and the hash of their content, by number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from visterm.collection import captions
 from visterm.collection.catalogue import Catalogue
 from visterm.errors import BadInput
 
@@ -16,7 +15,7 @@ class UnknownPicture(BadInput):
 
 
 @dataclass(frozen=True)
-class Place:
+class PictureFile:
     """A file that holds a picture, with what it was like when the picture was read."""
 
     path: str
@@ -29,18 +28,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Card:
-    """A picture as a catalogue card: its number, the hash of its content, and its files."""
+class PictureRecord:
+    """A picture as the catalogue knows it: its number, the hash of its content, and its files."""
 
     picture: int
     digest: str
-    places: tuple[Place, ...]
+    files: tuple[PictureFile, ...]
 
 
-def cards(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, Card]:
-    """The cards of those of the pictures that have a file, by number."""
+def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
+    """The records of those of the pictures that have a file, by number."""
     wanted = list(dict.fromkeys(pictures))
-    found: dict[int, tuple[str, list[Place]]] = {}
+    found: dict[int, tuple[str, list[PictureFile]]] = {}
     for first in range(0, len(wanted), 500):
         some = wanted[first : first + 500]
         marks = ",".join("?" * len(some))
@@ -51,36 +50,22 @@ def cards(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, Card]:
             some,
         ):
             path = f"{folder}/{name}" if folder else name
-            card = found.setdefault(picture, (digest.lower(), []))
-            card[1].append(Place(path, size, mtime))
+            about = found.setdefault(picture, (digest.lower(), []))
+            about[1].append(PictureFile(path, size, mtime))
     return {
-        picture: Card(picture, digest, tuple(places)) for picture, (digest, places) in found.items()
+        picture: PictureRecord(picture, digest, tuple(files))
+        for picture, (digest, files) in found.items()
     }
 
 
-def card(catalogue: Catalogue, picture: int) -> Card:
-    """The card of one picture."""
-    found = cards(catalogue, [picture]).get(picture)
+def record(catalogue: Catalogue, picture: int) -> PictureRecord:
+    """The record of one picture."""
+    found = records(catalogue, [picture]).get(picture)
     if found is None:
         raise UnknownPicture(
             f"there is no picture {picture}; it may have been moved away or removed since"
         )
     return found
-
-
-def captions_of(catalogue: Catalogue, picture: int) -> dict[str, str]:
-    """All captions of a picture by source."""
-    card(catalogue, picture)
-    return captions.of_picture(catalogue, picture)
-
-
-def caption(catalogue: Catalogue, picture: int, text: str) -> dict[str, str]:
-    """Say what is to be seen in a picture, as `Collection.caption`; returns all its captions."""
-    with catalogue.writing("captioning"):
-        card(catalogue, picture)
-        with catalogue.transaction():
-            captions.give(catalogue, picture, captions.PERSON, text)
-    return captions.of_picture(catalogue, picture)
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:

@@ -1,4 +1,4 @@
-"""The shapes of what is asked and answered, as the API's description tells them."""
+"""The shapes of requests and responses, as the API's description states them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CaptionText = Annotated[str, StringConstraints(max_length=LONGEST_CAPTION), Afte
 Number = Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
 
 
-class Seen(BaseModel):
+class Picture(BaseModel):
     """A picture as the page shows it."""
 
     picture: int = Field(description="Its number, for as long as the collection exists.")
@@ -50,7 +50,7 @@ class Seen(BaseModel):
     thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
 
 
-class Ranked(Seen):
+class RankedPicture(Picture):
     """A picture in a ranking."""
 
     score: float
@@ -65,7 +65,7 @@ class Ranking(BaseModel):
 
     query: str
     offset: int
-    results: list[Ranked]
+    results: list[RankedPicture]
     more: bool = Field(description="Whether there are pictures after these.")
     cutoff: int | None = Field(
         description="How many of the leading pictures are good matches, if that is known."
@@ -82,21 +82,21 @@ class Pictures(BaseModel):
     """Pictures that came last, first."""
 
     offset: int
-    results: list[Seen]
+    results: list[Picture]
     more: bool
 
 
-class Likeness(Seen):
+class SimilarPicture(Picture):
     """A picture that looks like another."""
 
     likeness: float = Field(description="Cosine between their vectors.")
 
 
-class Alike(BaseModel):
+class SimilarPictures(BaseModel):
     """Pictures that look most like one, by their vectors alone."""
 
     picture: int
-    results: list[Likeness]
+    results: list[SimilarPicture]
 
 
 class Captions(BaseModel):
@@ -113,7 +113,7 @@ class NewCaption(BaseModel):
     text: CaptionText
 
 
-class Details(Seen):
+class PictureDetails(Picture):
     """Everything about one picture."""
 
     captions: dict[str, str]
@@ -128,11 +128,13 @@ class Word(BaseModel):
 
 
 class Words(BaseModel):
+    """Words to complete what somebody types."""
+
     words: list[Word]
 
 
 class PredictedWord(BaseModel):
-    """A word that a picture says."""
+    """A word that a picture is predicted to show."""
 
     word: str
     score: float
@@ -140,11 +142,13 @@ class PredictedWord(BaseModel):
 
 
 class Description(BaseModel):
+    """The words that a picture is predicted to show."""
+
     picture: int
     words: list[PredictedWord]
 
 
-class Share(BaseModel):
+class WordContribution(BaseModel):
     """What one word of the query adds to the score, place by place."""
 
     word: str
@@ -152,7 +156,7 @@ class Share(BaseModel):
     places: list[list[float]] = Field(description="Rows of places, from the top left.")
 
 
-class Why(BaseModel):
+class Explanation(BaseModel):
     """The score of a picture, taken apart: all totals and the rest add up to it."""
 
     picture: int
@@ -162,7 +166,7 @@ class Why(BaseModel):
     box: tuple[float, float, float, float] = Field(
         description="The part of the picture that the places cover: left, top, right, bottom, 0–1."
     )
-    words: list[Share]
+    words: list[WordContribution]
 
 
 class NewJudgement(BaseModel):
@@ -227,7 +231,7 @@ class Status(BaseModel):
     captioned: int
     skipped: int
     judgements: int
-    model: dict[str, Any] | None = Field(description="What was learnt; null before that.")
+    model: dict[str, Any] | None = Field(description="What was trained; null before that.")
     up_to_date: bool = Field(description="Whether the folders look as when they were last listed.")
     writable: bool
     job: Job | None

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.web.words import WordCounts
 
 
 def test_names_of_several_words_are_completed_as_one(tmp_path: Path) -> None:
@@ -16,10 +15,9 @@ def test_names_of_several_words_are_completed_as_one(tmp_path: Path) -> None:
         for number, words in enumerate(("Aunt Rosa", "Aunt Rosa", "a rosy dog", "dog"), 1):
             collection.caption(tmp_path / f"scene-000{number}.jpg", words)
         collection.train(max_iter=100)
-        counts = WordCounts()
 
         def completed(start: str) -> list[tuple[str, int]]:
-            found = counts.starting(collection.catalogue, start, 8)
+            found = collection.complete(start, 8)
             return [(one.word, one.captions) for one in found if one.known]
 
         assert completed("au") == [("aunt rosa", 2)]

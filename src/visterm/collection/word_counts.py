@@ -19,7 +19,7 @@ _REST = 20.0
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedWord:
     """A word, the captions that hold it, and whether the model knows it."""
 
     word: str
@@ -31,12 +31,12 @@ class WordCounts:
     """Words of the captions, counted when they may have changed."""
 
     def __init__(self) -> None:
-        self._words: list[Counted] = []
+        self._words: list[CountedWord] = []
         self._counted_for: object = None
         self._again = 0.0
         self._counting = threading.Lock()
 
-    def starting(self, catalogue: Catalogue, start: str, k: int) -> list[Counted]:
+    def starting(self, catalogue: Catalogue, start: str, k: int) -> list[CountedWord]:
         """Words that begin like this, the most frequent first; then names with such a word."""
         self._count(catalogue)
         wanted = one_form(start.strip())
@@ -72,7 +72,7 @@ def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
     return token if number is None else vocabulary.words[number]
 
 
-def _counted(catalogue: Catalogue) -> list[Counted]:
+def _counted(catalogue: Catalogue) -> list[CountedWord]:
     try:
         vocabulary = active_model(catalogue).vocabulary
     except VistermError:  # nothing learnt, or damaged: captions have words all the same
@@ -92,7 +92,7 @@ def _counted(catalogue: Catalogue) -> list[Counted]:
             counts[form[token]] += 1
     stop = frozenset(STOP_WORDS)
     found = [
-        Counted(word, count, word in known)
+        CountedWord(word, count, word in known)
         for word, count in counts.items()
         if word in known or word not in stop
     ]

@@ -88,7 +88,7 @@ def serve(
     import uvicorn
 
     from visterm.web.app import make_app
-    from visterm.web.safety import Rules
+    from visterm.web.security import Rules
 
     rules = Rules(
         token=address.token,
@@ -98,7 +98,7 @@ def serve(
     )
     guard = make_app(folder, store, rules)
 
-    class Telling(uvicorn.Server):
+    class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if begin is not None and self.started:
@@ -121,7 +121,7 @@ def serve(
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=64 << 10,
     )
-    Telling(config).run(sockets=[address.socket])
+    Announcing(config).run(sockets=[address.socket])
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""The part of the API that shows one picture: small, with its words, and others like it."""
+"""One picture: small, with its captions and words, why it was found, and others like it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from visterm.collection import SearchRequest, looking
-from visterm.collection.thumbnails import Thumbnail
-from visterm.web.answers import (
+from visterm.collection import Collection, SearchRequest, effective_caption
+from visterm.web.problems import described
+from visterm.web.schemas import (
     LARGEST_NUMBER,
-    Alike,
     Captions,
     Description,
-    Details,
-    Likeness,
+    Explanation,
     NewCaption,
+    PictureDetails,
     PredictedWord,
     QueryText,
-    Share,
+    SimilarPicture,
+    SimilarPictures,
     Text,
-    Why,
+    WordContribution,
 )
-from visterm.web.problems import described
-from visterm.web.readers import Desk
-from visterm.web.seeing import heard, names_content, seen
+from visterm.web.serializers import names_content, picture_fields
 from visterm.web.server import Server
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
@@ -33,14 +31,14 @@ Few = Annotated[int, Query(ge=1, le=100)]
 FOR_EVER = "private, max-age=31536000, immutable"
 
 
-def showing(server: Server) -> APIRouter:
-    router = APIRouter(prefix="/pictures/{picture}", tags=["showing"])
+def picture_routes(server: Server) -> APIRouter:
+    router = APIRouter(prefix="/pictures/{picture}", tags=["pictures"])
     refused = described(400, 403, 404, 422, 503)
 
     @router.get("", responses=refused)
-    async def details(picture: Picture) -> Details:
+    async def details(picture: Picture) -> PictureDetails:
         """A picture's files, size and captions."""
-        return await server.rooms.questions.ask(lambda desk: _details(desk, picture))
+        return await server.readers.questions.ask(lambda collection: _details(collection, picture))
 
     @router.get(
         "/thumbnail",
@@ -66,101 +64,104 @@ def showing(server: Server) -> APIRouter:
     @router.get("/captions", responses=refused)
     async def captions(picture: Picture) -> Captions:
         """What was said about a picture, by source."""
-        found = await server.rooms.questions.ask(
-            lambda desk: looking.captions_of(desk.collection.catalogue, picture)
-        )
-        return Captions(captions=found, caption=heard(found))
+        return await server.readers.questions.ask(lambda collection: _captions(collection, picture))
 
     @router.put("/captions", responses=refused | described(409, 413, 415, 429))
     async def caption(picture: Picture, new: NewCaption) -> Captions:
         """Say what is to be seen in a picture."""
         server.jobs.refuse_while_running()
-        found = await server.rooms.changes.ask(
-            lambda desk: looking.caption(desk.collection.catalogue, picture, new.text)
-        )
-        server.words.forget()
-        return Captions(captions=found, caption=heard(found))
+
+        def give(collection: Collection) -> Captions:
+            collection.caption(picture, new.text)
+            return _captions(collection, picture)
+
+        return await server.readers.changes.ask(give)
 
     @router.get("/similar", responses=refused)
-    async def similar(picture: Picture, k: Few = 12) -> Alike:
+    async def similar(picture: Picture, k: Few = 12) -> SimilarPictures:
         """Pictures that look most like a picture, whatever their words."""
-        return await server.rooms.questions.ask(lambda desk: _similar(desk, picture, k))
+        return await server.readers.questions.ask(
+            lambda collection: _similar(collection, picture, k)
+        )
 
     @router.get("/words", responses=refused | described(409))
     async def words(picture: Picture, k: Few = 12) -> Description:
         """Words that a picture says, as the model sees it."""
-        return await server.rooms.questions.ask(lambda desk: _described(desk, picture, k))
+        return await server.readers.questions.ask(
+            lambda collection: _described(collection, picture, k)
+        )
 
     @router.get("/why", responses=refused | described(409))
-    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Why:
+    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Explanation:
         """What each place of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
-        return await server.rooms.pictures.ask(lambda desk: _why(desk, picture, query))
+        return await server.readers.pictures.ask(
+            lambda collection: _why(collection, picture, query)
+        )
 
     return router
 
 
-def _details(desk: Desk, picture: int) -> Details:
-    captions = looking.captions_of(desk.collection.catalogue, picture)
-    return Details(**seen(desk, [picture])[picture], captions=captions)
+def _details(collection: Collection, picture: int) -> PictureDetails:
+    captions = collection.captions(picture)
+    return PictureDetails(**picture_fields(collection, [picture])[picture], captions=captions)
+
+
+def _captions(collection: Collection, picture: int) -> Captions:
+    found = collection.captions(picture)
+    return Captions(captions=found, caption=effective_caption(found) or None)
 
 
 async def _thumbnail(
     server: Server, request: Request, picture: int, side: int, given: str | None
 ) -> Response:
-    card = await server.rooms.pictures.ask(
-        lambda desk: looking.card(desk.collection.catalogue, picture)
-    )
+    record = await server.readers.pictures.ask(lambda collection: collection.record(picture))
     headers = {
-        "ETag": f'"{card.digest[:32]}-{side}"',
-        "Cache-Control": FOR_EVER if names_content(card, given) else "private, no-cache",
+        "ETag": f'"{record.digest[:32]}-{side}"',
+        "Cache-Control": FOR_EVER if names_content(record, given) else "private, no-cache",
     }
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-
-    def made(desk: Desk) -> Thumbnail:
-        return desk.thumbnails.of(card, side)
-
-    found = await server.rooms.pictures.ask(made)
+    found = await server.readers.pictures.ask(
+        lambda collection: collection.thumbnails.of(record, side)
+    )
     if not found.sure:  # its file was changed since, so this may be of other content
         headers = {"Cache-Control": "private, no-store"}
     return Response(found.jpeg, headers=headers, media_type="image/jpeg")
 
 
-def _similar(desk: Desk, picture: int, k: int) -> Alike:
-    looking.card(desk.collection.catalogue, picture)
-    answer = desk.collection.search(SearchRequest(like=picture, k=k))
-    shown = seen(desk, [one.picture for one in answer.results])
-    return Alike(
+def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
+    collection.record(picture)
+    found = collection.search(SearchRequest(like=picture, k=k)).results
+    shown = picture_fields(collection, [one.picture for one in found])
+    return SimilarPictures(
         picture=picture,
         results=[
-            Likeness(**shown[one.picture], likeness=one.score)
-            for one in answer.results
+            SimilarPicture(**shown[one.picture], likeness=one.score)
+            for one in found
             if one.picture in shown
         ],
     )
 
 
-def _described(desk: Desk, picture: int, k: int) -> Description:
-    looking.card(desk.collection.catalogue, picture)
+def _described(collection: Collection, picture: int, k: int) -> Description:
     words = [
         PredictedWord(word=one.word, score=one.score, probability=one.chance)
-        for one in desk.collection.describe(picture, k)
+        for one in collection.describe(picture, k)
     ]
     return Description(picture=picture, words=words)
 
 
-def _why(desk: Desk, picture: int, query: str) -> Why:
-    looking.card(desk.collection.catalogue, picture)
-    found = desk.collection.explain(picture, query)
-    return Why(
+def _why(collection: Collection, picture: int, query: str) -> Explanation:
+    found = collection.explain(picture, query)
+    return Explanation(
         picture=picture,
         query=query,
         score=found.score,
         rest=found.rest,
         box=found.box,
         words=[
-            Share(word=word, total=float(places.sum()), places=places.tolist())
+            WordContribution(word=word, total=float(places.sum()), places=places.tolist())
             for word, places in found.words.items()
         ],
     )

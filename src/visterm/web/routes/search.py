@@ -1,4 +1,4 @@
-"""The part of the API that finds pictures: by words, by newness, and words to type."""
+"""Finding pictures: by a search, by newness, and words to complete what somebody types."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from visterm.collection import SearchRequest
-from visterm.collection.looking import newest
+from visterm.collection import Collection, SearchRequest
 from visterm.text.query import Filters
-from visterm.web.answers import (
+from visterm.web.problems import described
+from visterm.web.schemas import (
     FARTHEST,
     MOST_AT_ONCE,
     Number,
@@ -22,9 +22,7 @@ from visterm.web.answers import (
     Word,
     Words,
 )
-from visterm.web.problems import described
-from visterm.web.readers import Desk
-from visterm.web.seeing import seen
+from visterm.web.serializers import picture_fields
 from visterm.web.server import Server
 
 Count = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="How many pictures.")]
@@ -35,8 +33,8 @@ Folders = Annotated[
 ]
 
 
-def asking(server: Server) -> APIRouter:
-    router = APIRouter(tags=["asking"])
+def search_routes(server: Server) -> APIRouter:
+    router = APIRouter(tags=["search"])
 
     @router.get("/search", response_model=Ranking, responses=described(400, 403, 409, 422, 503))
     async def search(
@@ -69,12 +67,12 @@ def asking(server: Server) -> APIRouter:
             fold=fold,
             filters=Filters(tuple(folder), captioned),
         )
-        return await server.rooms.questions.ask(lambda desk: _ranking(desk, request))
+        return await server.readers.questions.ask(lambda collection: _ranking(collection, request))
 
     @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those that came last first."""
-        return await server.rooms.questions.ask(lambda desk: _newest(desk, k, offset))
+        return await server.readers.questions.ask(lambda collection: _newest(collection, k, offset))
 
     @router.get("/words", response_model=Words, responses=described(400, 403, 422, 503))
     async def words(
@@ -82,18 +80,16 @@ def asking(server: Server) -> APIRouter:
         k: Annotated[int, Query(ge=1, le=1000)] = 10,
     ) -> Words:
         """Words of the captions that begin like this, the most frequent first."""
-        found = await server.rooms.questions.ask(
-            lambda desk: server.words.starting(desk.collection.catalogue, start, k)
-        )
+        found = await server.readers.questions.ask(lambda collection: collection.complete(start, k))
         return Words(words=[Word(**vars(one)) for one in found])
 
     return router
 
 
-def _ranking(desk: Desk, request: SearchRequest) -> Response:
-    """As `answers.Ranking` says it; written without it, which would take longer than searching."""
-    response = desk.collection.search(request)
-    shown = seen(desk, [one.picture for one in response.results])
+def _ranking(collection: Collection, request: SearchRequest) -> Response:
+    """As `schemas.Ranking` says it; written without it, which would take longer than searching."""
+    response = collection.search(request)
+    shown = picture_fields(collection, [one.picture for one in response.results])
     return _json(
         query=request.text,
         offset=request.offset,
@@ -110,9 +106,9 @@ def _ranking(desk: Desk, request: SearchRequest) -> Response:
     )
 
 
-def _newest(desk: Desk, k: int, offset: int) -> Response:
-    numbers = newest(desk.collection.catalogue, k + 1, offset=offset)
-    shown = seen(desk, numbers[:k])
+def _newest(collection: Collection, k: int, offset: int) -> Response:
+    numbers = collection.newest(k + 1, offset)
+    shown = picture_fields(collection, numbers[:k])
     return _json(
         offset=offset,
         results=[shown[one] for one in numbers[:k] if one in shown],

@@ -13,13 +13,10 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from visterm.collection import Collection
-from visterm.collection.search.active_model import OpenVersions, share
-from visterm.collection.thumbnails import Thumbnails
+from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
 
 Found = TypeVar("Found")
@@ -29,15 +26,7 @@ class Busy(VistermError):
     """More is asked than can be answered now."""
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What a thread has open."""
-
-    collection: Collection
-    thumbnails: Thumbnails
-
-
-class Readers:
+class ReaderPool:
     """A few threads and the line before them.
 
     Parameters
@@ -46,9 +35,9 @@ class Readers:
         As for `Collection.open`.
     threads
         How many answer at the same time.
-    opened
-        The index and vocabulary, shared by all threads of a server.
-    longest_line
+    shared
+        Open models and indexes, shared by all threads of a server.
+    max_waiting
         Questions that may wait; one more is refused with `Busy`.
     """
 
@@ -58,12 +47,12 @@ class Readers:
         store: Path | None,
         *,
         threads: int,
-        opened: OpenVersions,
-        longest_line: int = 256,
+        shared: SharedState,
+        max_waiting: int = 256,
     ) -> None:
-        self._folder, self._store, self._opened = folder, store, opened
-        self._longest_line = longest_line
-        self._line: queue.SimpleQueue[tuple[Future[Any], Callable[[Desk], Any]] | None] = (
+        self._folder, self._store, self._shared = folder, store, shared
+        self._max_waiting = max_waiting
+        self._line: queue.SimpleQueue[tuple[Future[Any], Callable[[Collection], Any]] | None] = (
             queue.SimpleQueue()
         )
         self._threads = [
@@ -73,9 +62,9 @@ class Readers:
         for thread in self._threads:
             thread.start()
 
-    async def ask(self, question: Callable[[Desk], Found]) -> Found:
+    async def ask(self, question: Callable[[Collection], Found]) -> Found:
         """The answer of whichever thread is free first."""
-        if self._line.qsize() >= self._longest_line:
+        if self._line.qsize() >= self._max_waiting:
             raise Busy("too many questions at once; try again in a second")
         future: Future[Found] = Future()
         self._line.put((future, question))
@@ -89,29 +78,25 @@ class Readers:
             thread.join(timeout=10)
 
     def _work(self) -> None:
-        desk: Desk | None = None
+        collection: Collection | None = None
         while (waiting := self._line.get()) is not None:
             future, question = waiting
             if not future.set_running_or_notify_cancel():
                 continue  # whoever asked has gone
             try:
-                if desk is None:
-                    desk = self._sit_down()
-                future.set_result(question(desk))
+                if collection is None:
+                    collection = Collection.open(
+                        self._folder, store=self._store, shared=self._shared
+                    )
+                future.set_result(question(collection))
             except BaseException as error:
                 future.set_exception(error)
-        if desk is not None:
+        if collection is not None:
             with contextlib.suppress(Exception):
-                desk.thumbnails.close()
-                desk.collection.close()
-
-    def _sit_down(self) -> Desk:
-        collection = Collection.open(self._folder, store=self._store)
-        share(collection.catalogue, self._opened)
-        return Desk(collection, Thumbnails(collection.root, collection.store))
+                collection.close()
 
 
-class Rooms:
+class ReaderPools:
     """The threads of a server: for questions, for pictures, and one for changes.
 
     Thumbnails have their own, so that a page full of large pictures delays no search; changes have
@@ -120,15 +105,14 @@ class Rooms:
 
     def __init__(self, folder: Path, store: Path | None) -> None:
         cores = os.cpu_count() or 2
-        opened = OpenVersions()
-        self.questions = Readers(folder, store, threads=max(2, cores), opened=opened)
-        self.pictures = Readers(
-            folder, store, threads=max(2, cores), opened=opened, longest_line=1024
+        self._shared = SharedState()
+        self.questions = ReaderPool(folder, store, threads=max(2, cores), shared=self._shared)
+        self.pictures = ReaderPool(
+            folder, store, threads=max(2, cores), shared=self._shared, max_waiting=1024
         )
-        self.changes = Readers(folder, store, threads=1, opened=opened, longest_line=32)
-        self._opened = opened
+        self.changes = ReaderPool(folder, store, threads=1, shared=self._shared, max_waiting=32)
 
     def close(self) -> None:
-        for readers in (self.questions, self.pictures, self.changes):
-            readers.close()
-        self._opened.close()
+        for pool in (self.questions, self.pictures, self.changes):
+            pool.close()
+        self._shared.close()

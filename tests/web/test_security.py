@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from visterm.web.bucket import Bucket
-from visterm.web.files import page_files
-from visterm.web.safety import LARGEST_BODY
+from visterm.web.page_files import page_files
+from visterm.web.rate_limit import Bucket
+from visterm.web.security import LARGEST_BODY
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}

@@ -1,6 +1,6 @@
 """A job in a process of its own: its progress and outcome go to stdout, one JSON object a line.
 
-    python -m visterm.web.work train FOLDER STORE
+    python -m visterm.web.job_process train FOLDER STORE
 
 Searches keep the interpreter to themselves meanwhile, its memory goes back when it ends, and a kill
 leaves the collection as it was last committed.
@@ -30,15 +30,15 @@ def main(kind: str, folder: str, store: str) -> int:
         now = time.monotonic()
         if done >= total or what != before[0] or now - before[1] >= _OFTEN:
             before = (what, now)
-            _tell(what=what, done=done, total=total)
+            _report(what=what, done=done, total=total)
 
     try:
         with Collection.open(folder, store=store, create=False) as collection:
-            _tell(
+            _report(
                 result=_add(collection, progress) if kind == "add" else _train(collection, progress)
             )
     except VistermError as error:
-        _tell(error=str(error))
+        _report(error=str(error))
         return 1
     return 0
 
@@ -60,7 +60,7 @@ def _add(collection: Collection, progress: Any) -> dict[str, Any]:
     return found
 
 
-def _tell(**news: Any) -> None:
+def _report(**news: Any) -> None:
     print(json.dumps(news), flush=True)
 
 

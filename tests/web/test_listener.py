@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from visterm.errors import BadInput, VistermError
-from visterm.web.serving import listen
+from visterm.web.listener import listen
 
 
 @contextmanager

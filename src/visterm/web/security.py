@@ -19,8 +19,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
-from visterm.web.bucket import Bucket
 from visterm.web.problems import problem
+from visterm.web.rate_limit import Bucket
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -254,6 +254,6 @@ def _later(seconds: int) -> dict[str, str]:
 
 
 def _ask_for_token(*, wrong: bool) -> Response:
-    from visterm.web.files import page_file
+    from visterm.web.page_files import page_file
 
     return page_file("token-wrong.html" if wrong else "token.html").response(status=401)
