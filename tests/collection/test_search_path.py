@@ -26,6 +26,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         opened.add(features="thumbnails")
         opened.caption_from(folder / "captions.tsv")
         opened.train()
+        opened.train_space("lsa")
     return folder
 
 

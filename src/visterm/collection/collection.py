@@ -17,7 +17,7 @@ from visterm.collection.clicks import Judgement, entries, words_of
 from visterm.collection.lock import Locked
 from visterm.collection.records import PictureRecord
 from visterm.collection.search import SearchRequest, SearchResponse, active_model
-from visterm.collection.search.request import SENTENCE_SPACES, WORDS
+from visterm.collection.search.request import SENTENCE_SPACES
 from visterm.collection.search.searcher import search
 from visterm.collection.shared_state import SharedState
 from visterm.collection.survey import scopes, unchanged
@@ -265,14 +265,13 @@ class Collection:
         elif k is not None or options:
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._mend()
-        if request.space != WORDS and request.text:
-            self.train_space(request.space)
         return search(self.catalogue, self.root, request)
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
-        """Learn to answer whole sentences in a text space; False where nothing is new to learn.
+        """Learn to answer whole sentences in a text space.
 
-        A search in the space does it by itself, where it may write and many captions are new.
+        Returns False where that was done before and few captions have changed since; `train`
+        brings a space up to date that does not know them all.
         """
         from visterm.collection.text_spaces import is_trained, train_space
 

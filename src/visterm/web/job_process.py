@@ -1,6 +1,6 @@
 """A job in a process of its own: its progress and outcome go to stdout, one JSON object a line.
 
-    python -m visterm.web.job_process train FOLDER STORE
+    python -m visterm.web.job_process train FOLDER STORE [SPACE]
 
 Searches keep the interpreter to themselves meanwhile, its memory goes back when it ends, and a kill
 leaves the collection as it was last committed.
@@ -21,7 +21,7 @@ from visterm.errors import VistermError
 _OFTEN = 0.1
 
 
-def main(kind: str, folder: str, store: str) -> int:
+def main(kind: str, folder: str, store: str, space: str = "words") -> int:
     """Do the job; 0 when it is done."""
     before: tuple[str, float] = ("", 0.0)
 
@@ -34,17 +34,17 @@ def main(kind: str, folder: str, store: str) -> int:
 
     try:
         with Collection.open(folder, store=store, create=False) as collection:
-            _report(
-                result=_add(collection, progress) if kind == "add" else _train(collection, progress)
-            )
+            if kind == "add":
+                result = _add(collection, progress)
+            elif space == "words":
+                result = asdict(collection.train(progress=progress))
+            else:
+                result = {"trained": collection.train_space(space, progress=progress)}
+            _report(result=result)
     except VistermError as error:
         _report(error=str(error))
         return 1
     return 0
-
-
-def _train(collection: Collection, progress: Any) -> dict[str, Any]:
-    return asdict(collection.train(progress=progress))
 
 
 def _add(collection: Collection, progress: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _report(**news: Any) -> None:
 
 if __name__ == "__main__":
     try:
-        code = main(*sys.argv[1:4])
+        code = main(*sys.argv[1:5])
     except (KeyboardInterrupt, BrokenPipeError):
         # The server has gone, or its terminal was told to stop: what is committed stays.
         code = 130

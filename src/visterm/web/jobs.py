@@ -61,12 +61,15 @@ class Jobs:
             doing = "learning" if job.kind == "train" else "looking for pictures"
             raise Locked(f"visterm is {doing} just now; try again when that is done")
 
-    def start(self, kind: Kind) -> Job:
-        """Begin a job, unless one is running."""
+    def start(self, kind: Kind, space: str = "words") -> Job:
+        """Begin a job, unless one is running; ``space`` is the text space to be trained."""
         with self._changing:
             self.refuse_while_running()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "visterm.web.job_process", kind, self._folder, self._store],
+                [
+                    *(sys.executable, "-m", "visterm.web.job_process"),
+                    *(kind, self._folder, self._store, space),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
             )

@@ -202,6 +202,9 @@ class NewJob(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     kind: Literal["train", "add"] = "train"
+    space: Literal["words", "lsa", "sentences"] = Field(
+        default="words", description="The text space that is to be trained."
+    )
 
 
 class Job(BaseModel):

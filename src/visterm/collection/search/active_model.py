@@ -30,6 +30,10 @@ NOT_TRAINED = (
     "nothing has been learnt yet, so words mean nothing; caption some pictures (visterm caption "
     "--from TABLE, or visterm caption PICTURE WORDS) and run visterm train"
 )
+SPACE_NOT_TRAINED = (
+    "nothing answers sentences by {0} yet; visterm search --space {0} trains that on the captions, "
+    "and so do Collection.train_space and a job of the server"
+)
 _YOUNG = 0.2
 """Seconds in which a file may be replaced again without its time of change telling."""
 
@@ -181,7 +185,7 @@ def _active(catalogue: Catalogue, space: str) -> Active:
     while True:
         version = current(catalogue, space)
         if version is None:
-            raise NotTrained(NOT_TRAINED if space == WORDS else f"the space {space} is not trained")
+            raise NotTrained(NOT_TRAINED if space == WORDS else SPACE_NOT_TRAINED.format(space))
         try:
             return opened.of(version)
         except (FileNotFoundError, VistermError) as error:

@@ -23,7 +23,7 @@ def job_routes(server: Server) -> APIRouter:
     @router.post("/train", status_code=202, responses=REFUSED_WRITE)
     async def train(new: NewJob) -> Job:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
-        return Job(**asdict(server.jobs.start(new.kind)))
+        return Job(**asdict(server.jobs.start(new.kind, new.space)))
 
     @router.get("/train", responses=described(400, 403, 503))
     async def job() -> Jobs:
