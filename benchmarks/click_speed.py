@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks.common import show
 from benchmarks.large_collection import WIDTH, make
 from visterm.collection import Collection
-from visterm.collection.reach import reach
-from visterm.collection.versions import current
+from visterm.collection.feedback.feature_matrix import reach
+from visterm.collection.store.versions import current
 
 WORDS = 300
 BAR_MS = 100

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
 from visterm.collection import Collection
-from visterm.collection.clicks import columns
-from visterm.collection.extractors import prepare
-from visterm.collection.rows import Rows
-from visterm.collection.search.active_model import active_model
+from visterm.collection.feedback.log import columns
+from visterm.collection.ingest.extractors import prepare
+from visterm.collection.store.active_model import active_model
+from visterm.collection.store.feature_rows import Rows
 from visterm.errors import VistermError
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.features import CNN
@@ -97,7 +97,7 @@ def made(
         rows += [vectors[1][number] for number in once.values()]
     captioned = random.permutation(len(protocol.development))[: len(protocol.development) // 2]
     _put(collection, np.stack(rows), {int(n) + 1: texts[n] for n in captioned})
-    with patch("visterm.collection.training.starter_of", return_value=None):
+    with patch("visterm.collection.training.trainer.starter_of", return_value=None):
         trained = collection.train()
     say(f"learnt {trained.words} words from {trained.pictures} captions")
     pool = np.setdiff1d(np.arange(len(texts)), captioned)

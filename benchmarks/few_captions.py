@@ -27,13 +27,13 @@ from scipy.sparse import csr_array
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, kept_vectors
-from visterm.collection.stop_words import STOP_WORDS
 from visterm.datasets.iaprtc12 import read_iaprtc12
 from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter, stay_near
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
+from visterm.text.stop_words import STOP_WORDS
 from visterm.text.weighting import weigh_queries
 
 SIZES = (20, 50, 100, 200, 500, 1000)

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.common import say
 from visterm.collection import Collection, training
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.extractors import prepare
-from visterm.collection.rows import LARGEST, Rows
+from visterm.collection.ingest.extractors import prepare
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import LARGEST, Rows
 from visterm.features.cnn import CNN
 
 CAPTIONED = 2000

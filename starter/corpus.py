@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.collection.stop_words import STOP_WORDS
 from visterm.datasets.iaprtc12 import read_iaprtc12
 from visterm.features import CNN
 from visterm.features.cnn.recipe import normalised
 from visterm.text import Vocabulary
+from visterm.text.stop_words import STOP_WORDS
 
 LEAST = 20
 """A word of fewer captions teaches little, and cannot be judged."""

@@ -16,13 +16,13 @@ from pathlib import Path
 from thumbnails import Thumbnails
 
 # What a child needs is loaded before it is born.
-import visterm.collection._kernels
-import visterm.collection.judging
-import visterm.collection.training
+import visterm.collection.feedback._kernels
+import visterm.collection.feedback.service
+import visterm.collection.training.trainer
 import visterm.models.pamir._solvers  # noqa: F401
 from visterm.collection import Collection
-from visterm.collection import ingest as ingest_module
-from visterm.collection import rows as rows_module
+from visterm.collection.ingest import pipeline as ingest_module
+from visterm.collection.store import feature_rows as rows_module
 from visterm.features import EXTRACTORS
 
 EXTRACTORS[Thumbnails.name] = Thumbnails

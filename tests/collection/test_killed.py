@@ -18,12 +18,11 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.clicks import entries
-from visterm.collection.judging import taught_now
-from visterm.collection.lesson import vectors_of
-from visterm.collection.mapping import findable
-from visterm.collection.taught import is_told
-from visterm.collection.versions import MODEL, current
+from visterm.collection.feedback.log import entries
+from visterm.collection.feedback.offsets import is_told
+from visterm.collection.feedback.service import taught_now
+from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.collection.store.versions import MODEL, current
 from visterm.index import Index
 from visterm.models import load_model
 from visterm.text.query import parse_query, query_vector

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.lock import Locked
+from visterm.collection.store.lock import Locked
 from visterm.errors import VistermError
 
 Pictures = Callable[[int], Path]
@@ -142,7 +142,7 @@ def test_a_disk_that_is_really_full_is_one_clear_line(tiny_disk: Path, drawn: Pa
 def test_a_second_writer_is_told_and_the_first_goes_on(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visterm.collection.lock.WAIT", 0.1)
+    monkeypatch.setattr("visterm.collection.store.lock.WAIT", 0.1)
     path = collection.root / "scene-0001.jpg"
     with Collection.open(collection.root) as other:
         with collection.catalogue.writing("adding pictures"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.collection.stop_words import STOP_WORDS
 from visterm.text import Vocabulary
 from visterm.text.meaning import meanings
 from visterm.text.names import names_in
 from visterm.text.query import parse_query, query_vector
+from visterm.text.stop_words import STOP_WORDS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from visterm.cli.collections import Folder, Json, Store
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
-    from visterm.collection.batches import Added
+    from visterm.collection.ingest.batches import Added
 
 
 def add(
@@ -41,7 +41,7 @@ def add(
     from visterm.cli.collections import opened
     from visterm.cli.output import print_json, progress_bar
     from visterm.cli.telling import say, skipping, told
-    from visterm.collection.ingest import Stopped
+    from visterm.collection.ingest.pipeline import Stopped
 
     began = time.perf_counter()
     with opened(_home(collection, store, paths or []), store, create=True) as found:
@@ -66,7 +66,7 @@ def add(
 
 def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
     """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
-    from visterm.collection.stores import below, find
+    from visterm.collection.store.location import below, find
     from visterm.errors import BadInput
 
     home = find(folder, store)

@@ -12,7 +12,7 @@ from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
-    from visterm.collection.describing import Description
+    from visterm.collection.prediction.descriptions import Description
     from visterm.pictures.metadata import SidecarChange
 
 
@@ -95,7 +95,7 @@ def _check(asked: Asked) -> None:
 def _opened(asked: Asked) -> Collection:
     """The collection that was named, or that of this folder, or that of the first picture."""
     from visterm.collection import Collection
-    from visterm.collection.stores import find
+    from visterm.collection.store.location import find
 
     folder = asked.collection
     if asked.store is None and folder == Path(".") and not find(folder).exists:

@@ -84,7 +84,7 @@ def _number(given: list[str]) -> int | None:
 
 
 def _object(found: Collection, one: Judgement) -> dict[str, Any]:
-    from visterm.collection.search.filters import located
+    from visterm.collection.media.records import located
 
     places = located(found.catalogue, found.root, [one.picture]).get(one.picture, ())
     return {

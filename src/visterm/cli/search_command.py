@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.cli.quick_search import SearchOptions
-from visterm.collection.search.request import WORDS, SearchRequest
+from visterm.collection.search.request import SearchRequest
+from visterm.collection.store.versions import WORDS
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
     """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
     from visterm.cli.telling import say
     from visterm.collection import Collection
-    from visterm.collection.lock import Locked
-    from visterm.collection.stores import find
+    from visterm.collection.store.location import find
+    from visterm.collection.store.lock import Locked
 
     where = find(folder, store)
     if not where.exists:
@@ -66,7 +67,7 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
 def _add(found: Collection) -> None:
     from visterm.cli.output import progress_bar
     from visterm.cli.telling import say, skipping, told
-    from visterm.collection.ingest import Stopped
+    from visterm.collection.ingest.pipeline import Stopped
 
     try:
         with progress_bar() as progress:
@@ -97,7 +98,7 @@ def _train_space(found: Collection, space: str) -> None:
 
 
 def _check_pictures(root: Path) -> None:
-    from visterm.collection.scan import walk
+    from visterm.collection.ingest.scan import walk
     from visterm.errors import BadInput
 
     if not any(listing.files for listing in walk(root)):

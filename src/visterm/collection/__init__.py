@@ -3,19 +3,19 @@
 Importing this room loads NumPy and SQLite only.
 """
 
-from visterm.collection.captions import effective_caption
-from visterm.collection.clicks import Judgement
 from visterm.collection.collection import Collection
-from visterm.collection.lock import Locked
-from visterm.collection.records import PictureRecord, UnknownPicture
+from visterm.collection.feedback.log import Judgement
+from visterm.collection.media.captions import effective_caption
+from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
     SearchRequest,
     SearchResponse,
     SearchResult,
-    UnknownWords,
 )
-from visterm.collection.search.active_model import NotTrained
 from visterm.collection.shared_state import SharedState
+from visterm.collection.store.active_model import NotTrained
+from visterm.collection.store.lock import Locked
+from visterm.text.query import UnknownWords
 
 __all__ = [
     "Collection",

@@ -11,31 +11,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from visterm.collection import captions, records, stores
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.clicks import Judgement, entries, words_of
-from visterm.collection.lock import Locked
-from visterm.collection.records import PictureRecord
-from visterm.collection.search import SearchRequest, SearchResponse, active_model
-from visterm.collection.search.request import SENTENCE_SPACES
+from visterm.collection.feedback.log import Judgement, entries, words_of
+from visterm.collection.ingest.diff import scopes, unchanged
+from visterm.collection.media import captions, records
+from visterm.collection.media.records import PictureRecord
+from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
 from visterm.collection.shared_state import SharedState
-from visterm.collection.survey import scopes, unchanged
-from visterm.collection.versions import current, sweep
+from visterm.collection.store import active_model, location
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.lock import Locked
+from visterm.collection.store.versions import SENTENCE_SPACES, current, sweep
 from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.batches import Added
-    from visterm.collection.captions import Imported
-    from visterm.collection.checking import Checked
-    from visterm.collection.describing import Description
-    from visterm.collection.explaining import Explanation, Likely
+    from visterm.collection.checks import Checked
+    from visterm.collection.ingest.batches import Added
+    from visterm.collection.ingest.diff import Tell
+    from visterm.collection.media.captions import Imported
+    from visterm.collection.media.thumbnails import Thumbnails
+    from visterm.collection.media.word_counts import CountedWord
+    from visterm.collection.prediction.descriptions import Description
+    from visterm.collection.prediction.explanations import Explanation, Likely
     from visterm.collection.status import Status
-    from visterm.collection.survey import Tell
-    from visterm.collection.thumbnails import Thumbnails
-    from visterm.collection.training import Trained
-    from visterm.collection.word_counts import CountedWord
+    from visterm.collection.training.trainer import Trained
 
 
 def _nobody(path: str, reason: str) -> None:
@@ -88,13 +88,13 @@ class Collection:
         shared
             What several open objects of one collection in a process, one a thread, have in common.
         """
-        where = stores.find(folder, store)
+        where = location.find(folder, store)
         if not where.exists:
             if not create:
                 raise BadInput(
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
                 )
-            stores.make(where)
+            location.make(where)
         opened = cls(where.root, Catalogue(where.store))
         opened._look_again_at_captions()
         return opened
@@ -149,11 +149,11 @@ class Collection:
         tell
             Hears of every file that is skipped: its path and the reason.
         """
-        from visterm.collection.beginning import begin
-        from visterm.collection.extractors import choose
-        from visterm.collection.ingest import ingest
-        from visterm.collection.mapping import catch_up
-        from visterm.collection.removal import welcome
+        from visterm.collection.ingest.extractors import choose
+        from visterm.collection.ingest.pipeline import ingest
+        from visterm.collection.ingest.removal import welcome
+        from visterm.collection.training.index_sync import catch_up
+        from visterm.collection.training.pretrained import begin
 
         named = sorted({self._inside(path) for path in paths})
         with self._writing("adding pictures", wait):
@@ -210,8 +210,8 @@ class Collection:
 
         ``force`` takes the new one anyway; ``parameters`` are the model's own.
         """
-        from visterm.collection.text_spaces import is_stale, train_space
-        from visterm.collection.training import train
+        from visterm.collection.training.text_spaces import is_stale, train_space
+        from visterm.collection.training.trainer import train
 
         with self._writing("training"):
             trained = train(
@@ -227,7 +227,7 @@ class Collection:
 
         Then nothing is changed, and `awaits_training` is false until there are other captions.
         """
-        from visterm.collection.lesson import TooFewCaptions
+        from visterm.collection.training.training_set import TooFewCaptions
 
         reason = None
         try:
@@ -273,7 +273,7 @@ class Collection:
         Returns False where that was done before and few captions have changed since; `train`
         brings a space up to date that does not know them all.
         """
-        from visterm.collection.text_spaces import is_trained, train_space
+        from visterm.collection.training.text_spaces import is_trained, train_space
 
         if is_trained(self.catalogue, space) or not self.is_writable:
             return False
@@ -303,7 +303,7 @@ class Collection:
         >>> said == undone, after.results[0].score > before.results[-1].score, same
         (True, True, True)
         """
-        from visterm.collection.judging import judge
+        from visterm.collection.feedback.service import judge
 
         with self.catalogue.writing("learning from a click"):
             number = self._number(picture)
@@ -311,7 +311,7 @@ class Collection:
 
     def prepare(self) -> None:
         """Load now what searches and clicks need, so that no person has to wait for it."""
-        from visterm.collection.judging import prepare
+        from visterm.collection.feedback.service import prepare
 
         if self.has_model:
             prepare(self.catalogue)
@@ -323,27 +323,27 @@ class Collection:
 
     def undo(self, number: int | None = None) -> Judgement:
         """Take back one yes or no, by its id, or the last: as if it had never been said."""
-        from visterm.collection.judging import undo
+        from visterm.collection.feedback.service import undo
 
         with self.catalogue.writing("taking a click back"):
             return undo(self.catalogue, number)
 
     def forget_judgements(self) -> int:
         """Take back every yes and no; returns how many there were."""
-        from visterm.collection.judging import forget
+        from visterm.collection.feedback.service import forget
 
         with self.catalogue.writing("taking all clicks back"):
             return forget(self.catalogue)
 
     def explain(self, picture: int | str | os.PathLike[str], query: str) -> Explanation:
         """What each place of a picture contributes to its score for a query, word by word."""
-        from visterm.collection.explaining import explain
+        from visterm.collection.prediction.explanations import explain
 
         return explain(self.catalogue, self.root, self._number(picture), query)
 
     def describe(self, picture: int | str | os.PathLike[str], k: int = 10) -> list[Likely]:
         """The ``k`` words that a picture most likely shows."""
-        from visterm.collection.explaining import describe
+        from visterm.collection.prediction.explanations import describe
 
         if k < 1:
             raise BadInput(f"ask for 1 or more words, not {k}")
@@ -363,7 +363,7 @@ class Collection:
         Up to so many likely ``words``; ``phrases`` that captions of the pictures most alike share
         (they need the extra ``phrases``); and ``captions`` of the pictures most alike.
         """
-        from visterm.collection.describing import Wanted, descriptions
+        from visterm.collection.prediction.descriptions import Wanted, descriptions
 
         if min(words, phrases, captions) < 0:
             raise BadInput("ask for 0 or more words, phrases and captions")
@@ -385,7 +385,7 @@ class Collection:
     @cached_property
     def thumbnails(self) -> Thumbnails:
         """Small pictures of the pictures."""
-        from visterm.collection.thumbnails import Thumbnails
+        from visterm.collection.media.thumbnails import Thumbnails
 
         return Thumbnails(self.root, self.store)
 
@@ -403,7 +403,7 @@ class Collection:
         self, *, repair: bool = False, progress: Progress = silent, tell: Tell = _nobody
     ) -> Checked:
         """Verify every file and number; ``repair`` rebuilds what can be rebuilt."""
-        from visterm.collection.checking import check, mend
+        from visterm.collection.checks import check, mend
 
         with self.catalogue.writing("checking"):
             found = check(self.catalogue)
@@ -416,8 +416,8 @@ class Collection:
 
         Returns how many pictures were forgotten. They stay out until ``add`` names them.
         """
-        from visterm.collection.mapping import catch_up
-        from visterm.collection.removal import remove
+        from visterm.collection.ingest.removal import remove
+        from visterm.collection.training.index_sync import catch_up
 
         inside = [self._inside(path) for path in paths]
         with self._writing("removing pictures"):
@@ -438,7 +438,7 @@ class Collection:
     @property
     def is_writable(self) -> bool:
         """Whether this process may change what is known."""
-        return stores.may_write(self.store)
+        return location.may_write(self.store)
 
     @property
     def has_news(self) -> bool:
@@ -498,8 +498,8 @@ class Collection:
             return
         if not self.has_model or not self.is_writable:
             return
-        from visterm.collection.judging import learn_again
-        from visterm.collection.mapping import catch_up
+        from visterm.collection.feedback.service import learn_again
+        from visterm.collection.training.index_sync import catch_up
 
         with (
             contextlib.suppress(Locked),
@@ -522,7 +522,7 @@ class Collection:
             sweep(self.catalogue)  # what this one replaced
 
     def _inside(self, path: str | os.PathLike[str]) -> str:
-        inside = stores.below(self.root, path)
+        inside = location.below(self.root, path)
         if inside is None:
             raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
         return inside

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from visterm.collection.search.active_model import OpenVersions
-from visterm.collection.word_counts import WordCounts
+from visterm.collection.media.word_counts import WordCounts
+from visterm.collection.store.active_model import OpenVersions
 
 
 @dataclass

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.extractors import current_key
-from visterm.collection.survey import unchanged
-from visterm.collection.versions import current
+from visterm.collection.ingest.diff import unchanged
+from visterm.collection.ingest.extractors import current_key
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import current
 from visterm.errors import VistermError
 
 

@@ -36,6 +36,14 @@ _FOR_WORDS = re.compile(r"-\w.*|(?!\d+:)\w+:-?[\d.]+")
 """What only queries of words have: -people, snow:2, snow:-0.5."""
 
 
+class UnknownWords(BadInput):
+    """The model knows no word of a query; ``unknown`` has close ones for each."""
+
+    def __init__(self, message: str, unknown: dict[str, list[str]]) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
 @dataclass(frozen=True)
 class Filters:
     """Which pictures may answer, whatever their rank.

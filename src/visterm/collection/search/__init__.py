@@ -9,7 +9,6 @@ from visterm.collection.search.request import (
     SearchRequest,
     SearchResponse,
     SearchResult,
-    UnknownWords,
 )
 
-__all__ = ["SearchRequest", "SearchResponse", "SearchResult", "UnknownWords"]
+__all__ = ["SearchRequest", "SearchResponse", "SearchResult"]

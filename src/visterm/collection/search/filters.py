@@ -1,13 +1,11 @@
-"""Which pictures may answer, and where their files lie."""
+"""Which pictures may answer."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.catalogue import Catalogue
+from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
 from visterm.text.query import Filters, closest_words
 
@@ -31,26 +29,6 @@ def allowed(catalogue: Catalogue, filters: Filters) -> NDArray[np.int64] | None:
     if not ids.size:
         _check_folders(catalogue, filters)
     return ids
-
-
-def located(
-    catalogue: Catalogue, root: Path, ids: list[int], folders: tuple[str, ...] = ()
-) -> dict[int, tuple[Path, ...]]:
-    """Where pictures lie now: files in the asked-for folders first, then by name."""
-    places: dict[int, list[tuple[bool, str, str]]] = {}
-    for first in range(0, len(ids), 500):
-        some = ids[first : first + 500]
-        marks = ",".join("?" * len(some))
-        for picture, folder, name in catalogue.db.execute(
-            f"SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN ({marks})",
-            some,
-        ):
-            away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
-            places.setdefault(picture, []).append((away, folder, name))
-    return {
-        picture: tuple(Path(root, folder, name) for _, folder, name in sorted(found))
-        for picture, found in places.items()
-    }
 
 
 def _check_folders(catalogue: Catalogue, filters: Filters) -> None:

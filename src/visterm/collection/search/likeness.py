@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.captions import at_path
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.extractors import current_key, kept
-from visterm.collection.rows import Rows
+from visterm.collection.ingest.extractors import current_key, kept
+from visterm.collection.media.captions import at_path
 from visterm.collection.search.rankers import Ranked, Ranker, Uncalibrated
-from visterm.collection.stores import below
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.location import below
 from visterm.errors import BadInput, UnreadablePicture, VistermError
 from visterm.index.score import best
 

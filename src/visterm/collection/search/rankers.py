@@ -11,14 +11,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.clicks import columns, with_clicks
-from visterm.collection.search.active_model import ActiveModel, ActiveSpace
-from visterm.collection.search.request import UnknownWords
+from visterm.collection.feedback.log import columns, with_clicks
+from visterm.collection.store.active_model import ActiveModel, ActiveSpace
+from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
 from visterm.index.score import scores as index_scores
 from visterm.text.meaning import meanings
-from visterm.text.query import Query, closest_words, query_vector
+from visterm.text.query import Query, UnknownWords, closest_words, query_vector
 
 Ranked = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Ids and scores, best first; equal scores by smaller id."""

@@ -6,22 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
 from visterm.text.query import NO_FILTERS, Filters
-
-WORDS = "words"
-"""The text space of queries such as ``tree snow:2 -people``."""
-SENTENCE_SPACES = ("lsa", "sentences")
-"""Text spaces that take whole sentences, the latter in many languages."""
-SPACES = (WORDS, *SENTENCE_SPACES)
-
-
-class UnknownWords(BadInput):
-    """The model knows no word of a query; ``unknown`` has close ones for each."""
-
-    def __init__(self, message: str, unknown: dict[str, list[str]]) -> None:
-        super().__init__(message)
-        self.unknown = unknown
 
 
 @dataclass(frozen=True)

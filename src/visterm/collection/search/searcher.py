@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.catalogue import Catalogue
-from visterm.collection.clicks import judged_pictures, spelt
-from visterm.collection.search.active_model import active_model, active_space
-from visterm.collection.search.filters import allowed, located
+from visterm.collection.feedback.log import judged_pictures, spelt
+from visterm.collection.media.records import located
+from visterm.collection.search.filters import allowed
 from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, WordRanker
-from visterm.collection.search.request import WORDS, SearchRequest, SearchResponse, SearchResult
+from visterm.collection.search.request import SearchRequest, SearchResponse, SearchResult
+from visterm.collection.store.active_model import active_model, active_space
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import WORDS
 from visterm.errors import BadInput
 from visterm.text.query import Query, parse_query, parse_sentence
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-# After a change here raise `visterm.collection.captions.READING`: collections look again at what
-# they have stored.
+# After a change here raise `visterm.collection.media.captions.READING`: collections look again at
+# what they have stored.
 _MAKERS = r"""(agfaphoto | aiptek | benq | canon | casio | fuji(film|\ photo)? | ge | hp | jenoptik
     | kodak | konica([\ -]minolta)? | leica | medion | minolta | nikon | olympus | panasonic
     | pentax | polaroid | ricoh | rollei | samsung | sanyo | sigma | sony | toshiba | vivitar)"""

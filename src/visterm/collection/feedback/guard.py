@@ -1,0 +1,132 @@
+"""A guard against wild clicks: captioned pictures that were held out watch over the words.
+
+The model without them ranks them for each word that a click is about, with what clicks have added
+and without; where clicks would cost more AvgP than `MOST_HARM`, the step is halved until they do
+not. The model that answers learnt from these pictures too, and would be too sure of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.versions import HELD, JUDGED, Version
+from visterm.text.query import QueryVector
+
+MOST = 1000
+"""Held-out pictures that watch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Held-out pictures: their vectors, their captions' words, and how they are ranked."""
+
+    vectors: NDArray[np.float32]
+    words: tuple[frozenset[int], ...]
+    rows: NDArray[np.float32]
+    """In the text space, as the model that did not learn from them sees them."""
+
+    def allowed(
+        self,
+        query: QueryVector,
+        directions: Sequence[NDArray[np.float64] | None],
+        moves: NDArray[np.float64],
+    ) -> float:
+        """The part of some moves (words × numbers) that costs the words no more than may be."""
+        from visterm.models.feedback import bounded
+
+        asked = self._asked(query)
+        if not asked:
+            return 1.0  # nobody who watches knows these words
+        trained = np.zeros((len(self.rows), len(query.numbers)))
+        known = query.numbers < self.rows.shape[1]  # of words that a yes began nothing is known
+        trained[:, known] = self.rows[:, query.numbers[known]]
+        now = trained.copy()
+        for place, direction in enumerate(directions):
+            if direction is not None:
+                now[:, place] += self.vectors @ direction
+        step = self.vectors @ moves.T
+        before = _avgp(trained, asked)
+
+        def harm(part: float) -> float:
+            return before - _avgp(now + part * step, asked)
+
+        return bounded(harm)
+
+    def _asked(self, query: QueryVector) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """The query and each of its words alone, as weights, with the pictures that answer."""
+        numbers = query.numbers.tolist()
+        wanted = [place for place, weight in enumerate(query.weights) if weight > 0]
+        asked = []
+        for places in [*([place] for place in wanted), *([wanted] if len(wanted) > 1 else [])]:
+            held = np.array([all(numbers[p] in words for p in places) for words in self.words])
+            if held.any():
+                weights = np.zeros(len(numbers))
+                weights[places] = query.weights[places]
+                asked.append((weights, held))
+        return asked
+
+
+def guard_of(catalogue: Catalogue, version: Version) -> Guard | None:
+    """The guard of a version; None where nobody was held out when it was trained."""
+    if HELD not in version.files or JUDGED not in version.files:
+        return None
+    key = (str(catalogue.store), version.id, version.time)
+    if key not in _KNOWN:
+        while len(_KNOWN) >= _COLLECTIONS:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        _KNOWN[key] = _opened(catalogue, version)
+    return _KNOWN[key]
+
+
+_COLLECTIONS = 4
+_KNOWN: dict[tuple[str, int, float], Guard | None] = {}
+
+
+def _opened(catalogue: Catalogue, version: Version) -> Guard | None:
+    from visterm.models import load_model
+
+    stored = json.loads((version.folder / HELD).read_bytes())
+    found = Rows(catalogue, version.extractor).of(stored["pictures"])
+    kept = [
+        (found[picture], frozenset(words))
+        for picture, words in zip(stored["pictures"], stored["words"], strict=True)
+        if picture in found
+    ]
+    if not kept:
+        return None
+    vectors = np.stack([vector for vector, _ in kept])
+    rows = load_model(version.folder / JUDGED).transform(vectors)
+    return Guard(vectors, tuple(words for _, words in kept), rows)
+
+
+def to_json(pictures: Sequence[int], captions: Any) -> bytes:
+    """What a version keeps of its held-out pictures: their numbers and their words'."""
+    some = range(min(len(pictures), MOST))
+    edges = captions.indptr
+    return json.dumps(
+        {
+            "pictures": [int(pictures[n]) for n in some],
+            "words": [captions.indices[edges[n] : edges[n + 1]].tolist() for n in some],
+        }
+    ).encode()
+
+
+def _avgp(
+    values: NDArray[np.float64], asked: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]
+) -> float:
+    return float(np.mean([_precision(values @ weights, held) for weights, held in asked]))
+
+
+def _precision(scores: NDArray[np.float64], held: NDArray[np.bool_]) -> float:
+    """AvgP of one query."""
+    ranked = held[np.argsort(-scores, kind="stable")]
+    places = np.flatnonzero(ranked) + 1
+    return float(np.mean(np.arange(1, len(places) + 1) / places))

@@ -1,0 +1,159 @@
+"""Judging: a click is written down, learnt and shown, or taken back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visterm.collection.feedback import log
+from visterm.collection.feedback.feature_matrix import reach
+from visterm.collection.feedback.log import Judgement
+from visterm.collection.feedback.offsets import Taught, is_told, mark_told, relearn
+from visterm.collection.media.captions import effective_captions
+from visterm.collection.store.active_model import active_model
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
+from visterm.errors import BadInput
+from visterm.index import Index
+from visterm.text.query import QueryVector, UnknownWords, closest_words
+
+_RIVALS = 1000
+"""A yes is compared with some of so many pictures that rank highest."""
+_HIGH = 50
+"""A no is compared with some of so many pictures that rank highest."""
+
+
+def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
+    """Write a yes or no down, and learn it; the caller holds the lock.
+
+    Saying the same again changes nothing; saying the opposite takes the first back.
+    """
+    words = log.words_of(query)
+    taught = taught_now(catalogue)
+    if not is_told(catalogue):
+        relearn(taught)  # what a killed writer left
+    before = log.entries(catalogue, "query = ? AND picture = ?", words, picture)
+    if before and before[0].relevant == relevant:
+        return before[0].judgement
+    if before:
+        _take_back(taught, before[0].id)
+    if relevant:
+        taught.begin(words)
+    vector = taught.vector(words)
+    if not vector.numbers.size and not before:
+        raise _nothing_to_correct(taught, vector)
+    earlier = log.entries(catalogue, "query = ?", words)
+    against = _drawn(taught, vector, picture, relevant, earlier)
+    guard = taught.guard()
+    with catalogue.transaction():
+        entry = log.write(catalogue, words, picture, relevant, against)
+        log.set_step(catalogue, entry, taught.learn(entry, earlier, guard))
+        touched = taught.vector(words).numbers.tolist()
+        taught.write(touched)
+    taught.tell(touched)
+    mark_told(catalogue)
+    return entry.judgement
+
+
+def _nothing_to_correct(taught: Taught, vector: QueryVector) -> UnknownWords:
+    close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
+    return UnknownWords(
+        f"nobody knows {', '.join(map(repr, close))} yet, so there is nothing to correct; a yes to "
+        "a picture begins the word",
+        close,
+    )
+
+
+def prepare(catalogue: Catalogue) -> None:
+    """Load the kernels, and what a click needs to know, before somebody waits for it."""
+    now = active_model(catalogue)
+    now.index.prepare()
+    taught = taught_now(catalogue)
+    taught.guard()
+    now.version.metric()
+    some = now.index.ids()[:1]
+    if some.size:
+        width = len(next(iter(Rows(catalogue, now.version.extractor).of(some.tolist()).values())))
+        reach(catalogue, now.version.extractor).products(np.zeros((1, width), np.float32), some)
+
+
+def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
+    """Take back one judgement, the last where none is named; the caller holds the lock."""
+    wanted, values = ("id = ?", (number,)) if number is not None else ("1", ())
+    found = log.entries(catalogue, wanted, *values)
+    if not found:
+        named = f"no yes or no has the number {number}" if number is not None else "nothing to undo"
+        raise BadInput(f"{named}; visterm feedback lists what was said")
+    with catalogue.transaction() as db:
+        db.execute("DELETE FROM feedback WHERE id = ?", (found[-1].id,))
+    learn_again(catalogue)
+    return found[-1].judgement
+
+
+def forget(catalogue: Catalogue) -> int:
+    """Take everything back; returns how much it was. The caller holds the lock."""
+    with catalogue.transaction() as db:
+        count = db.execute("DELETE FROM feedback").rowcount
+    learn_again(catalogue)
+    return int(count)
+
+
+def learn_again(catalogue: Catalogue) -> None:
+    """Bring what was taught, and the index, to what the log says; the caller holds the lock."""
+    if is_told(catalogue):
+        return
+    if catalogue.one("SELECT 1 FROM versions") is None:
+        with catalogue.transaction() as db:
+            db.execute("DELETE FROM taught")
+            catalogue.set("clicks", None)  # whoever trains first learns the log too
+        return
+    relearn(taught_now(catalogue))
+
+
+def taught_now(catalogue: Catalogue) -> Taught:
+    """What clicks have taught the version that answers, with an index of one's own to change."""
+    now = active_model(catalogue)
+    return Taught.read(catalogue, now.version, now.vocabulary, Index.open(now.version.index))
+
+
+def _take_back(taught: Taught, number: int) -> None:
+    with taught.catalogue.transaction() as db:
+        db.execute("DELETE FROM feedback WHERE id = ?", (number,))
+    relearn(taught)
+
+
+def _drawn(
+    taught: Taught,
+    query: QueryVector,
+    picture: int,
+    relevant: bool,
+    earlier: list[log.Entry],
+) -> list[int]:
+    """Pictures to compare a click with: rivals for a yes, the highest for a no.
+
+    Where captions say otherwise they are believed: whoever holds all words is no wrong answer, and
+    whoever has a caption without them is no right one.
+    """
+    from visterm.models.feedback import HIGHER, OTHERS
+
+    said = {picture, *(one.picture for one in earlier)}
+    # A seed of its own for each click, so that the same story is told the same way twice.
+    last = taught.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
+    random = np.random.default_rng([int(last), picture])
+    # Far down the ranking nobody is left to beat.
+    high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
+    asked = taught.asked(query)
+    # A word that is only just begun ranks nobody yet.
+    pool = taught.index.search(asked, high)[0] if asked[0].size else taught.index.ids()
+    drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
+    answers = _told(taught, query, drawn)
+    fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]
+    return fits[:wanted]
+
+
+def _told(taught: Taught, query: QueryVector, pictures: list[int]) -> dict[int, bool]:
+    """Whether the captions of those pictures that have some hold all wanted words of a query."""
+    wanted = set(query.numbers[query.weights > 0].tolist())
+    return {
+        picture: wanted <= set(taught.vocabulary.numbers_in(text))
+        for picture, text in effective_captions(taught.catalogue, pictures).items()
+    }

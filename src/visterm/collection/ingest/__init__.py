@@ -1,0 +1,1 @@
+"""From files to vectors: scanning folders, hashing, decoding and describing, batch by batch."""

@@ -1,0 +1,195 @@
+"""One batch of opened files: described, written and committed together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, Survey, Task, Tell
+from visterm.collection.ingest.hashing import Opened, still_as
+from visterm.collection.media import captions
+from visterm.collection.store.feature_rows import Rows
+from visterm.progress import Progress
+
+if TYPE_CHECKING:
+    from visterm.features import Extractor
+
+
+@dataclass
+class Added:
+    """What an ``add`` found and did, in files."""
+
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    duplicates: int = 0
+    returned: int = 0
+    vanished: int = 0
+    extracted: int = 0
+    captions: int = 0
+    """Files whose captions were read again."""
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Batches:
+    """What is the same for every batch of an ``add``."""
+
+    def __init__(
+        self, plan: Survey, extractor: Extractor, report: Added, tell: Tell, progress: Progress
+    ) -> None:
+        self.plan, self.extractor, self.report = plan, extractor, report
+        self.tell, self.progress = tell, progress
+        self.catalogue = plan.catalogue
+        self.rows = Rows(plan.catalogue, extractor.key)
+        self.done, self.total = 0, len(plan)
+
+    def take(self, batch: list[Opened]) -> None:
+        """Describe what is new in a batch, write the vectors, and commit."""
+        self.progress("adding pictures", self.done, self.total)
+        vectors, digests = self._describe(batch)
+        written = None if vectors is None else self.rows.write(vectors)
+        with self.catalogue.transaction() as db:
+            numbers = {digest: _picture(db, digest) for digest in digests}
+            for one in batch:
+                self._store(one, digests)
+            if written is not None:
+                self.rows.name(written, [numbers[digest] for digest in digests])
+        self.report.extracted += len(digests)
+        self.done += len(batch)
+        self.progress("adding pictures", self.done, self.total)
+
+    def _describe(self, batch: list[Opened]) -> tuple[Any, list[bytes]]:
+        """Vectors of the contents that have none, in order; reasons for those without."""
+        from visterm.features.extractor import stack_rows
+        from visterm.features.picture_batches import over_pictures
+
+        first: dict[bytes, Opened] = {}
+        for one in batch:
+            if one.digest is not None and not self._described(one.digest):
+                first.setdefault(one.digest, one)
+        files = list(first.values())
+        parts: list[Any] = []
+        found: list[Opened] = []
+        reasons: dict[bytes | None, str] = {}
+        work = over_pictures(
+            self.extractor.rows,
+            [str(self.plan.root / one.task.path) for one in files],
+            max_side=self.extractor.max_side,
+            n_jobs=self.extractor.n_jobs,
+            progress=lambda what, done, total: self.progress(
+                "adding pictures", self.done + len(batch) - len(files) + done, self.total
+            ),
+        )
+        for part in work:
+            if part.result is not None:
+                parts.append(part.result)
+            found += [files[number] for number in part.numbers]
+            reasons |= {files[one.number].digest: one.reason for one in part.skipped}
+        # A vector must be of the content whose hash it is kept under.
+        sound = [number for number, one in enumerate(found) if still_as(self.plan.root, one.task)]
+        for number, one in enumerate(found):
+            if number not in sound:
+                one.reason = "it changes while it is read"
+        for one in batch:
+            one.reason = one.reason or reasons.get(one.digest)
+        vectors = stack_rows(parts)[sound] if sound else None
+        return vectors, [digest for number in sound if (digest := found[number].digest)]
+
+    def _described(self, digest: bytes) -> bool:
+        return bool(
+            self.catalogue.one(
+                """SELECT 1 FROM pictures JOIN rows ON rows.picture = pictures.id
+                    WHERE hash = ? AND rows.extractor = ?""",
+                digest,
+                self.rows.extractor,
+            )
+        )
+
+    def _store(self, one: Opened, new: Sequence[bytes]) -> None:
+        """Write one file's news into the catalogue."""
+        db, task = self.catalogue.db, one.task
+        at = (task.folder, task.file.name)
+        old = db.execute(
+            "SELECT id, picture, vanished FROM places WHERE folder = ? AND name = ?", at
+        ).fetchone()
+        if one.reason is not None:
+            stamp = (task.file.size, task.file.mtime_ns)
+            db.execute(
+                "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)", (*at, *stamp, one.reason)
+            )
+            db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
+            self.report.skipped.append((task.path, one.reason))
+            self.tell(task.path, one.reason)
+            return
+        db.execute("DELETE FROM skipped WHERE folder = ? AND name = ?", at)
+        if task.what == RETURNED:
+            db.execute("UPDATE places SET vanished = 0 WHERE id = ?", (old[0],))
+            self.report.returned += 1
+            return
+        picture = old[1] if one.digest is None else _picture(db, one.digest)
+        if task.what == READ:
+            fresh = one.digest in new and not _elsewhere(db, picture)
+            self._place(task, picture, old, is_new=fresh)
+        self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
+
+    def _place(
+        self, task: Task, picture: int, old: tuple[int, int, int] | None, *, is_new: bool
+    ) -> None:
+        db, file, report = self.catalogue.db, task.file, self.report
+        facts = (picture, file.size, file.mtime_ns, file.sidecars)
+        if old is None:
+            report.new += is_new
+            if not is_new:
+                elsewhere = _elsewhere(db, picture)
+                report.duplicates += elsewhere
+                report.moved += not elsewhere
+            db.execute(
+                """INSERT INTO places (picture, size, mtime_ns, sidecars, folder, name)
+                    VALUES (?, ?, ?, ?, ?, ?)""",
+                (*facts, task.folder, file.name),
+            )
+            return
+        place, before, vanished = old
+        db.execute(
+            """UPDATE places SET picture = ?, size = ?, mtime_ns = ?, sidecars = ?, vanished = 0
+                WHERE id = ?""",
+            (*facts, place),
+        )
+        report.returned += bool(vanished)
+        if before != picture:
+            report.changed += 1
+            if is_new and not _elsewhere(db, before):
+                captions.inherit(self.catalogue, before, picture)
+
+    def _keep_captions(self, one: Opened, picture: int, *, was_here: bool) -> None:
+        db, task = self.catalogue.db, one.task
+        for problem in one.problems:
+            where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
+            self.tell(f"the metadata of {where}", reason)
+        alone = (
+            db.execute("SELECT present FROM pictures WHERE id = ?", (picture,)).fetchone()[0] < 2
+        )
+        captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
+        self.report.captions += bool(one.captions) or task.what == CAPTIONS
+        db.execute(
+            "UPDATE places SET sidecars = ? WHERE folder = ? AND name = ?",
+            (task.file.sidecars, task.folder, task.file.name),
+        )
+
+
+def _picture(db: Any, digest: bytes) -> int:
+    """The number of a content, given to it now if it has none."""
+    db.execute("INSERT OR IGNORE INTO pictures (hash) VALUES (?)", (digest,))
+    return int(db.execute("SELECT id FROM pictures WHERE hash = ?", (digest,)).fetchone()[0])
+
+
+def _elsewhere(db: Any, picture: int) -> bool:
+    """Whether a picture lies at a place that is still there, as far as the survey saw."""
+    return bool(
+        db.execute(
+            """SELECT 1 FROM places WHERE picture = ? AND NOT vanished
+                AND id NOT IN (SELECT place FROM temp.gone)""",
+            (picture,),
+        ).fetchone()
+    )

@@ -1,0 +1,118 @@
+"""Which extractor a collection uses, and what it learnt: fitted on first use, then kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import VistermError
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.features import Extractor
+
+PREFERRED = ("cnn", "blocks")
+"""The first of these that can be used here describes the pictures of a new collection."""
+SAMPLE = 2000
+"""An extractor that learns, such as a codebook, learns from so many pictures."""
+_FILE = "extractor.safetensors"
+
+
+def choose(catalogue: Catalogue, name: str | None = None) -> str:
+    """The name of the extractor to use: as asked, as before, or the best there is."""
+    from visterm.features import parse_features
+
+    chosen = name or catalogue.get("features") or next(filter(_usable, PREFERRED))
+    parse_features(chosen)  # a wrong name is told before anything is done
+    return chosen
+
+
+def current_key(catalogue: Catalogue) -> str | None:
+    """The key under which the collection's vectors are kept; None before the first picture."""
+    return catalogue.get("extractor")
+
+
+def block_numbers(catalogue: Catalogue) -> int | None:
+    """How many numbers describe one block of a picture; None where a picture is one vector."""
+    from visterm.features import parse_features
+
+    name = catalogue.get("features")
+    return None if name is None else parse_features(name).block_numbers
+
+
+def has_counts(catalogue: Catalogue) -> bool:
+    """Whether pictures are described by counts of visterms, not by weighted vectors."""
+    from visterm.features import parse_features
+
+    name = catalogue.get("features")
+    return name is not None and getattr(parse_features(name), "weighting", None) == "counts"
+
+
+def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
+    """The extractor as it was fitted for this collection; None if it has not been yet."""
+    from visterm.features import parse_features
+
+    named = parse_features(name)
+    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", named.key)
+    if found is None:
+        return None
+    extractor = type(named).load(catalogue.store / found)
+    extractor.n_jobs = workers
+    return extractor
+
+
+def prepare(
+    catalogue: Catalogue,
+    name: str,
+    sample: Sequence[Path],
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Extractor:
+    """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on."""
+    extractor = kept(catalogue, name, workers)
+    if extractor is None:
+        extractor = _fit(name, sample, workers, progress)
+        key = extractor.key
+        file = Path("features", key, _FILE)
+        (catalogue.store / file).parent.mkdir(parents=True, exist_ok=True)
+        extractor.save(catalogue.store / file)
+        digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
+        with catalogue.transaction() as db:
+            db.execute("INSERT INTO extractors VALUES (?, ?, ?)", (key, file.as_posix(), digest))
+    if (catalogue.get("features"), catalogue.get("extractor")) != (name, extractor.key):
+        with catalogue.transaction():
+            catalogue.set("features", name)
+            catalogue.set("extractor", extractor.key)
+    return extractor
+
+
+def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) -> Extractor:
+    import warnings
+
+    from visterm.features import parse_features
+
+    extractor = parse_features(name, n_jobs=workers)
+    progress("preparing to look", 0, 1)
+    with warnings.catch_warnings():
+        # Unreadable pictures of the sample are told one by one when their turn comes.
+        warnings.simplefilter("ignore", UserWarning)
+        extractor.fit([str(path) for path in sample])
+    progress("preparing to look", 1, 1)
+    return extractor
+
+
+def _usable(name: str) -> bool:
+    """Whether an extractor can work here; a network says so when it is opened."""
+    from visterm.features import parse_features
+
+    try:
+        extractor = parse_features(name)
+        if not extractor.arrays:  # nothing to learn, so whatever is missing is missing now
+            extractor.fit([])
+    except (VistermError, ImportError):
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Opening the files of a batch: what their content is called, and what people said about them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from visterm.collection.ingest.diff import READ, RETURNED, Survey, Task
+
+
+@dataclass
+class Opened:
+    """A file that was opened: its content hash and captions, or the reason why it is skipped."""
+
+    task: Task
+    digest: bytes | None = None
+    captions: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    reason: str | None = None
+
+
+def opened_batches(plan: Survey, size: int) -> Iterator[list[Opened]]:
+    """The survey's files, opened one batch ahead of whoever describes them."""
+    waiting: deque[Future[list[Opened]]] = deque()
+    with ThreadPoolExecutor(1) as ahead:
+        for batch in plan.tasks(size):
+            waiting.append(ahead.submit(_open_all, plan.root, batch))
+            if len(waiting) > 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def still_as(root: Path, task: Task) -> bool:
+    """Whether a file is still as it was when its folder was listed."""
+    try:
+        about = os.stat(root / task.folder / task.file.name)
+    except OSError:
+        return False
+    return (about.st_size, about.st_mtime_ns) == (task.file.size, task.file.mtime_ns)
+
+
+def _sha256(file: BinaryIO) -> bytes:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.digest()
+
+
+def _open_all(root: Path, tasks: list[Task]) -> list[Opened]:
+    return [_open(root, task) for task in tasks]
+
+
+def _open(root: Path, task: Task) -> Opened:
+    from visterm.pictures import captions_of
+    from visterm.pictures.decoding import Refused, opened
+
+    found = Opened(task)
+    if task.what == RETURNED:
+        return found
+    path = root / task.folder / task.file.name
+    if task.what == READ:
+        try:
+            with opened(path) as file:
+                found.digest = _sha256(file)
+        except Refused as reason:
+            found.reason = str(reason)
+            return found
+        except OSError as error:
+            found.reason = error.strerror or "it cannot be read"
+            return found
+        if not still_as(root, task):
+            found.reason = "it changes while it is read"
+            return found
+    found.captions = [(one.source, one.text) for one in captions_of(path, problems=found.problems)]
+    return found

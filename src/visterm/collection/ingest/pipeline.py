@@ -1,0 +1,110 @@
+"""Taking pictures in: opened, described and committed batch by batch, so that a stop loses one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.collection.ingest.batches import Added, Batches
+from visterm.collection.ingest.diff import Survey, Tell, begin, finish, survey
+from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
+from visterm.collection.ingest.hashing import opened_batches
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import BadInput
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.features import Extractor
+
+BATCH = 256
+"""Pictures of one commit."""
+WORTH = 200
+"""Pictures for which it is worth starting one more process."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C; ``report`` tells what was done and is kept."""
+
+    def __init__(self, report: Added) -> None:
+        super().__init__()
+        self.report = report
+
+
+def ingest(
+    catalogue: Catalogue,
+    root: Path,
+    paths: Sequence[str],
+    features: str,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+    tell: Tell = lambda path, reason: None,
+) -> Added:
+    """Bring the catalogue up to date with files below ``root``; the caller holds the lock.
+
+    ``tell`` hears of every file that is skipped, with the reason, and of broken metadata.
+    """
+    report = Added()
+
+    def skip(path: str, reason: str) -> None:
+        report.skipped.append((path, reason))
+        tell(path, reason)
+
+    extractor = kept(catalogue, features, workers)
+    begin(catalogue, root, paths)
+    plan = survey(catalogue, root, paths, None if extractor is None else extractor.key, skip)
+    if len(plan) and extractor is None:
+        extractor = _fitted(plan, features, workers, progress, skip)
+    if extractor is not None:
+        extractor = prepare(catalogue, features, [], workers=min(workers, 1 + len(plan) // WORTH))
+        batches = Batches(plan, extractor, report, tell, progress)
+        try:
+            for batch in opened_batches(plan, BATCH):
+                batches.take(batch)
+        except KeyboardInterrupt:
+            raise Stopped(report) from None
+        while batches.rows.merge():
+            pass
+    _mark_vanished(plan, report)
+    return report
+
+
+def _fitted(
+    plan: Survey, features: str, workers: int, progress: Progress, skip: Tell
+) -> Extractor | None:
+    """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
+    from visterm.features.picture_batches import over_pictures
+
+    while sample := plan.sample(SAMPLE):
+        try:
+            return prepare(plan.catalogue, features, sample, workers=workers, progress=progress)
+        except BadInput:
+            # Nothing but broken pictures: they are told, left out, and others tried.
+            broken = [
+                one
+                for part in over_pictures(len, [str(path) for path in sample])
+                for one in part.skipped
+            ]
+            if not broken:
+                raise
+            for one in broken:
+                path = sample[one.number].relative_to(plan.root).as_posix()
+                skip(path, one.reason)
+                plan.drop(path)
+    return None
+
+
+def _mark_vanished(plan: Survey, report: Added) -> None:
+    """Say which files are gone, only now: a moved picture is never without a place."""
+    count = "SELECT count(*) FROM pictures WHERE present = 0"
+    before = plan.catalogue.one(count)
+    with plan.catalogue.transaction() as db:
+        db.execute("UPDATE places SET vanished = 1 WHERE id IN (SELECT place FROM temp.gone)")
+        # Of a picture that lies elsewhere, the place where it used to lie tells nothing more.
+        db.execute(
+            """DELETE FROM places WHERE id IN (SELECT place FROM temp.gone)
+                AND picture IN (SELECT id FROM pictures WHERE present > 0)"""
+        )
+        finish(plan)
+    report.vanished = plan.catalogue.one(count) - before

@@ -1,0 +1,1 @@
+"""What belongs to single pictures: records, captions, thumbnails, descriptions, explanations."""

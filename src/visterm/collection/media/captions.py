@@ -1,0 +1,223 @@
+"""What people said about the pictures: by source, a person's own before all others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.location import below
+from visterm.errors import BadInput
+
+PERSON = "person"
+"""The source of what somebody typed; while it is there, the other sources are not asked."""
+TABLE = "table"
+_GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
+READING = "1"
+"""Raised when files are read otherwise, so that captions of another reading are read again."""
+PRESENT = "captions.picture IN (SELECT id FROM pictures WHERE present > 0)"
+"""The condition on ``captions`` under which one counts: its picture has not vanished."""
+
+
+@dataclass
+class Imported:
+    """What an import from a table did."""
+
+    pictures: int = 0
+    unknown: list[str] = field(default_factory=list)
+
+
+def give(catalogue: Catalogue, picture: int, source: str, text: str) -> None:
+    """Set one caption, inside a transaction; an empty text takes it away."""
+    if text.strip():
+        catalogue.db.execute(
+            "INSERT OR REPLACE INTO captions VALUES (?, ?, ?)", (picture, source, text.strip())
+        )
+    else:
+        catalogue.db.execute(
+            "DELETE FROM captions WHERE picture = ? AND source = ?", (picture, source)
+        )
+
+
+def keep_read(
+    catalogue: Catalogue, picture: int, found: Iterable[tuple[str, str]], *, all_there_is: bool
+) -> None:
+    """Store what was read from a picture's file and from beside it, inside a transaction.
+
+    ``all_there_is`` lets go of what was read before: not so where the picture also lies elsewhere,
+    perhaps with other words beside it, or has just been moved without them.
+    """
+    if all_there_is:
+        catalogue.db.execute(
+            "DELETE FROM captions WHERE picture = ? AND source NOT IN (?, ?)", (picture, *_GIVEN)
+        )
+    for source, text in found:
+        give(catalogue, picture, source, text)
+
+
+def drop_machine_written(catalogue: Catalogue) -> None:
+    """Forget what an earlier reading of files took for captions; the caller holds the lock."""
+    from visterm.pictures.metadata.texts import values
+
+    stored = catalogue.db.execute(
+        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", _GIVEN
+    ).fetchall()
+    with catalogue.transaction():
+        for picture, source, text in stored:
+            kept = "\n".join(values(text.split("\n")))
+            if kept != text:
+                give(catalogue, picture, source, kept)
+        catalogue.set("reading", READING)
+
+
+def any_there(catalogue: Catalogue) -> bool:
+    """Whether some picture that is there has a caption."""
+    return catalogue.one(f"SELECT 1 FROM captions WHERE {PRESENT} LIMIT 1") is not None
+
+
+def fingerprint(catalogue: Catalogue) -> str:
+    """What captions there are to learn from: another text for others, as good as always."""
+    count, length = catalogue.db.execute(
+        f"SELECT count(*), total(length(text)) FROM captions WHERE {PRESENT}"
+    ).fetchone()
+    bare = catalogue.one(
+        """SELECT 1 FROM pictures WHERE present > 0
+            AND id NOT IN (SELECT picture FROM captions) LIMIT 1"""
+    )
+    folders = catalogue.get("folders") or "no"
+    return f"{count} {length:.0f} {'some' if bare else 'all'} {folders}"
+
+
+def inherit(catalogue: Catalogue, old: int, new: int) -> None:
+    """A file was changed in its place: what people gave its old content belongs to the new.
+
+    Editing a picture, or writing keywords into it, makes other bytes of what is the same picture
+    to its owner.
+    """
+    db = catalogue.db
+    db.execute(
+        """INSERT OR IGNORE INTO captions SELECT ?, source, text FROM captions
+            WHERE picture = ? AND source IN (?, ?)""",
+        (new, old, *_GIVEN),
+    )
+    db.execute(
+        """INSERT OR IGNORE INTO feedback (query, picture, answer, time, against, step)
+            SELECT query, ?, answer, time, against, step FROM feedback WHERE picture = ?""",
+        (new, old),
+    )
+
+
+def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
+    """All captions of one picture by source."""
+    return dict(
+        catalogue.db.execute(
+            "SELECT source, text FROM captions WHERE picture = ? ORDER BY source", (picture,)
+        )
+    )
+
+
+def effective_caption(texts: Mapping[str, str]) -> str:
+    """What counts of a picture's captions by source: a person's own words, or else all others."""
+    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
+
+
+def effective_captions(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, str]:
+    """The effective captions of those of the pictures that have any."""
+    texts: dict[int, dict[str, str]] = {}
+    for first in range(0, len(pictures), 500):
+        some = pictures[first : first + 500]
+        marks = ",".join("?" * len(some))
+        for picture, source, text in catalogue.db.execute(
+            f"SELECT picture, source, text FROM captions WHERE picture IN ({marks}) ORDER BY 1, 2",
+            some,
+        ):
+            texts.setdefault(picture, {})[source] = text
+    return {picture: effective_caption(found) for picture, found in texts.items()}
+
+
+def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
+    """Id, content hash and text of every picture that has words and a vector, by id.
+
+    A person's own caption stands alone; otherwise every source is heard. With the setting
+    ``folders`` the names of a picture's folders are words too.
+    """
+    folders = catalogue.get("folders") == "yes"
+    question = """
+        SELECT pictures.id, hash, source, text FROM pictures
+        JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
+        JOIN captions ON captions.picture = pictures.id
+        WHERE present > 0"""
+    values = [extractor]
+    if folders:
+        question += """
+        UNION ALL SELECT pictures.id, hash, 'folders', replace(folder, '/', ' ') FROM pictures
+        JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
+        JOIN places ON places.picture = pictures.id
+        WHERE NOT vanished AND folder != ''"""
+        values.append(extractor)
+    texts: dict[str, str] = {}
+    before: tuple[int, bytes] | None = None
+    for picture, digest, source, text in catalogue.db.execute(question + " ORDER BY 1, 3", values):
+        if before is not None and before[0] != picture:
+            yield (*before, effective_caption(texts))
+            texts = {}
+        before = (picture, digest)
+        texts[source] = f"{texts[source]}\n{text}" if source in texts else text
+    if before is not None:
+        yield (*before, effective_caption(texts))
+
+
+def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
+    """Captions from a table of paths and texts, inside a transaction.
+
+    Paths count from the table's folder or from the collection's; a bare name will do where only
+    one picture has it. A picture that stands in several rows gets the words of them all.
+    """
+    from visterm.pictures import read_caption_table
+
+    said: dict[int, list[str]] = {}
+    report = Imported()
+    for path, text in read_caption_table(table):
+        picture = _named(catalogue, root, table.parent, path)
+        if picture is None:
+            report.unknown.append(path)
+        elif text not in said.setdefault(picture, []):
+            said[picture].append(text)
+    for picture, texts in said.items():
+        give(catalogue, picture, TABLE, "\n".join(texts))
+    report.pictures = len(said)
+    return report
+
+
+def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int:
+    """The picture of which this file is a copy."""
+    found = below(root, path)
+    picture = None if found is None else at_path(catalogue, found)
+    if picture is None:
+        hint = "visterm add finds new pictures" if found is not None else f"it is outside {root}"
+        raise BadInput(f"{os.fspath(path)} is not in the collection; {hint}")
+    return picture
+
+
+def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | None:
+    for start in (beside, root):
+        found = below(root, start / path)
+        picture = None if found is None else at_path(catalogue, found)
+        if picture is not None:
+            return picture
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    called = catalogue.db.execute(
+        "SELECT DISTINCT picture FROM places WHERE name = ? AND NOT vanished LIMIT 2", (name,)
+    ).fetchall()
+    return int(called[0][0]) if len(called) == 1 else None
+
+
+def at_path(catalogue: Catalogue, path: str) -> int | None:
+    """The picture at a path below the collection's folder."""
+    folder, _, name = path.rpartition("/")
+    picture = catalogue.one(
+        "SELECT picture FROM places WHERE folder = ? AND name = ?", folder, name
+    )
+    return None if picture is None else int(picture)

@@ -1,0 +1,99 @@
+"""Pictures one by one: their files and the hash of their content, by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import BadInput
+
+
+class UnknownPicture(BadInput):
+    """No picture has this number, or its files have gone."""
+
+
+@dataclass(frozen=True)
+class PictureFile:
+    """A file that holds a picture, with what it was like when the picture was read."""
+
+    path: str
+    """Below the collection's folder, with slashes."""
+    size: int
+    mtime_ns: int
+
+    def at(self, root: Path) -> Path:
+        return root / self.path
+
+
+@dataclass(frozen=True)
+class PictureRecord:
+    """A picture as the catalogue knows it: its number, the hash of its content, and its files."""
+
+    picture: int
+    digest: str
+    files: tuple[PictureFile, ...]
+
+
+def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
+    """The records of those of the pictures that have a file, by number."""
+    wanted = list(dict.fromkeys(pictures))
+    found: dict[int, tuple[str, list[PictureFile]]] = {}
+    for first in range(0, len(wanted), 500):
+        some = wanted[first : first + 500]
+        marks = ",".join("?" * len(some))
+        for picture, digest, folder, name, size, mtime in catalogue.db.execute(
+            f"""SELECT picture, hex(hash), folder, name, size, mtime_ns FROM places
+                JOIN pictures ON pictures.id = picture
+                WHERE NOT vanished AND picture IN ({marks}) ORDER BY folder, name""",
+            some,
+        ):
+            path = f"{folder}/{name}" if folder else name
+            about = found.setdefault(picture, (digest.lower(), []))
+            about[1].append(PictureFile(path, size, mtime))
+    return {
+        picture: PictureRecord(picture, digest, tuple(files))
+        for picture, (digest, files) in found.items()
+    }
+
+
+def record(catalogue: Catalogue, picture: int) -> PictureRecord:
+    """The record of one picture."""
+    found = records(catalogue, [picture]).get(picture)
+    if found is None:
+        raise UnknownPicture(
+            f"there is no picture {picture}; it may have been moved away or removed since"
+        )
+    return found
+
+
+def located(
+    catalogue: Catalogue, root: Path, ids: list[int], folders: tuple[str, ...] = ()
+) -> dict[int, tuple[Path, ...]]:
+    """Where pictures lie now: files in the asked-for folders first, then by name."""
+    places: dict[int, list[tuple[bool, str, str]]] = {}
+    for first in range(0, len(ids), 500):
+        some = ids[first : first + 500]
+        marks = ",".join("?" * len(some))
+        for picture, folder, name in catalogue.db.execute(
+            f"SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN ({marks})",
+            some,
+        ):
+            away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
+            places.setdefault(picture, []).append((away, folder, name))
+    return {
+        picture: tuple(Path(root, folder, name) for _, folder, name in sorted(found))
+        for picture, found in places.items()
+    }
+
+
+def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
+    """Numbers of pictures, those that came last first."""
+    return [
+        picture
+        for (picture,) in catalogue.db.execute(
+            "SELECT id FROM pictures WHERE present > 0 ORDER BY id DESC LIMIT ? OFFSET ?",
+            (k, offset),
+        )
+    ]

@@ -1,0 +1,193 @@
+"""Small pictures of the pictures, kept beside the catalogue and never larger than a limit.
+
+They can always be made again, so nothing is synced, and a damaged file is thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.collection.media.records import PictureRecord
+from visterm.collection.store.location import may_write
+from visterm.errors import BadInput, UnreadablePicture
+
+SIDES = (160, 320, 640, 1280, 2048)
+"""The longer sides that can be asked for: few, so that what was made once serves often."""
+LIMIT = 512 << 20
+"""Bytes that thumbnails may take on the disk."""
+FILE = "thumbnails.sqlite"
+_MEMORY = ":memory:"
+_LIMIT_IN_MEMORY = 16 << 20
+_TABLES = """
+CREATE TABLE IF NOT EXISTS thumbnails (
+    id INTEGER PRIMARY KEY,                 -- in the order in which they were made
+    digest TEXT NOT NULL,
+    side INTEGER NOT NULL,
+    jpeg BLOB NOT NULL,
+    UNIQUE (digest, side)
+);
+CREATE TABLE IF NOT EXISTS sizes (
+    digest TEXT PRIMARY KEY, width INTEGER NOT NULL, height INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A JPEG, and whether it is surely of the content that the catalogue knows."""
+
+    jpeg: bytes
+    sure: bool
+
+
+class Thumbnails:
+    """The thumbnails of a collection; an object belongs to one thread.
+
+    Parameters
+    ----------
+    root, store
+        The folder of the pictures, and the one that knows about them. Where that cannot be written
+        only the latest are kept, in memory.
+    limit
+        Bytes on the disk; the oldest tenth goes when they are more.
+    """
+
+    def __init__(self, root: Path, store: Path, *, limit: int = LIMIT) -> None:
+        self.root, self.limit = root, limit
+        self._path = store / FILE
+        self._db = _connect(self._path) if may_write(store) else _made(sqlite3.connect(_MEMORY))
+        if not self._db.execute("PRAGMA database_list").fetchone()[2]:
+            self.limit = min(limit, _LIMIT_IN_MEMORY)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def of(self, record: PictureRecord, side: int) -> Thumbnail:
+        """A picture shrunk so that its longer side has at most ``side`` pixels.
+
+        Raises
+        ------
+        UnreadablePicture
+            Where none of its files can be read, with the reason.
+        """
+        if side not in SIDES:
+            raise BadInput(f"a thumbnail's side is one of {', '.join(map(str, SIDES))}, not {side}")
+        kept = self._one("SELECT jpeg FROM thumbnails WHERE digest = ? AND side = ?", record, side)
+        if kept is not None:
+            return Thumbnail(kept[0], sure=True)
+        jpeg, sure = self._make(record, side)
+        if sure:
+            self._keep(
+                "INSERT OR IGNORE INTO thumbnails VALUES (NULL, ?, ?, ?)", record, side, jpeg
+            )
+            self._forget_oldest()
+        return Thumbnail(jpeg, sure)
+
+    def sizes(self, records: Iterable[PictureRecord]) -> dict[int, tuple[int, int]]:
+        """Width and height of pictures, upright; those whose files cannot be read are left out."""
+        wanted = {record.digest: record for record in records}
+        marks = ",".join("?" * len(wanted))
+        kept: dict[str, tuple[int, int]] = {}
+        with contextlib.suppress(sqlite3.Error):
+            for digest, width, height in self._db.execute(
+                f"SELECT digest, width, height FROM sizes WHERE digest IN ({marks})", list(wanted)
+            ):
+                kept[digest] = (width, height)
+        found: dict[int, tuple[int, int]] = {}
+        for digest, record in wanted.items():
+            size = kept.get(digest) or self._measure(record)
+            if size is not None:
+                found[record.picture] = size
+        return found
+
+    def _make(self, record: PictureRecord, side: int) -> tuple[bytes, bool]:
+        from PIL import Image
+
+        from visterm.pictures import read_picture
+
+        reason = "no file of it is left"
+        for file in record.files:
+            try:
+                sure = _unchanged(file.at(self.root), file.size, file.mtime_ns)
+                pixels = read_picture(file.at(self.root), max_side=side)
+            except UnreadablePicture as problem:
+                reason = problem.reason
+                continue
+            jpeg = io.BytesIO()
+            Image.fromarray(pixels).save(jpeg, "JPEG", quality=84, optimize=side <= 640)
+            return jpeg.getvalue(), sure
+        raise UnreadablePicture(record.files[0].path if record.files else "the picture", reason)
+
+    def _measure(self, record: PictureRecord) -> tuple[int, int] | None:
+        from visterm.pictures.decoding import picture_size
+
+        for file in record.files:
+            path = os.path.join(self.root, file.path)
+            if not os.path.exists(path):  # a disk may be away, with thousands of pictures on it
+                continue
+            with contextlib.suppress(UnreadablePicture):
+                size = picture_size(path)
+                if _unchanged(path, file.size, file.mtime_ns):
+                    self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", record, *size)
+                return size
+        return None
+
+    def _one(self, question: str, record: PictureRecord, *values: int) -> tuple | None:
+        with contextlib.suppress(sqlite3.Error):
+            return self._db.execute(question, (record.digest, *values)).fetchone()
+        return None
+
+    def _keep(self, statement: str, record: PictureRecord, *values: int | bytes) -> None:
+        # Another thread may be writing, or the disk be full: then it is made again next time.
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute(statement, (record.digest, *values))
+
+    def _forget_oldest(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            page, pages, free = (
+                self._db.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_size", "page_count", "freelist_count")
+            )
+            if page * (pages - free) > self.limit:
+                self._db.execute(
+                    """DELETE FROM thumbnails WHERE id IN (SELECT id FROM thumbnails ORDER BY id
+                        LIMIT (SELECT 1 + count(*) / 10 FROM thumbnails))"""
+                )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    for attempt in (1, 2):
+        db = sqlite3.connect(path, timeout=1, isolation_level=None)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return _made(db)
+        except sqlite3.DatabaseError as error:
+            db.close()
+            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
+                break
+            for end in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    os.unlink(f"{path}{end}")
+    return _made(sqlite3.connect(_MEMORY))
+
+
+def _made(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.isolation_level = None
+    db.execute("PRAGMA synchronous = OFF")
+    db.executescript(_TABLES)
+    return db
+
+
+def _unchanged(path: str | Path, size: int, mtime_ns: int) -> bool:
+    """Whether a file is still the one whose content the catalogue knows."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return False
+    return (now.st_size, now.st_mtime_ns) == (size, mtime_ns)

@@ -1,0 +1,99 @@
+"""Words to complete what somebody types, with how many captions hold each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from visterm.collection.store.active_model import active_model
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import VistermError
+from visterm.text import Vocabulary
+from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import one_form, tokens
+
+_REST = 20.0
+"""Counting again waits so many times as long as counting took: a page asks at every key."""
+
+
+@dataclass(frozen=True)
+class CountedWord:
+    """A word, the captions that hold it, and whether the model knows it."""
+
+    word: str
+    captions: int
+    known: bool
+
+
+class WordCounts:
+    """Words of the captions, counted when they may have changed."""
+
+    def __init__(self) -> None:
+        self._words: list[CountedWord] = []
+        self._counted_for: object = None
+        self._again = 0.0
+        self._counting = threading.Lock()
+
+    def starting(self, catalogue: Catalogue, start: str, k: int) -> list[CountedWord]:
+        """Words that begin like this, the most frequent first; then names with such a word."""
+        self._count(catalogue)
+        wanted = one_form(start.strip())
+        found = [one for one in self._words if one.word.startswith(wanted)]
+        found += [one for one in self._words if f" {wanted}" in one.word]
+        return list(dict.fromkeys(found))[:k]
+
+    def forget(self) -> None:
+        """Count anew at the next question."""
+        self._again, self._counted_for = 0.0, None
+
+    def _count(self, catalogue: Catalogue) -> None:
+        if time.monotonic() < self._again and self._words:
+            return
+        with self._counting:
+            began = time.monotonic()
+            state = _state(catalogue)
+            if state != self._counted_for:
+                self._words, self._counted_for = _counted(catalogue), state
+            self._again = time.monotonic() + _REST * (time.monotonic() - began)
+
+
+def _state(catalogue: Catalogue) -> tuple[object, ...]:
+    with catalogue.snapshot() as db:
+        captions = db.execute("SELECT count(*), total(length(text)) FROM captions").fetchone()
+        version = db.execute("SELECT max(id), max(time) FROM versions").fetchone()
+    return (*captions, *version)
+
+
+def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
+    """A word as the model writes it, where it knows it."""
+    number = vocabulary.number(token)
+    return token if number is None else vocabulary.words[number]
+
+
+def _counted(catalogue: Catalogue) -> list[CountedWord]:
+    try:
+        vocabulary = active_model(catalogue).vocabulary
+    except VistermError:  # nothing learnt, or damaged: captions have words all the same
+        vocabulary = None
+    counts: Counter[str] = (
+        Counter() if vocabulary is None else Counter(dict.fromkeys(vocabulary.words, 0))
+    )
+    known = frozenset(counts)
+    form: dict[str, str] = {}
+    for (text,) in catalogue.db.execute(
+        "SELECT text FROM captions JOIN pictures ON pictures.id = picture WHERE present > 0"
+    ):
+        words = tokens(text)
+        for token in {*words, *(() if vocabulary is None else vocabulary.joined(words))}:
+            if token not in form:
+                form[token] = token if vocabulary is None else _learnt_form(token, vocabulary)
+            counts[form[token]] += 1
+    stop = frozenset(STOP_WORDS)
+    found = [
+        CountedWord(word, count, word in known)
+        for word, count in counts.items()
+        if word in known or word not in stop
+    ]
+    return sorted(found, key=lambda one: (not one.known, -one.captions, one.word))

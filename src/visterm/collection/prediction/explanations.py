@@ -1,0 +1,157 @@
+"""Why a picture was found, place by place and word by word, and which words a picture says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.feedback.log import columns, with_clicks
+from visterm.collection.feedback.offsets import Taught
+from visterm.collection.ingest.extractors import kept
+from visterm.collection.media.records import located
+from visterm.collection.store.active_model import ActiveModel, active_model
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import MODEL
+from visterm.errors import BadInput, UnreadablePicture
+from visterm.index.score import score
+from visterm.text.meaning import meanings
+from visterm.text.query import QueryVector, UnknownWords, closest_words, parse_query, query_vector
+
+if TYPE_CHECKING:
+    from visterm.features.contributions import Parts
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each place of a picture contributes to its score, for each word of the query.
+
+    All contributions and ``rest`` sum to ``score``. Where the model is not linear in places, or the
+    features know none, ``words`` is empty and all of the score is rest.
+    """
+
+    words: dict[str, NDArray[np.float64]]
+    rest: float
+    score: float
+    box: Box = (0.0, 0.0, 1.0, 1.0)
+    """The part of the picture that the places cover: left, top, right, bottom, as fractions."""
+
+    @property
+    def places(self) -> NDArray[np.float64] | None:
+        """The contributions of all words together."""
+        return sum(self.words.values(), start=np.zeros(1)) if self.words else None
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A word for a picture: its score, and how likely the picture shows it, where that is known."""
+
+    word: str
+    score: float
+    chance: float | None = field(default=None)
+
+
+def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
+    """Why a picture has the score it has for a query; conditions do not matter."""
+    now = active_model(catalogue)
+    query = query_vector(parse_query(text), now.vocabulary, meanings)
+    if not query.numbers.size:
+        close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
+        raise UnknownWords("no caption has the words asked for", close)
+    _check_found(now, picture)
+    asked = with_clicks(query, columns(catalogue), now.version.words, now.index.words)
+    total = float(score(asked[1], now.index.values(asked[0], [picture])[0]))
+    parts = _parts(catalogue, root, now, picture)
+    weights = None if parts is None else _weights(catalogue, now, query)
+    if parts is None or weights is None:
+        return Explanation({}, total, total)
+    words = {
+        now.vocabulary.words[number]: float(weight) * parts.scores(row)
+        for number, weight, row in zip(query.numbers.tolist(), query.weights, weights, strict=True)
+    }
+    rest = total - float(sum(contributions.sum() for contributions in words.values()))
+    return Explanation(words, rest, total, parts.box)
+
+
+def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
+    """The words that a picture most likely shows, likeliest first."""
+    now = active_model(catalogue)
+    _check_found(now, picture)
+    return likeliest(now, values_of(catalogue, now, [picture]), k)[0]
+
+
+def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> NDArray[np.float64]:
+    """The value of every word for pictures of the index, with what clicks added."""
+    count = now.version.words
+    rows = now.index.rows(pictures)
+    values = np.zeros((len(rows), len(now.vocabulary)))
+    values[:, :count] = rows[:, :count]
+    for word, place in columns(catalogue).items():
+        if count + place < rows.shape[1]:
+            values[:, word] += rows[:, count + place]
+    return values
+
+
+def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
+    """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
+    chances = None if now.calibration is None else now.calibration.word_probabilities(values)
+    order = np.argsort(-(values if chances is None else chances), axis=1, kind="stable")[:, :k]
+    return [
+        [
+            Likely(
+                now.vocabulary.words[word],
+                float(values[row, word]),
+                None if chances is None else float(chances[row, word]),
+            )
+            for word in words
+        ]
+        for row, words in enumerate(order.tolist())
+    ]
+
+
+def _check_found(now: ActiveModel, picture: int) -> None:
+    if not now.index.holds([picture])[0]:
+        raise BadInput(
+            f"picture {picture} cannot be found now: its files have gone, or visterm add has not "
+            "described it yet"
+        )
+
+
+def _weights(
+    catalogue: Catalogue, now: ActiveModel, query: QueryVector
+) -> NDArray[np.float64] | None:
+    """The weights of a query's words, with what clicks added; None where a model has none."""
+    from visterm.models import load_model
+
+    learnt = load_model(now.version.folder / MODEL).linear_weights()
+    if learnt is None:
+        return None
+    weights = np.zeros((len(query.numbers), learnt.shape[1]))
+    known = query.numbers < now.version.words  # of words that a yes began only clicks say something
+    weights[known] = learnt[query.numbers[known]]
+    taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
+    for place, word in enumerate(query.numbers.tolist()):
+        if word in taught.directions:
+            weights[place] += taught.directions[word]
+    return weights
+
+
+def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> Parts | None:
+    """A picture's vector by place, from its file."""
+    from visterm.features.contributions import parts_of
+    from visterm.pictures import read_picture
+
+    extractor = kept(catalogue, catalogue.get("features") or "")
+    if extractor is None or extractor.key != now.version.extractor:
+        return None
+    for path in located(catalogue, root, [picture]).get(picture, ()):
+        try:
+            return parts_of(extractor, read_picture(path, max_side=extractor.max_side))
+        except UnreadablePicture:
+            continue  # another copy of it may still be there
+    return None

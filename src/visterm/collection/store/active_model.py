@@ -1,0 +1,198 @@
+"""What answers queries now: a version's text space, model and index, opened once.
+
+A command asks and ends; a server asks hundreds of times a second, from several threads, and must
+see what a writer commits at its next question.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import MODEL, SPACE, WORDS, Version, current
+from visterm.errors import VistermError
+from visterm.index import DenseIndex, Index
+from visterm.index.manifest import NAME
+
+if TYPE_CHECKING:
+    from visterm.calibration import Calibration
+    from visterm.models import Cca
+    from visterm.text import Vocabulary
+    from visterm.text.spaces import TextSpace
+
+NOT_TRAINED = (
+    "nothing has been learnt yet, so words mean nothing; caption some pictures (visterm caption "
+    "--from TABLE, or visterm caption PICTURE WORDS) and run visterm train"
+)
+SPACE_NOT_TRAINED = (
+    "nothing answers sentences by {0} yet; visterm search --space {0} trains that on the captions, "
+    "and so do Collection.train_space and a job of the server"
+)
+_YOUNG = 0.2
+"""Seconds in which a file may be replaced again without its time of change telling."""
+
+
+class Cutoffs:
+    """Where good matches end, for queries that were asked before; never more than so many.
+
+    >>> cutoffs = Cutoffs(most=1)
+    >>> cutoffs.keep((1, b"sea", b""), 12)
+    >>> cutoffs.get((1, b"sea", b"")), cutoffs.get((2, b"sea", b""))
+    (12, None)
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self._known: dict[tuple[int, bytes, bytes], int] = {}
+        self._most = most
+
+    def get(self, key: tuple[int, bytes, bytes]) -> int | None:
+        return self._known.get(key)
+
+    def keep(self, key: tuple[int, bytes, bytes], cutoff: int) -> None:
+        if len(self._known) >= self._most:
+            self._known.clear()
+        self._known[key] = cutoff
+
+
+class NotTrained(VistermError):
+    """There is no model yet."""
+
+
+@dataclass
+class Active:
+    """A version that is open, one object for all threads."""
+
+    version: Version
+    index: Index | DenseIndex
+    _stamp: tuple[int, ...] = field(default=(), kw_only=True)
+    _refreshing: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
+
+    def refresh(self) -> None:
+        """See all that was committed to the index until now."""
+        stat = os.stat(self.version.index / NAME)
+        stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        # As with git's index: the time of a file says nothing while it may still be the same tick.
+        if stamp != self._stamp or abs(time.time() - stat.st_mtime) < _YOUNG:
+            with self._refreshing:
+                self.index.refresh()
+                self._stamp = stamp
+
+
+@dataclass
+class ActiveModel(Active):
+    """A version in the space of words, with its vocabulary."""
+
+    index: Index
+    vocabulary: Vocabulary
+    calibration: Calibration | None = None
+    """How scores become probabilities; None where too few pictures were held out to know."""
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
+
+
+@dataclass
+class ActiveSpace(Active):
+    """A version in a text space of sentences."""
+
+    index: DenseIndex
+    space: TextSpace
+    model: Cca
+
+
+class OpenVersions:
+    """What an open catalogue, or several of them in one process, have opened to answer with."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Active] = {}
+        self._opening = threading.Lock()
+
+    def of(self, version: Version) -> Active:
+        """A version's text space, model and index, opened now unless they are open."""
+        with self._opening:
+            active = self._open.get(version.space)
+            # A collection made anew in the same place counts its versions anew, but not its time.
+            if active is None or _key(active.version) != _key(version):
+                active = self._open[version.space] = _opened(version)
+        active.refresh()
+        return active
+
+    def close(self) -> None:
+        """Close the files."""
+        with self._opening:
+            self._open.clear()
+
+
+def _key(version: Version) -> tuple[int, float]:
+    return version.id, version.time
+
+
+def _opened(version: Version) -> Active:
+    if version.space == WORDS:
+        return ActiveModel(
+            version, Index.open(version.index), version.vocabulary(), version.calibration()
+        )
+    from visterm.models import Cca
+    from visterm.text.spaces import load_space
+
+    return ActiveSpace(
+        version,
+        DenseIndex.open(version.index),
+        load_space(version.folder / SPACE),
+        Cca.load(version.folder / MODEL),
+    )
+
+
+_of_catalogue: WeakKeyDictionary[Catalogue, OpenVersions] = WeakKeyDictionary()
+
+
+def share(catalogue: Catalogue, versions: OpenVersions) -> None:
+    """Let a catalogue answer with what others of the same collection have opened."""
+    _of_catalogue[catalogue] = versions
+
+
+def close(catalogue: Catalogue) -> None:
+    """Close what a catalogue answers with, unless it is shared; whoever shares it closes it."""
+    _of_catalogue.pop(catalogue, None)
+
+
+def active_model(catalogue: Catalogue) -> ActiveModel:
+    """The version that answers queries of words now.
+
+    Raises
+    ------
+    VistermError
+        Where nothing was trained, or what was trained is damaged.
+    """
+    found = _active(catalogue, WORDS)
+    assert isinstance(found, ActiveModel)
+    return found
+
+
+def active_space(catalogue: Catalogue, space: str) -> ActiveSpace:
+    """The version that answers sentences in a text space now; as `active_model`."""
+    found = _active(catalogue, space)
+    assert isinstance(found, ActiveSpace)
+    return found
+
+
+def _active(catalogue: Catalogue, space: str) -> Active:
+    opened = _of_catalogue.setdefault(catalogue, OpenVersions())
+    while True:
+        version = current(catalogue, space)
+        if version is None:
+            raise NotTrained(NOT_TRAINED if space == WORDS else SPACE_NOT_TRAINED.format(space))
+        try:
+            return opened.of(version)
+        except (FileNotFoundError, VistermError) as error:
+            opened.close()
+            # A writer may have named a new version, and swept this one, since we looked.
+            after = current(catalogue, space)
+            if after is not None and after.id == version.id:
+                raise VistermError(
+                    f"the index or vocabulary of the model is damaged or gone ({error}); "
+                    "visterm check --repair"
+                ) from error

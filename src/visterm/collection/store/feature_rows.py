@@ -1,0 +1,203 @@
+"""The vectors of a collection's pictures: one segment a batch, named by the catalogue.
+
+Small segments are written together later, so that a million pictures are dozens of files and not
+thousands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.vector_files import Block, parts_of, save
+from visterm.errors import VistermError
+
+if TYPE_CHECKING:
+    from visterm.features.extractor import Rows as Vectors
+
+RUN = 16
+"""So many segments of about one size become one."""
+LARGEST = 1 << 14
+"""Rows of a segment that is not written again."""
+FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
+"""The condition on ``rows`` under which a picture can be found."""
+_WORTH_IT = 4  # fewer at a time, and the same rows would be written again and again
+
+
+class Rows:
+    """The vectors that one extractor gave the pictures of a collection."""
+
+    def __init__(self, catalogue: Catalogue, extractor: str) -> None:
+        self.catalogue = catalogue
+        self.extractor = extractor
+        self.folder = catalogue.store / "features" / extractor
+
+    def write(self, vectors: Vectors) -> dict[str, Any]:
+        """Write a segment's files; they are rubbish until `name` is called in a transaction."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        number = _next_number(self.catalogue)
+        files = {}
+        for part, array in parts_of(vectors).items():
+            file = f"{number:08d}.{part}.npy"
+            files[file] = save(self.folder / file, array)
+        rows, width = vectors.shape
+        return {"id": number, "rows": int(rows), "width": int(width), "files": json.dumps(files)}
+
+    def name(self, written: dict[str, Any], pictures: Sequence[int]) -> None:
+        """Name a segment and whose rows it holds, inside a transaction."""
+        db, number = self.catalogue.db, written["id"]
+        db.execute(
+            "INSERT INTO segments (id, extractor, rows, width, files) VALUES (?, ?, ?, ?, ?)",
+            (number, self.extractor, written["rows"], written["width"], written["files"]),
+        )
+        db.executemany(
+            "INSERT INTO rows VALUES (?, ?, ?, ?)",
+            ((self.extractor, picture, number, place) for place, picture in enumerate(pictures)),
+        )
+
+    def segment(self, number: int) -> Block:
+        """A segment's vectors, read only when touched."""
+        found = self.catalogue.db.execute(
+            "SELECT width, files FROM segments WHERE id = ?", (number,)
+        ).fetchone()
+        if found is None:
+            raise VistermError(f"segment {number} of the features is gone; visterm check --repair")
+        arrays = {}
+        for file in json.loads(found[1]):
+            try:
+                array = np.load(self.folder / file, mmap_mode="r", allow_pickle=False)
+            except FileNotFoundError:
+                raise
+            except (OSError, ValueError) as error:
+                raise VistermError(
+                    f"{self.folder / file} is damaged ({error}); visterm check --repair"
+                ) from error
+            arrays[file.split(".")[1]] = array
+        return Block(int(found[0]), arrays)
+
+    def blocks(
+        self, source: str = "rows", wanted: str = "1"
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Block]]:
+        """Segment by segment: ids of the pictures, their places in it, and the segment.
+
+        ``source`` and ``wanted`` are the FROM and the WHERE of an SQL question about ``rows``.
+        """
+        found = self.catalogue.db.execute(
+            f"""SELECT rows.segment, rows.place, rows.picture FROM {source}
+                WHERE rows.extractor = ? AND {wanted} ORDER BY rows.segment, rows.place""",
+            (self.extractor,),
+        )
+        for number, group in groupby(found, itemgetter(0)):
+            table = np.array(list(group), dtype=np.int64)
+            yield table[:, 2], table[:, 1], self.segment(number)
+
+    def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+        """The vectors of a few pictures, without SciPy."""
+        found = []
+        for first in range(0, len(pictures), 500):  # SQLite takes so many values and not all more
+            some = pictures[first : first + 500]
+            found += self.catalogue.db.execute(
+                f"""SELECT picture, segment, place FROM rows
+                    WHERE extractor = ? AND picture IN ({",".join("?" * len(some))})""",
+                (self.extractor, *some),
+            ).fetchall()
+        blocks = {number: self.segment(number) for number in {segment for _, segment, _ in found}}
+        return {picture: blocks[segment].row(place) for picture, segment, place in found}
+
+    def merge(self) -> bool:
+        """Write one run of small segments together; says whether there was one."""
+        sizes = self.catalogue.db.execute(
+            "SELECT id, rows FROM segments WHERE extractor = ? ORDER BY id", (self.extractor,)
+        ).fetchall()
+        run = _due(sizes)
+        if not run:
+            return False
+        from visterm.features.extractor import stack_rows
+
+        parts, pictures = [], []
+        for number in run:
+            found = self.catalogue.db.execute(
+                "SELECT picture, place FROM rows WHERE segment = ? ORDER BY place", (number,)
+            ).fetchall()
+            if found:
+                places = np.array([place for _, place in found])
+                parts.append(self.segment(number).vectors()[places])
+                pictures += [picture for picture, _ in found]
+        written = self.write(stack_rows(parts)) if parts else None
+        with self.catalogue.transaction() as db:
+            if written is not None:
+                self._move(db, written, pictures)
+            db.executemany("DELETE FROM segments WHERE id = ?", ((number,) for number in run))
+        return True
+
+    def _move(self, db: Any, written: dict[str, Any], pictures: list[int]) -> None:
+        db.execute(
+            "INSERT INTO segments (id, extractor, rows, width, files) VALUES (?, ?, ?, ?, ?)",
+            (written["id"], self.extractor, written["rows"], written["width"], written["files"]),
+        )
+        db.executemany(
+            "UPDATE rows SET segment = ?, place = ? WHERE extractor = ? AND picture = ?",
+            (
+                (written["id"], place, self.extractor, picture)
+                for place, picture in enumerate(pictures)
+            ),
+        )
+
+
+def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
+    """The ids that the index of this extractor's pictures must hold, ascending."""
+    found = catalogue.db.execute(
+        f"SELECT picture FROM rows WHERE extractor = ? AND {FINDABLE} ORDER BY picture",
+        (extractor,),
+    )
+    return np.fromiter((picture for (picture,) in found), np.int64)
+
+
+def vectors_of(catalogue: Catalogue, extractor: str, pictures: list[int]) -> Vectors:
+    """The vectors of many pictures, in their order."""
+    from visterm.features.extractor import stack_rows
+
+    place = {picture: number for number, picture in enumerate(pictures)}
+    parts, order = [], []
+    for numbers, places, block in Rows(catalogue, extractor).blocks():
+        here = np.array([number in place for number in numbers.tolist()])
+        if here.any():
+            parts.append(block.vectors()[places[here]])
+            order += [place[number] for number in numbers[here].tolist()]
+    return stack_rows(parts)[np.argsort(order)]
+
+
+def _next_number(catalogue: Catalogue) -> int:
+    """A number that no segment ever had, so that no name of a file is used twice."""
+    used = catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'segments'")
+    return int(used or 0) + 1
+
+
+def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """Segments that are alike in size and enough to be worth writing as one, smallest kind first.
+
+    >>> _due([(1, 4000), *((number, 256) for number in range(2, 18))]) == list(range(2, 18))
+    True
+    """
+    kinds: dict[int, list[tuple[int, int]]] = {}
+    for number, rows in sizes:
+        if rows < LARGEST:
+            kinds.setdefault(max(rows, 1).bit_length() // 4, []).append((rows, number))
+    for _, alike in sorted(kinds.items()):
+        if len(alike) < RUN and sum(rows for rows, _ in alike) < LARGEST:
+            continue
+        total, run = 0, []
+        for rows, number in sorted(alike)[:RUN]:
+            total += rows
+            if total <= LARGEST:
+                run.append(number)
+        if len(run) >= _WORTH_IT:
+            return run
+    return []

@@ -1,0 +1,243 @@
+"""Models as a collection keeps them: a version is a model, its vocabulary and its index."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import VistermError
+from visterm.files import PART
+
+if TYPE_CHECKING:
+    from visterm.calibration import Calibration
+    from visterm.models.feedback import Metric
+    from visterm.text import Vocabulary
+
+Thing = TypeVar("Thing")
+
+WORDS = "words"
+"""The text space of queries such as ``tree snow:2 -people``."""
+SENTENCE_SPACES = ("lsa", "sentences")
+"""Text spaces that take whole sentences, the latter in many languages."""
+SPACES = (WORDS, *SENTENCE_SPACES)
+MODEL = "model.safetensors"
+SPACE = "space.safetensors"
+"""The text space of a version for sentences."""
+JUDGED = "judged.safetensors"
+"""The same model without the held-out pictures: the one that later models are compared with."""
+VOCABULARY = "vocabulary.json"
+STARTER = "starter"
+"""The model of a version that nobody taught: what visterm brings along."""
+HELD = "held.json"
+"""Held-out pictures and their words, which watch over clicks."""
+CHANCES = "chances.json"
+"""What is usual for each word's values, and how scores become chances."""
+METRIC = "metric.npy"
+"""What clicks are to make less of: directions in which pictures vary most."""
+MEAN = "mean.npy"
+_BEGUN = "begun"
+_METRICS: dict[tuple[str, float], Metric] = {}
+_USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
+
+
+@dataclass(frozen=True)
+class Version:
+    """What the catalogue says about a model."""
+
+    id: int
+    model: str
+    extractor: str
+    words: int
+    captioned: int
+    avgp: float | None
+    time: float
+    files: dict[str, str]
+    store: Path
+    space: str = WORDS
+    """The text space whose queries it answers."""
+    caption_changes: int = 0
+    """How often captions had changed when it was trained."""
+    begun: tuple[str, ...] = ()
+    """Words that a yes began: numbered after those of the model, which knows nothing of them."""
+
+    @property
+    def learnt(self) -> bool:
+        """Whether somebody's captions taught it."""
+        return self.model != STARTER
+
+    @property
+    def folder(self) -> Path:
+        return self.store / "models" / str(self.id)
+
+    @property
+    def index(self) -> Path:
+        return self.store / "index" / str(self.id)
+
+    def vocabulary(self) -> Vocabulary:
+        """The words the model knows, and after them those that were begun."""
+        from visterm.text import Vocabulary
+
+        known = self._read(VOCABULARY, Vocabulary.from_json)
+        return known.with_more(self.begun) if self.begun else known
+
+    def calibration(self) -> Calibration | None:
+        """What its scores are worth; None where too few pictures were held out to know."""
+        if CHANCES not in self.files:
+            return None
+        from visterm.calibration import Calibration
+
+        def read(stored: dict[str, Any]) -> Calibration | None:
+            if "level" not in stored:
+                return None
+            return Calibration.from_json(stored).with_more_words(len(self.begun))
+
+        return self._read(CHANCES, read)
+
+    def unit(self) -> float:
+        """The usual spread of a word's values, in which the steps of clicks are measured."""
+        if CHANCES not in self.files:
+            return _USUAL_UNIT
+        return self._read(CHANCES, lambda stored: median(stored["spreads"]))
+
+    def metric(self) -> Metric | None:
+        """In which vectors are compared when clicks are learnt; None for the usual way."""
+        if METRIC not in self.files:
+            return None
+        from visterm.models.feedback import Metric
+
+        key = (str(self.folder), self.time)
+        if key not in _METRICS:
+            _METRICS.clear()
+            _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False).astype(float))
+        return _METRICS[key]
+
+    def mean(self, width: int) -> NDArray[np.float64]:
+        """The mean of pictures' vectors, which clicks leave where it is."""
+        if MEAN not in self.files:
+            return np.zeros(width)
+        return np.load(self.folder / MEAN, allow_pickle=False).astype(float)
+
+    def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
+        path = self.folder / file
+        try:
+            return read(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
+
+
+_COLUMNS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
+
+
+def every_current(catalogue: Catalogue) -> list[Version]:
+    """The versions that answer queries, one a text space."""
+    with catalogue.snapshot() as db:
+        rows = db.execute(f"SELECT {_COLUMNS} FROM versions ORDER BY id").fetchall()
+        begun = tuple(json.loads(catalogue.get(_BEGUN) or "[]"))
+    return [_version(catalogue.store, begun, *row) for row in rows]
+
+
+def _version(store: Path, begun: tuple[str, ...], *row: Any) -> Version:
+    about = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    about |= {"files": json.loads(about["files"]), "store": store}
+    return Version(**about, begun=begun if about["space"] == WORDS else ())
+
+
+def current(catalogue: Catalogue, space: str = WORDS) -> Version | None:
+    """The version that answers queries in a text space; None before anything was trained."""
+    found = [one for one in every_current(catalogue) if one.space == space]
+    return found[-1] if found else None
+
+
+def caption_changes(catalogue: Catalogue) -> int:
+    """How often captions have been given, changed or taken back."""
+    return int(catalogue.get("caption_changes") or 0)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file in a folder, by name."""
+    files = sorted(folder.iterdir())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def next_number(catalogue: Catalogue) -> int:
+    """A number that no version ever had."""
+    used = catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'versions'")
+    return int(used or 0) + 1
+
+
+def name(catalogue: Catalogue, version: Version) -> None:
+    """Make a version the one that answers in its space, inside a transaction."""
+    catalogue.db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
+    catalogue.db.execute(
+        f"INSERT INTO versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            version.id,
+            version.model,
+            version.extractor,
+            version.words,
+            version.captioned,
+            version.avgp,
+            version.time,
+            json.dumps(version.files),
+            version.space,
+            version.caption_changes,
+        ),
+    )
+    if version.space == WORDS:
+        begun = json.dumps(version.begun, ensure_ascii=False) if version.begun else None
+        catalogue.set(_BEGUN, begun)
+
+
+def set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
+    """Let the version know other begun words, inside a transaction.
+
+    Its time changes as well: by that, whoever has opened it sees that its words are others.
+    """
+    catalogue.set(_BEGUN, json.dumps(list(words), ensure_ascii=False) if words else None)
+    catalogue.db.execute("UPDATE versions SET time = ? WHERE space = 'words'", (time.time(),))
+
+
+def sweep(catalogue: Catalogue) -> None:
+    """Delete what the catalogue does not name; the caller holds the lock.
+
+    Files that a reader still has open stay readable to it (on Windows they stay until later).
+    """
+    for path in _rubbish(catalogue):
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+
+
+def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
+    db, store = catalogue.db, catalogue.store
+    named = {row[0] for row in db.execute("SELECT file FROM extractors")}
+    for extractor, files in db.execute("SELECT extractor, files FROM segments"):
+        named |= {f"features/{extractor}/{file}" for file in json.loads(files)}
+    for number, files in db.execute("SELECT id, files FROM versions").fetchall():
+        named |= {f"models/{number}/{file}" for file in json.loads(files)}
+        named |= {f"models/{number}", f"index/{number}"}
+    for room in ("models", "index"):
+        if (store / room).is_dir():
+            yield from (p for p in (store / room).iterdir() if f"{room}/{p.name}" not in named)
+    for pattern in ("features/*/*", "models/*/*"):
+        for path in store.glob(pattern):
+            if path.is_file() and path.relative_to(store).as_posix() not in named:
+                yield path
+    # Until versions had a space, what answers sentences lay in a folder that no catalogue named.
+    yield from (p for p in store.iterdir() if p.name.endswith(PART) or p.name == "spaces")

@@ -1,0 +1,1 @@
+"""From captions to a version that answers: training set, trainer, index; the starter too."""

@@ -1,0 +1,165 @@
+"""From vectors to the index: pictures mapped into the text space, and the index kept in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import FINDABLE, Rows
+from visterm.collection.store.versions import MODEL, Version, every_current
+from visterm.index import DenseIndex, Index
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.models import Model
+
+
+ToRows: TypeAlias = "Callable[[Vectors], NDArray[np.float32]]"
+"""Brings picture vectors into a text space."""
+_AT_ONCE = 1 << 25
+"""Values of the text space held in memory together: 128 MB."""
+_PENDING = 4096
+
+
+def build(
+    catalogue: Catalogue, version: Version, model: Model, *, progress: Progress = silent
+) -> None:
+    """Write the index of every picture that can be found, for a version not yet named."""
+    index = _kind(version).create(version.index, words=version.words)
+    rows = Rows(catalogue, version.extractor)
+    total = catalogue.one(
+        f"SELECT count(*) FROM rows WHERE extractor = ? AND {FINDABLE}", version.extractor
+    )
+    done = 0
+    to_rows = _text_space_rows(version, model)
+    for ids, values in _gathered(rows, to_rows, max(1, _AT_ONCE // max(1, version.words))):
+        order = np.argsort(ids)
+        index.append(values[order], ids[order])
+        done += len(ids)
+        progress("mapping pictures", done, total)
+    while index.merge():
+        pass
+
+
+def catch_up(catalogue: Catalogue, *, progress: Progress = silent) -> int:
+    """Bring every index in step with pictures that came or went; the caller holds the lock.
+
+    Returns how many that were. A kill leaves some of them pending for the next writer, and mapping
+    a picture twice changes nothing.
+    """
+    total = int(catalogue.one("SELECT count(*) FROM pending"))
+    if not total:
+        return 0
+    indexes = [_Synchronised.open(catalogue, version) for version in every_current(catalogue)]
+    if not indexes:
+        with catalogue.transaction() as db:
+            db.execute("DELETE FROM pending")  # whoever trains first maps every picture
+        return 0
+    done = 0
+    while chunk := _pending(catalogue):
+        for index in indexes:
+            index.update(chunk)
+        with catalogue.transaction() as db:
+            db.executemany("DELETE FROM pending WHERE picture = ?", ((one,) for one in chunk))
+        done += len(chunk)
+        progress("mapping pictures", done, total)
+    for index in indexes:
+        index.merge()
+    return total
+
+
+@dataclass(frozen=True)
+class _Synchronised:
+    """A version's index, and what makes rows for it."""
+
+    catalogue: Catalogue
+    version: Version
+    index: Index | DenseIndex
+    to_rows: ToRows
+
+    @classmethod
+    def open(cls, catalogue: Catalogue, version: Version) -> _Synchronised:
+        from visterm.models import load_model
+
+        index = _kind(version).open(version.index)
+        to_rows = _text_space_rows(version, load_model(version.folder / MODEL))
+        if isinstance(index, Index) and (more := index.words - version.words):
+            to_rows = _with_clicks(catalogue, version, index, to_rows, more)
+        return cls(catalogue, version, index, to_rows)
+
+    def update(self, pictures: list[int]) -> None:
+        """Append those of the pictures that can be found, and remove the others."""
+        pending = f"(SELECT picture FROM pending ORDER BY picture LIMIT {len(pictures)}) AS some"
+        source = f"{pending} CROSS JOIN rows ON rows.picture = some.picture"
+        rows = Rows(self.catalogue, self.version.extractor)
+        found = [np.empty(0, np.int64)]
+        for ids, values in _gathered(rows, self.to_rows, len(pictures), source):
+            order = np.argsort(ids)
+            self.index.append(values[order], ids[order], replace=True)
+            found.append(ids)
+        self.index.remove(np.setdiff1d(np.array(pictures), np.concatenate(found)))
+
+    def merge(self) -> None:
+        while self.index.merge():
+            pass
+
+
+def _kind(version: Version) -> type[Index] | type[DenseIndex]:
+    return Index if version.space == "words" else DenseIndex
+
+
+def _text_space_rows(version: Version, model: Model) -> ToRows:
+    """How a version's model brings vectors to rows of its index."""
+    if version.space == "words":
+        return model.transform
+    from visterm.models import Cca
+
+    assert isinstance(model, Cca)
+    return model.picture_rows
+
+
+def _with_clicks(
+    catalogue: Catalogue, version: Version, index: Index, to_rows: ToRows, columns: int
+) -> ToRows:
+    """The same, and after it what clicks have added in so many more columns."""
+    from visterm.collection.feedback.offsets import Taught
+
+    taught = Taught.read(catalogue, version, version.vocabulary(), index)
+
+    def both(vectors: Vectors) -> NDArray[np.float32]:
+        return np.concatenate([to_rows(vectors), taught.rows(vectors, columns)], axis=1)
+
+    return both
+
+
+def _gathered(
+    rows: Rows, to_rows: ToRows, size: int, source: str = "rows"
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Ids and text-space rows, about ``size`` pictures at a time, from however many segments."""
+    ids: list[NDArray[np.int64]] = []
+    values: list[NDArray[np.float32]] = []
+    held = 0
+    for numbers, places, block in rows.blocks(source, FINDABLE):
+        mapped = to_rows(block.vectors()[places])
+        for first in range(0, len(numbers), size):
+            ids.append(numbers[first : first + size])
+            values.append(mapped[first : first + size])
+            held += len(ids[-1])
+            if held >= size:
+                yield np.concatenate(ids), np.concatenate(values)
+                ids, values, held = [], [], 0
+    if ids:
+        yield np.concatenate(ids), np.concatenate(values)
+
+
+def _pending(catalogue: Catalogue) -> list[int]:
+    found = catalogue.db.execute(
+        "SELECT picture FROM pending ORDER BY picture LIMIT ?", (_PENDING,)
+    )
+    return [picture for (picture,) in found]

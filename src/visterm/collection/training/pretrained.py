@@ -1,0 +1,71 @@
+"""Before anybody has captioned a picture: the starter answers, and learning begins from it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from visterm.collection.ingest.extractors import current_key
+from visterm.collection.store import versions
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import CHANCES, MODEL, STARTER, VOCABULARY, Version
+from visterm.files import write_whole
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.starter import Starter
+
+
+def starter_of(extractor: str | None) -> Starter | None:
+    """The starter, where it knows this extractor's vectors."""
+    if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
+        return None  # others need not wait for it to load
+    from visterm.starter import load_starter
+
+    starter = load_starter()
+    return starter if starter.extractor == extractor else None
+
+
+def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
+    """Let the starter answer where nothing else does; the caller holds the lock.
+
+    Returns whether it does now. A version of a model that learnt is left alone.
+    """
+    from visterm.collection.training.index_sync import build, catch_up
+
+    if versions.current(catalogue) is not None:
+        return False
+    extractor = current_key(catalogue)
+    starter = starter_of(extractor)
+    if starter is None or extractor is None:
+        return False
+    if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
+        return False
+    catch_up(catalogue)  # so that nothing waits for an index when this one is named
+    model = starter.model()
+    version = Version(
+        versions.next_number(catalogue),
+        STARTER,
+        extractor,
+        len(starter.vocabulary),
+        0,
+        None,
+        time.time(),
+        {},
+        catalogue.store,
+    )
+    version.folder.mkdir(parents=True, exist_ok=True)
+    model.save(version.folder / MODEL)
+    words = json.dumps(starter.vocabulary.to_json(), ensure_ascii=False)
+    write_whole(version.folder / VOCABULARY, words.encode())
+    chances = json.dumps(starter.calibration().to_json())
+    write_whole(version.folder / CHANCES, chances.encode())
+    version = replace(version, files=versions.hashes(version.folder))
+    build(catalogue, version, model, progress=progress)
+    with catalogue.transaction():
+        versions.name(catalogue, version)
+        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
+            catalogue.set("clicks", "untold")  # its index shows none of them yet
+    return True

@@ -1,0 +1,110 @@
+"""Training what answers whole sentences: a text space, a model, and the pictures' rows in it.
+
+Captions become vectors of a text space (LSA, or sentence vectors, which know other languages), CCA
+learns where pictures lie among them, and every picture's row is kept in a dense index. It is a
+version like that of words: new pictures are mapped as they come, and it is trained anew when many
+captions have changed, or with everything else by ``visterm train``.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.ingest.extractors import current_key
+from visterm.collection.media.captions import to_learn_from
+from visterm.collection.store import versions
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import vectors_of
+from visterm.collection.store.versions import MODEL, SPACE, Version, hashes
+from visterm.collection.training.index_sync import build, catch_up
+from visterm.collection.training.training_set import held_out
+from visterm.errors import BadInput, VistermError
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.models import Cca
+    from visterm.text.spaces import TextSpace
+
+_ENOUGH = 20  # captioned pictures to learn from, and held-out ones to choose by
+_MANY_CHANGES = 0.1
+"""The part of captions that may have changed before a space is trained anew by a search."""
+
+
+def is_trained(catalogue: Catalogue, name: str) -> bool:
+    """Whether a space can answer, and has seen nearly all captions."""
+    version = versions.current(catalogue, name)
+    if version is None or version.extractor != current_key(catalogue):
+        return False
+    unseen = versions.caption_changes(catalogue) - version.caption_changes
+    return unseen <= _MANY_CHANGES * version.captioned
+
+
+def is_stale(catalogue: Catalogue, name: str) -> bool:
+    """Whether a space that has been trained does not know all captions."""
+    version = versions.current(catalogue, name)
+    return version is not None and version.caption_changes != versions.caption_changes(catalogue)
+
+
+def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent) -> None:
+    """Train what answers in a space; the caller holds the lock."""
+    extractor = current_key(catalogue)
+    if extractor is None:
+        raise VistermError("there are no pictures yet; visterm add finds them")
+    captioned = list(to_learn_from(catalogue, extractor))
+    if len(captioned) < _ENOUGH:
+        raise BadInput(
+            f"{len(captioned)} captioned pictures are too few for sentences; {_ENOUGH} is the "
+            "least (visterm caption --from TABLE gives many)"
+        )
+    catch_up(catalogue)  # whatever waits for an index finds every index there is
+    texts = [text for *_, text in captioned]
+    space = _space(name).fit(texts, progress=progress)
+    vectors = vectors_of(catalogue, extractor, [picture for picture, *_ in captioned])
+    held = np.array([held_out(digest) for _, digest, _ in captioned])
+    model = _model(vectors, np.asarray(space.transform(texts)), held, progress)
+    version = Version(
+        versions.next_number(catalogue),
+        model.name,
+        extractor,
+        model.text_map_.shape[1],
+        len(captioned),
+        None,
+        time.time(),
+        {},
+        catalogue.store,
+        name,
+        versions.caption_changes(catalogue),
+    )
+    version.folder.mkdir(parents=True, exist_ok=True)
+    space.save(version.folder / SPACE)
+    model.save(version.folder / MODEL)
+    version = replace(version, files=hashes(version.folder))
+    build(catalogue, version, model, progress=progress)
+    with catalogue.transaction():
+        versions.name(catalogue, version)
+
+
+def _space(name: str) -> TextSpace:
+    from visterm.text.spaces import Lsa, Sentences
+
+    return Lsa() if name == "lsa" else Sentences()
+
+
+def _model(
+    vectors: Vectors, texts: NDArray[np.float32], held: NDArray[np.bool_], progress: Progress
+) -> Cca:
+    """CCA; its ridges are chosen by the held-out pictures where there are enough of them."""
+    from visterm.models import Cca
+
+    if held.sum() < _ENOUGH:
+        return Cca(ridge=0.3, text_ridge=0.3).fit(vectors, texts, progress=progress)
+    train, validate = np.flatnonzero(~held), np.flatnonzero(held)
+    model = Cca(scaling=1.0, judged_by="pairs", retrain=True)
+    chosen_by = (vectors[validate], texts[validate])
+    return model.fit(vectors[train], texts[train], validation=chosen_by, progress=progress)

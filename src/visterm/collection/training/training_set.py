@@ -1,0 +1,180 @@
+"""What there is to learn from: captioned pictures as matrices, with a part held out to judge by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.media.captions import to_learn_from
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.errors import VistermError
+from visterm.text.stop_words import STOP_WORDS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.models import Pamir
+    from visterm.starter import Starter
+    from visterm.text import Relevance, Vocabulary
+
+HELD_OUT = 0.1
+_ENOUGH_TO_JUDGE = 10
+"""With fewer held-out pictures a comparison would be chance."""
+_MANY = 100
+"""From so many captions on, a word must stand in two: one picture teaches nothing to others."""
+_MOST_SETS = 2_000_000
+_MOST_NEGATIVES = 1000
+_LARGEST_QUERY = 4
+
+
+class TooFewCaptions(VistermError):
+    """There is nothing that a model could learn from."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Vectors, captions and words; ``held`` says which pictures are kept out of learning."""
+
+    pictures: NDArray[np.int64]
+    vectors: Vectors
+    captions: csr_array
+    vocabulary: Vocabulary
+    held: NDArray[np.bool_]
+    max_words: int
+    initial: Pamir | None = None
+    """Where learning starts, if not from zero."""
+    uncaptioned: int = 0
+    """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
+
+    def __len__(self) -> int:
+        """How many captioned pictures there are."""
+        return len(self.held) - self.uncaptioned
+
+    @property
+    def words(self) -> int:
+        """How many words captions hold; the vocabulary may know more."""
+        return len(np.unique(self.captions.indices))
+
+    @property
+    def frequency(self) -> NDArray[np.float64]:
+        """The part of captions that hold each word, or would, by all that is known."""
+        if self.initial is not None:
+            return np.exp(-self.vocabulary.idf)
+        held = np.bincount(self.captions.indices, minlength=len(self.vocabulary))
+        return held / len(self.held)
+
+    @property
+    def can_be_judged(self) -> bool:
+        return int(self.held.sum()) >= _ENOUGH_TO_JUDGE and bool(self.captions[self.held].nnz)
+
+    def queries(self) -> Relevance:
+        """What the held-out pictures' captions ask for, among the held-out pictures."""
+        from visterm.text import relevance_from_captions
+
+        return relevance_from_captions(
+            self.captions[self.held], self.vocabulary.idf, max_words=self.max_words
+        )
+
+
+def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None) -> Lesson:
+    """Everything that can be learnt from now; a ``starter`` brings its words and a beginning.
+
+    Raises
+    ------
+    TooFewCaptions
+        Where there is too little, with what is missing.
+    """
+    from visterm.text import Vocabulary
+    from visterm.text.names import names_in
+
+    found = list(to_learn_from(catalogue, extractor))
+    if not found:
+        raise TooFewCaptions(
+            "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
+            "caption --from TABLE (keywords inside picture files are found by visterm add)"
+        )
+    texts = [text for *_, text in found]
+    vocabulary = Vocabulary.from_captions(
+        texts,
+        min_captions=2 if len(texts) >= _MANY else 1,
+        stop_words=STOP_WORDS,
+        names=names_in(texts, STOP_WORDS),
+    )
+    negatives: list[int] = []
+    if _needs_negatives(vocabulary.counts(texts)):
+        negatives = _uncaptioned(catalogue, extractor, [number for number, *_ in found])
+        vocabulary = vocabulary.weighted_by([*texts, *[""] * len(negatives)])
+    initial = None
+    if starter is not None:
+        vocabulary, initial = starter.initial_model(vocabulary, len(texts) + len(negatives))
+    captions = vocabulary.counts([*texts, *[""] * len(negatives)])
+    worded = np.diff(captions.indptr) > 0
+    _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))
+    worded[len(texts) :] = True
+    kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
+    captions = captions[np.flatnonzero(worded)]
+    held = [held_out(digest) for _, digest, _ in kept] + [False] * len(negatives)
+    pictures = [number for number, *_ in kept] + negatives
+    return Lesson(
+        np.array(pictures),
+        vectors_of(catalogue, extractor, pictures),
+        captions,
+        vocabulary,
+        np.array(held),
+        _largest_query(np.diff(captions.indptr)),
+        initial,
+        len(negatives),
+    )
+
+
+def _check_enough(captioned: int, words: int, negatives: int) -> None:
+    if captioned < 2:
+        raise TooFewCaptions(
+            f"{'one captioned picture is' if captioned else 'captions without words are'} too few "
+            "to learn from (caption at least 2)"
+        )
+    if words < 2 and not negatives:
+        raise TooFewCaptions(
+            f"one word in all {captioned} captions is too few to learn from (no picture is without "
+            "it; add others, or caption some with other words)"
+        )
+
+
+def _needs_negatives(captions: csr_array) -> bool:
+    """Whether some word stands in all of a few captions, so that they cannot say what it is not."""
+    worded = int((np.diff(captions.indptr) > 0).sum())
+    if not 1 < worded < _MANY:
+        return False
+    return bool(np.bincount(captions.indices).max() == worded)
+
+
+def _uncaptioned(catalogue: Catalogue, extractor: str, captioned: list[int]) -> list[int]:
+    """Some pictures without a caption: who did not caption them most likely does not mean them."""
+    others = np.setdiff1d(findable(catalogue, extractor), captioned)
+    if len(others) > _MOST_NEGATIVES:
+        others = np.random.default_rng(0).choice(others, _MOST_NEGATIVES, replace=False)
+    return sorted(others.tolist())
+
+
+def held_out(digest: bytes) -> bool:
+    """Whether a picture is kept to judge by: a matter of its content, so that it never changes."""
+    # Not the first bytes: whoever else deals pictures out by hash would deal them the same way.
+    return int.from_bytes(digest[-4:], "big") < HELD_OUT * 2**32
+
+
+def _largest_query(lengths: NDArray[np.integer]) -> int:
+    """The most words of a query, so that long captions do not make more word sets than help."""
+    for size in range(_LARGEST_QUERY, 1, -1):
+        sets = sum(
+            int(count) * sum(comb(int(length), words) for words in range(1, size + 1))
+            for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)
+        )
+        if sets <= _MOST_SETS:
+            return size
+    return 1

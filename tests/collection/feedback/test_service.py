@@ -1,0 +1,276 @@
+"""Clicks: learnt at once, logged, taken back bit for bit, and learnt again after training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.feedback import service as judging_module
+from visterm.collection.feedback.guard import guard_of
+from visterm.collection.feedback.log import entries, words_of
+from visterm.collection.feedback.offsets import Taught
+from visterm.collection.store.versions import current
+from visterm.datasets.scenes import draw_scenes
+from visterm.errors import BadInput
+from visterm.index import Index
+from visterm.models import feedback as click_module
+
+
+def _ranking(collection: Collection, query: str) -> list[tuple[int, float, float | None]]:
+    answer = collection.search(query, k=1000)
+    return [(one.picture, one.score, one.probability) for one in answer.results]
+
+
+def _place(collection: Collection, query: str, picture: int) -> int:
+    return [number for number, *_ in _ranking(collection, query)].index(picture)
+
+
+def _columns(collection: Collection) -> bytes:
+    version = current(collection.catalogue)
+    assert version is not None
+    index = Index.open(version.index)
+    return bytes(index.rows(index.ids()).tobytes())
+
+
+def _lead(collection: Collection, query: str, picture: int) -> float:
+    """How far a picture's score lies above the mean."""
+    scores = {number: score for number, score, _ in _ranking(collection, query)}
+    return scores[picture] - float(np.mean(list(scores.values())))
+
+
+def test_a_yes_lifts_a_picture_and_a_no_sinks_it(learnt: Collection) -> None:
+    low = _ranking(learnt, "sea")[40][0]
+    learnt.judge("sea", low, True)
+    assert _place(learnt, "sea", low) < 40
+    high = _ranking(learnt, "sea")[0][0]
+    before = _lead(learnt, "sea", high)
+    learnt.judge("sea", high, False)
+    assert _lead(learnt, "sea", high) < before
+
+
+def test_a_picture_is_named_by_its_number_or_by_one_of_its_files(learnt: Collection) -> None:
+    found = learnt.search("sea", k=1).results[0]
+    said = learnt.judge("sea", found.path, True)
+    assert (said.picture, said.query, said.relevant) == (found.picture, "sea", True)
+    assert learnt.judge("sea", found.picture, True) == said
+
+
+def test_without_clicks_nothing_changes_and_taking_all_back_restores_every_bit(
+    learnt: Collection,
+) -> None:
+    before = {query: _ranking(learnt, query) for query in ("sea", "sky tree", "house -sea")}
+    trained = _columns(learnt)
+    pictures = [number for number, *_ in before["sea"]]
+    learnt.judge("sea", pictures[30], True)
+    learnt.judge("sky tree", pictures[3], False)
+    learnt.judge("house -sea", pictures[5], True)
+    assert _ranking(learnt, "sea") != before["sea"]
+    assert learnt.forget_judgements() == 3
+    assert learnt.judgements() == []
+    assert {query: _ranking(learnt, query) for query in before} == before
+    width = 4 * current(learnt.catalogue).words  # type: ignore[union-attr]
+    after = _columns(learnt)
+    row = len(after) // 60
+    assert b"".join(after[n * row : n * row + width] for n in range(60)) == trained
+
+
+def test_undoing_the_last_click_restores_the_state_before_it_bit_for_bit(
+    learnt: Collection,
+) -> None:
+    pictures = [number for number, *_ in _ranking(learnt, "sea")]
+    states = []
+    for number, relevant in ((50, True), (0, False), (41, True), (2, False)):
+        states.append((_ranking(learnt, "sea"), _ranking(learnt, "sea sky")))
+        learnt.judge("sea" if relevant else "sea sky", pictures[number], relevant)
+    assert len({str(state) for state in states}) > 2, "clicks that change nothing are undone easily"
+    for state in reversed(states):
+        learnt.undo()
+        assert (_ranking(learnt, "sea"), _ranking(learnt, "sea sky")) == state
+    with pytest.raises(BadInput, match="nothing to undo"):
+        learnt.undo()
+
+
+def test_undoing_an_earlier_click_leaves_what_the_others_alone_would_teach(
+    learnt: Collection,
+) -> None:
+    pictures = [number for number, *_ in _ranking(learnt, "sea")]
+    first = learnt.judge("sky", pictures[45], True)
+    learnt.judge("sea", pictures[50], True)
+    alone = entries(learnt.catalogue)[1]
+    both = _ranking(learnt, "sea sky")
+    assert learnt.undo(first.id) == first
+    assert [one.picture for one in learnt.judgements()] == [pictures[50]]
+    assert entries(learnt.catalogue) == [alone]
+    assert _ranking(learnt, "sea sky") != both
+    with pytest.raises(BadInput, match=f"the number {first.id}"):
+        learnt.undo(first.id)
+
+
+def test_saying_the_opposite_takes_the_first_back(learnt: Collection) -> None:
+    pictures = [number for number, *_ in _ranking(learnt, "sea")]
+    learnt.judge("sea", pictures[30], True)
+    lifted = _place(learnt, "sea", pictures[30])
+    learnt.judge("sea", pictures[30], False)
+    assert [one.relevant for one in learnt.judgements()] == [False]
+    assert _place(learnt, "sea", pictures[30]) > lifted
+
+
+def test_conditions_do_not_matter_to_a_click(learnt: Collection) -> None:
+    picture = _ranking(learnt, "sea")[20][0]
+    said = learnt.judge("sea captioned:yes -house:2", picture, True)
+    assert said.query == "sea -house:2" == words_of("sea -house:2 in:x")
+
+
+@pytest.mark.parametrize("query", ["", "captioned:yes", "-unheardof"])
+def test_a_click_on_nothing_that_was_learnt_is_refused(learnt: Collection, query: str) -> None:
+    with pytest.raises(BadInput):
+        learnt.judge(query, 1, True)
+    assert learnt.judgements() == []
+
+
+def test_a_click_on_no_picture_is_refused(learnt: Collection, tmp_path: Path) -> None:
+    for picture in (10**9, tmp_path / "nowhere.jpg"):
+        with pytest.raises(BadInput, match=r"number|not in the collection"):
+            learnt.judge("sea", picture, True)
+
+
+def test_later_training_learns_the_clicks_again(learnt: Collection) -> None:
+    picture = _ranking(learnt, "sea")[50][0]
+    learnt.judge("sea", picture, True)
+    learnt.caption(learnt.search("sea", k=1).results[0].path, "a red lantern by the sea")
+    learnt.train(force=True, max_iter=2000)
+    taught = _ranking(learnt, "sea")
+    assert len(learnt.judgements()) == 1
+    learnt.forget_judgements()
+    assert _place(learnt, "sea", picture) > [number for number, *_ in taught].index(picture)
+    assert learnt.check().is_well
+
+
+def test_pictures_that_come_later_are_ranked_with_the_clicks(
+    pictures: Callable[[int], Path], tmp_path: Path, drawn: Path
+) -> None:
+    folder = pictures(50)
+    with Collection.open(folder) as collection:
+        collection.add(features="thumbnails")
+        collection.caption_from(tmp_path / "captions.tsv")
+        collection.train(max_iter=2000)
+        for number, *_ in _ranking(collection, "sea")[25:30]:
+            collection.judge("sea", number, True)
+        late = sorted(drawn.glob("*.jpg"))[55]
+        (folder / late.name).write_bytes(late.read_bytes())
+        collection.add()
+        new = next(
+            one for one in collection.search("sea", k=100).results if one.path.name == late.name
+        )
+        # Told anew from the beginning, it has the same score to the bit.
+        with collection.catalogue.writing("a test"), collection.catalogue.transaction():
+            collection.catalogue.set("clicks", "untold")
+        again = {one.picture: one.score for one in collection.search("sea", k=100).results}
+        assert again[new.picture] == new.score
+        assert collection.check().is_well
+
+
+def test_forgetting_a_picture_forgets_what_was_said_about_it(learnt: Collection) -> None:
+    before = _ranking(learnt, "sea")
+    found = learnt.search("sea", k=30).results[-1]
+    learnt.judge("sea", found.picture, True)
+    learnt.remove([found.path])
+    assert learnt.judgements() == []
+    left = [one for one in before if one[0] != found.picture]
+    assert _ranking(learnt, "sea") == left
+
+
+def test_damaged_columns_of_clicks_are_found_and_mended(learnt: Collection) -> None:
+    learnt.judge("sea", _ranking(learnt, "sea")[30][0], True)
+    taught = _ranking(learnt, "sea")
+    version = current(learnt.catalogue)
+    assert version is not None
+    index = Index.open(version.index)
+    index.update_word(version.words, np.zeros(len(index), np.float32))
+    assert not learnt.check().is_well
+    assert learnt.check(repair=True).is_well
+    assert _ranking(learnt, "sea") == taught
+
+
+def test_a_kill_between_log_and_index_is_mended_by_the_next_search(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _ranking(learnt, "sea")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(judging_module.Taught, "tell", killed)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.judge("sea", before[30][0], True)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.search("sea")
+    assert _place(learnt, "sea", before[30][0]) < 30
+    assert learnt.check().is_well
+    learnt.undo()
+    assert _ranking(learnt, "sea") == before
+
+
+@pytest.fixture
+def watched(learnt: Collection) -> Collection:
+    """A collection with enough captioned pictures that some are held out to watch."""
+    for path, words in draw_scenes(learnt.root / "more", 120, seed=9, size=(48, 32)):
+        path.with_suffix(".txt").write_text(" ".join(words))
+    learnt.add()
+    learnt.train(max_iter=10_000)
+    return learnt
+
+
+def test_without_any_harm_allowed_no_harmful_step_is_taken(
+    watched: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click_module.bounded, "__defaults__", (-1.0,))
+    before = _ranking(watched, "sea")
+    watched.judge("sea", before[40][0], True)
+    assert [entry.step for entry in entries(watched.catalogue)] == [0.0]
+    assert _ranking(watched, "sea") == before
+
+
+def test_wild_clicks_cost_the_pictures_that_watch_no_more_than_may_be(watched: Collection) -> None:
+    """Somebody says the opposite of what is so, again and again."""
+    version = current(watched.catalogue)
+    assert version is not None
+    guard = guard_of(watched.catalogue, version)
+    assert guard is not None
+    vocabulary = version.vocabulary()
+    word = vocabulary.number("sea")
+    assert word is not None
+    held = np.array([word in words for words in guard.words])
+    assert held.any()
+
+    def avgp() -> float:
+        index = Index.open(version.index)
+        taught = Taught.read(watched.catalogue, version, vocabulary, index)
+        added = guard.vectors @ taught.directions.get(word, np.zeros(guard.vectors.shape[1]))
+        found = guard.rows[:, word] + added
+        return average_precision(held[np.argsort(-found, kind="stable")])
+
+    before = avgp()
+    ranked = [number for number, *_ in _ranking(watched, "sea")]
+    for number in ranked[:12]:
+        watched.judge("sea", number, False)
+    for number in ranked[-12:]:
+        watched.judge("sea", number, True)
+    steps = [entry.step for entry in entries(watched.catalogue)]
+    assert min(steps) < 1, "otherwise nothing wild was tried"
+    assert before - avgp() <= click_module.MOST_HARM + 1e-9
+
+
+def average_precision(ranked: np.ndarray) -> float:
+    """The definition, slowly."""
+    found, total = 0, 0.0
+    for place, answers in enumerate(ranked.tolist(), start=1):
+        if answers:
+            found += 1
+            total += found / place
+    return total / found

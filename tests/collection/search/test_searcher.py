@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.collection import Collection, SearchRequest
+from visterm.collection.search.likeness import ALIKE_OTHERWISE
+from visterm.collection.store.versions import current
+from visterm.errors import BadInput, VistermError
+from visterm.index import Index
+from visterm.text.query import parse_query, query_vector
+
+
+def names(collection: Collection, query: str, k: int = 100) -> list[str]:
+    return [one.path.name for one in collection.search(query, k).results]
+
+
+def test_the_ranking_is_the_full_product_sorted(learnt: Collection) -> None:
+    version = current(learnt.catalogue)
+    assert version is not None
+    index, vocabulary = Index.open(version.index), version.vocabulary()
+    vector = query_vector(parse_query("tree snow:2 -sea"), vocabulary)
+    ids = index.ids()
+    scores = index.rows(ids)[:, vector.numbers].astype(np.float64) @ vector.weights.astype(
+        np.float64
+    )
+    order = np.lexsort((ids, -scores.astype(np.float32)))
+    found = learnt.search("tree snow:2 -sea", 60).results
+    assert [one.picture for one in found] == ids[order].tolist()
+    np.testing.assert_allclose([one.score for one in found], scores[order], rtol=1e-6)
+
+
+def test_unknown_words_are_named_with_close_ones_and_the_rest_still_runs(
+    learnt: Collection,
+) -> None:
+    answer = learnt.search("tree mountian", 5)
+    assert answer.unknown["mountian"][0] == "mountain"
+    assert answer.results == learnt.search("tree", 5).results
+    with pytest.raises(BadInput, match=r"no caption has .*'mountian' \(close to mountain"):
+        learnt.search("mountian")
+
+
+def test_wrong_queries_are_refused_with_what_to_do(learnt: Collection) -> None:
+    with pytest.raises(BadInput, match="an empty query"):
+        learnt.search(" ")
+    with pytest.raises(BadInput, match="1 or more pictures"):
+        learnt.search("tree", 0)
+
+
+def test_before_anything_is_learnt_it_says_what_to_do(collection: Collection) -> None:
+    with pytest.raises(VistermError, match=r"nothing has been learnt yet.*visterm train"):
+        collection.search("tree")
+
+
+def test_folders_and_captions_narrow_the_pictures(learnt: Collection) -> None:
+    root = learnt.root
+    (root / "Alps" / "2019").mkdir(parents=True)
+    (root / "Alpsee").mkdir()
+    for name, to in (("scene-0001", "Alps"), ("scene-0002", "Alps/2019"), ("scene-0003", "Alpsee")):
+        (root / f"{name}.jpg").rename(root / to / f"{name}.jpg")
+    Image.new("RGB", (40, 30), "red").save(root / "Alps" / "red.png")
+    learnt.add()
+    assert set(names(learnt, "in:alps")) == {"scene-0001.jpg", "scene-0002.jpg", "red.png"}
+    assert names(learnt, "tree in:2019") == ["scene-0002.jpg"]
+    assert names(learnt, "in:Alps/2019") == ["scene-0002.jpg"]
+    assert set(names(learnt, "in:2019 in:Alpsee")) == {"scene-0002.jpg", "scene-0003.jpg"}
+    assert names(learnt, "tree captioned:no") == ["red.png"]
+    assert len(names(learnt, "captioned:yes")) == 60
+    assert names(learnt, "in:Alpsee captioned:no") == []
+    with pytest.raises(BadInput, match="no folder 'alpse'; did you mean in:Alps"):
+        learnt.search("tree in:alpse")
+
+
+def test_percent_signs_and_underscores_in_folders_mean_themselves(learnt: Collection) -> None:
+    for folder in ("100%", "1000", "a_b", "axb"):
+        (learnt.root / folder).mkdir()
+        shutil.copy(learnt.root / "scene-0001.jpg", learnt.root / folder / f"{folder}.jpg")
+    learnt.add()
+    for folder in ("100%", "a_b"):
+        (found,) = learnt.search(f"in:{folder}").results
+        assert found.path.name == f"{folder}.jpg", "the copy in that folder is the one shown"
+
+
+def test_copies_are_one_result_with_all_their_places(learnt: Collection) -> None:
+    shutil.copy(learnt.root / "scene-0001.jpg", learnt.root / "copy.jpg")
+    learnt.add()
+    found = learnt.search("sky", 100).results
+    assert len(found) == 60
+    (both,) = (one for one in found if len(one.paths) == 2)
+    assert [path.name for path in both.paths] == ["copy.jpg", "scene-0001.jpg"]
+
+
+def test_near_duplicates_are_folded_into_the_better_one(learnt: Collection) -> None:
+    for number in (1, 2):
+        picture = Image.open(learnt.root / f"scene-000{number}.jpg")
+        picture.resize((40, 27)).save(learnt.root / f"small-{number}.png")
+    learnt.add()
+    from thumbnails import Thumbnails
+
+    plain = names(learnt, "sky", 62)
+    folded = [one.path.name for one in learnt.search("sky", 62, fold=True).results]
+    assert len(plain) == 62
+    vectors = dict(
+        zip(plain, Thumbnails().fit().transform([learnt.root / one for one in plain]), strict=True)
+    )
+    expected: list[str] = []
+    for name in plain:  # the better one is the first
+        if all(vectors[name] @ vectors[kept] < ALIKE_OTHERWISE for kept in expected):
+            expected.append(name)
+    assert folded == expected
+    assert 1 < len(folded) < 61
+
+
+def test_pictures_like_a_picture_are_ranked_by_cosine(learnt: Collection, tmp_path: Path) -> None:
+    from thumbnails import Thumbnails
+
+    paths = sorted(learnt.root.glob("*.jpg"))
+    vectors = Thumbnails().fit().transform(paths)
+    cosines = vectors @ vectors[6]
+    expected = [paths[at].name for at in np.argsort(-cosines, kind="stable") if at != 6]
+    found = learnt.search(SearchRequest(like=paths[6], k=10))
+    assert [one.path.name for one in found.results] == expected[:10]
+    outside = tmp_path / "outside.png"
+    Image.open(paths[6]).save(outside)
+    best = learnt.search(SearchRequest(like=outside, k=1)).results[0]
+    assert best.path == paths[6]
+    assert best.score == pytest.approx(1.0, abs=1e-3)
+    with pytest.raises(BadInput, match="there is no picture"):
+        learnt.search(SearchRequest(like=tmp_path / "none.jpg"))
+
+
+def test_a_picture_that_has_just_vanished_gives_way_to_the_next(learnt: Collection) -> None:
+    plain = names(learnt, "sky", 10)
+    with learnt.catalogue.writing("trying"), learnt.catalogue.transaction() as db:
+        for name in plain[:4]:
+            db.execute("UPDATE places SET vanished = 1 WHERE name = ?", (name,))
+        db.execute("DELETE FROM pending")  # and nobody has told the index
+    assert names(learnt, "sky", 6) == plain[4:10]
+
+
+def test_a_search_loads_neither_scipy_nor_any_other_heavy_library() -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, visterm.collection, visterm.text.query\n"
+        "heavy = {'scipy', 'sklearn', 'numba', 'PIL', 'rich', 'faiss', 'joblib', 'platformdirs'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout == "[]\n", ran.stderr

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.search import SearchResult
+from visterm.collection.store.versions import current
+from visterm.errors import VistermError
+
+
+def harm(path: Path) -> None:
+    """Turn one byte in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def answer(collection: Collection) -> list[SearchResult]:
+    return collection.search("tree -sea", 60).results
+
+
+def same(found: list[SearchResult], expected: list[SearchResult]) -> bool:
+    return [one.path for one in found] == [one.path for one in expected]
+
+
+def test_a_sound_collection_is_well_and_every_file_was_read(learnt: Collection) -> None:
+    found = learnt.check()
+    assert found.is_well
+    named = learnt.catalogue.one("SELECT count(*) FROM segments")
+    assert found.files >= named + 4
+
+
+@pytest.mark.parametrize("kind", ["features/*/*.npy", "features/*/extractor.*"])
+@pytest.mark.parametrize("how", ["harmed", "deleted"])
+def test_damaged_features_are_named_and_made_again(learnt: Collection, kind: str, how: str) -> None:
+    before = answer(learnt)
+    path = sorted(learnt.store.glob(kind))[0]
+    harm(path) if how == "harmed" else path.unlink()
+    found = learnt.check()
+    assert len(found.problems) == 1
+    assert str(path) in found.problems[0]
+    mended = learnt.check(repair=True)
+    assert mended.is_well
+    assert "60 pictures described again" in mended.repaired
+    assert learnt.check().is_well
+    if "npy" in kind:
+        assert same(answer(learnt), before)
+    else:  # vectors of an extractor fitted anew need a model learnt anew
+        assert "the model learnt again" in mended.repaired
+        assert len(answer(learnt)) == 60
+
+
+@pytest.mark.parametrize("kind", ["index/*/*.columns", "index/*/manifest.json"])
+@pytest.mark.parametrize("how", ["harmed", "deleted"])
+def test_a_damaged_index_is_named_and_built_again(learnt: Collection, kind: str, how: str) -> None:
+    before = answer(learnt)
+    path = sorted(learnt.store.glob(kind))[0]
+    harm(path) if how == "harmed" else path.unlink()
+    assert not learnt.check().is_well
+    mended = learnt.check(repair=True)
+    assert mended.is_well
+    assert mended.repaired == ["the index built again"]
+    assert answer(learnt) == before
+
+
+@pytest.mark.parametrize("kind", ["models/*/model.safetensors", "models/*/vocabulary.json"])
+def test_a_damaged_model_is_named_and_learnt_again(learnt: Collection, kind: str) -> None:
+    path = sorted(learnt.store.glob(kind))[0]
+    harm(path)
+    found = learnt.check()
+    assert any(str(path) in line for line in found.problems)
+    mended = learnt.check(repair=True)
+    assert mended.is_well
+    assert mended.repaired == ["the model learnt again"]
+    assert len(answer(learnt)) == 60
+
+
+def test_an_index_that_lost_pictures_is_noticed(learnt: Collection) -> None:
+    from visterm.index import Index
+
+    version = current(learnt.catalogue)
+    assert version is not None
+    Index.open(version.index).remove([1, 2])
+    (problem,) = learnt.check().problems
+    assert "holds 58 pictures, the catalogue has 60" in problem
+    assert learnt.check(repair=True).is_well
+    assert len(answer(learnt)) == 60
+
+
+def test_an_index_of_another_model_is_noticed(learnt: Collection) -> None:
+    from visterm.index import Index
+
+    version = current(learnt.catalogue)
+    assert version is not None
+    index = Index.open(version.index)
+    ids = index.ids()
+    index.append(index.rows(ids) + 1, ids, replace=True)
+    assert any("not those of the model" in line for line in learnt.check().problems)
+
+
+def test_a_damaged_catalogue_is_told_and_not_touched(learnt: Collection) -> None:
+    learnt.close()
+    with learnt.catalogue.path.open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(b"\xff" * 4096 * 6)
+    with Collection.open(learnt.root) as collection:
+        assert not collection.check().is_well
+        with pytest.raises(VistermError, match="itself is damaged"):
+            collection.check(repair=True)
+
+
+def test_files_that_nobody_names_are_swept_by_the_next_writer(learnt: Collection) -> None:
+    rubbish = [
+        learnt.store / "features" / "thumbnails-1" / "00000099.rows.npy",
+        learnt.store / "features" / "thumbnails-1" / ".x.part",
+        learnt.store / "models" / "99" / "model.safetensors",
+        learnt.store / "index" / "99" / "manifest.json",
+    ]
+    for path in rubbish:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"rubbish")
+    learnt.add()
+    assert not any(path.exists() for path in rubbish)
+    assert learnt.check().is_well

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.ingest.extractors import has_counts
+from visterm.collection.store.versions import JUDGED, MODEL, current
+from visterm.collection.training.training_set import HELD_OUT, _largest_query, held_out
+from visterm.datasets.scenes import draw_scenes
+from visterm.errors import BadInput, VistermError
+from visterm.index import Index
+from visterm.models import MODELS, load_model
+
+
+def test_without_pictures_or_captions_it_says_what_is_missing(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with pytest.raises(VistermError, match="no picture has a caption yet; give some with"):
+        collection.train()
+    (tmp_path / "empty").mkdir()
+    with Collection.open(tmp_path / "empty") as empty, pytest.raises(VistermError, match="no pict"):
+        empty.train()
+
+
+def test_a_single_caption_is_too_little_and_two_are_enough(collection: Collection) -> None:
+    root = collection.root
+    collection.caption(root / "scene-0001.jpg", "the tree")
+    with pytest.raises(VistermError, match="one captioned picture is too few to learn"):
+        collection.train(max_iter=100)
+    collection.caption(root / "scene-0002.jpg", "a sea")
+    trained = collection.train(max_iter=1000)
+    assert (trained.kept, trained.words, trained.avgp) == ("new", 2, None)
+    found = [one.path.name for one in collection.search("tree", 12).results]
+    assert found.index("scene-0001.jpg") < found.index("scene-0002.jpg")
+    assert len(found) == 12, "captioned or not, every picture is ranked"
+
+
+def test_what_is_held_out_is_a_matter_of_content_and_about_a_tenth() -> None:
+    digests = np.random.default_rng(0).bytes(32 * 4000)
+    held = [held_out(digests[at : at + 32]) for at in range(0, len(digests), 32)]
+    assert 0.08 < np.mean(held) < 0.12
+    assert pytest.approx(0.1) == HELD_OUT
+
+
+def test_long_captions_make_smaller_queries() -> None:
+    assert _largest_query(np.full(1000, 5)) == 4
+    assert _largest_query(np.full(20_000, 20)) == 1
+    assert _largest_query(np.full(10_000, 18)) == 2
+
+
+def more_pictures(folder: Path, count: int) -> None:
+    """Enough captioned pictures for a held-out part that can be judged by."""
+    from visterm.datasets.scenes import draw_scenes
+
+    for path, words in draw_scenes(folder / "more", count, seed=9, size=(48, 32)):
+        path.with_suffix(".txt").write_text(" ".join(words))
+
+
+def test_training_is_judged_and_a_worse_model_is_not_taken(learnt: Collection) -> None:
+    more_pictures(learnt.root, 120)
+    learnt.add()
+    good = learnt.train(max_iter=20_000)
+    assert good.kept == "new"
+    assert good.avgp is not None
+    assert good.untrained_avgp is not None
+    assert good.avgp > good.untrained_avgp
+    answer = learnt.search("sky", 5)
+    bad = learnt.train(max_iter=1)
+    assert (bad.kept, bad.version) == ("previous", good.version)
+    assert bad.previous_avgp == pytest.approx(good.avgp)
+    assert bad.avgp is not None
+    assert bad.avgp < good.avgp
+    assert learnt.search("sky", 5) == answer
+    forced = learnt.train(max_iter=1, force=True)
+    assert forced.kept == "new"
+    assert forced.version != good.version
+    folders = [path.name for path in (learnt.store / "models").iterdir()]
+    assert folders == [str(forced.version)], "what no longer answers is swept"
+    assert learnt.check().problems == []
+
+
+def test_a_model_that_never_saw_a_word_is_judged_without_it(learnt: Collection) -> None:
+    more_pictures(learnt.root, 120)
+    learnt.add()
+    first = learnt.train(max_iter=5000)
+    for number, path in enumerate(sorted(learnt.root.glob("*.jpg"))):
+        learnt.caption(path, "zebra" if number % 2 else "giraffe")
+    second = learnt.train(max_iter=5000, force=True)
+    assert second.words > first.words
+    assert second.previous_avgp is not None
+
+
+def test_the_index_holds_what_the_model_says_of_every_picture(learnt: Collection) -> None:
+    version = current(learnt.catalogue)
+    assert version is not None
+    index = Index.open(version.index)
+    from visterm.collection.store.feature_rows import vectors_of
+
+    ids = index.ids()
+    vectors = vectors_of(learnt.catalogue, version.extractor, ids.tolist())
+    expected = load_model(version.folder / MODEL).transform(vectors)
+    np.testing.assert_allclose(index.rows(ids), expected, rtol=1e-5, atol=1e-6)
+    assert len(ids) == 60
+
+
+def test_later_pictures_are_appended_to_the_index(learnt: Collection) -> None:
+    before = current(learnt.catalogue)
+    more_pictures(learnt.root, 5)
+    (learnt.root / "scene-0001.jpg").unlink()
+    learnt.add()
+    found = {one.path for one in learnt.search("sky", 100).results}
+    assert len(found) == 64
+    assert learnt.root / "scene-0001.jpg" not in found
+    assert learnt.status().index == {"pictures": 64, "waiting": 0}
+    assert current(learnt.catalogue) == before
+    assert learnt.check().problems == []
+
+
+def test_unknown_models_and_parameters_are_named(learnt: Collection) -> None:
+    with pytest.raises(BadInput, match=r"no model called 'oracle'; there are .*pamir"):
+        learnt.train(model="oracle")
+    with pytest.raises(BadInput, match="pamir has no parameter 'magic'"):
+        learnt.train(magic=3)
+
+
+def test_training_twice_gives_the_same_model(
+    pictures: Callable[[int], Path], tmp_path: Path
+) -> None:
+    answers = []
+    folder = pictures(30)
+    for number in range(2):
+        with Collection.open(folder, store=tmp_path / f"store {number}") as collection:
+            collection.add(features="thumbnails")
+            collection.caption_from(tmp_path / "captions.tsv")
+            collection.train(max_iter=2000)
+            answers.append(collection.search("tree -snow", 30).results)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("features", ["block-counts", "thumbnails"])
+def test_the_network_learns_from_blocks_and_from_plain_vectors(
+    pictures: Callable[[int], Path], tmp_path: Path, features: str
+) -> None:
+    with Collection.open(pictures(60)) as opened:
+        opened.add(features=features)
+        opened.caption_from(tmp_path / "captions.tsv")
+        more_pictures(opened.root, 60)
+        opened.add()
+        trained = opened.train(model="bbnn", block_units=30, picture_units=30, max_iter=4)
+        assert (trained.kept, trained.held_out >= 10) == ("new", True)
+        assert trained.avgp is not None
+        assert trained.untrained_avgp is not None
+        assert trained.avgp > trained.untrained_avgp
+        version = current(opened.catalogue)
+        assert version is not None
+        model = load_model(version.folder / MODEL)
+        assert (model.name, model.block_width) == (
+            "bbnn",
+            109 if features == "block-counts" else None,
+        )
+        assert len(opened.search("sky", 10).results) == 10
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """So many captioned pictures that some are held out to judge by."""
+    folder = tmp_path_factory.mktemp("many")
+    draw_scenes(folder, 150, size=(48, 32))
+    with Collection.open(folder) as opened:
+        opened.add(features="thumbnails")
+        opened.caption_from(folder / "captions.tsv")
+    return folder
+
+
+# Enough of each to see it work; what is best is for the models' own tests.
+SMALL: dict[str, dict[str, object]] = {
+    "bbnn": {"block_units": 10, "picture_units": 10, "max_iter": 2},
+    "plsa": {"n_components": (5, 10)},
+    "cmrm": {"alpha": (0.1, 0.5)},
+    "pamir": {"max_iter": 20_000},
+    "kernel_pamir": {"max_iter": 20_000},
+    "wsabie": {"max_iter": 5},
+}
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_learns_from_captions_chooses_and_answers(many: Path, model: str) -> None:
+    with Collection.open(many) as opened:
+        trained = opened.train(model=model, force=True, **SMALL.get(model, {}))
+        assert trained.held_out >= 10
+        assert trained.avgp is not None
+        assert trained.untrained_avgp is not None
+        if MODELS[model].takes != "counts":  # thumbnails are none
+            assert trained.avgp > trained.untrained_avgp
+        assert len(opened.search("sky", 5).results) == 5
+        version = current(opened.catalogue)
+        assert version is not None
+        learner, judged = (load_model(version.folder / file) for file in (MODEL, JUDGED))
+        for name, value in judged.decided().items():
+            np.testing.assert_array_equal(learner.get_params()[name], value)
+
+
+def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
+    with Collection.open(many) as opened:
+        advice = opened.train(model="cmtt", force=True).advice
+        assert advice is not None
+        assert "visterm add --features visterm-counts" in advice
+        assert opened.train(model="svm", force=True).advice is None
+
+
+def test_models_that_count_need_no_advice_over_counts(collection: Collection) -> None:
+    assert not has_counts(collection.catalogue)
+    with collection.catalogue.writing("testing"), collection.catalogue.transaction():
+        collection.catalogue.set("features", "visterm-counts")
+    assert has_counts(collection.catalogue)
