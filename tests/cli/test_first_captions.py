@@ -166,7 +166,7 @@ def test_captions_of_vanished_pictures_do_not_count(folder: Path):
     with Collection.open(folder) as collection:
         assert not collection.has_captions
         assert not collection.awaits_training
-        assert not collection.has_learnt
+        assert not collection.is_trained
 
 
 def test_a_check_brings_the_starter_where_captions_have_become_too_few(folder: Path):

@@ -19,8 +19,8 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.feedback.log import entries
-from visterm.collection.feedback.offsets import is_told
-from visterm.collection.feedback.service import taught_now
+from visterm.collection.feedback.offsets import is_up_to_date
+from visterm.collection.feedback.service import current_offsets
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.versions import MODEL, current
 from visterm.index import Index
@@ -195,13 +195,13 @@ def check_clicks(collection: Collection, told: list[dict[str, Any]], untold: int
     there = {one.id for one in log}
     assert not there & undone
     assert len(judged - undone - there) <= untold
-    taught = taught_now(collection.catalogue)
-    before = dict(taught.directions)
-    taught.replay(log)
-    assert before.keys() == taught.directions.keys()
+    offsets = current_offsets(collection.catalogue)
+    before = dict(offsets.directions)
+    offsets.replay(log)
+    assert before.keys() == offsets.directions.keys()
     for word, direction in before.items():
-        np.testing.assert_array_equal(direction, taught.directions[word])
-    assert is_told(collection.catalogue)
+        np.testing.assert_array_equal(direction, offsets.directions[word])
+    assert is_up_to_date(collection.catalogue)
 
 
 def test_kills_while_somebody_clicks_lose_no_click_that_was_told(

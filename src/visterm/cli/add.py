@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
@@ -38,9 +38,9 @@ def add(
     """
     import time
 
-    from visterm.cli.collections import opened
+    from visterm.cli.messages import say, skipping, told
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json, progress_bar
-    from visterm.cli.telling import say, skipping, told
     from visterm.collection.ingest.pipeline import Stopped
 
     began = time.perf_counter()
@@ -53,7 +53,7 @@ def add(
                     folders=folders,
                     workers=workers,
                     progress=progress,
-                    tell=skipping,
+                    on_skip=skipping,
                 )
         except Stopped as stopped:
             say(f"stopped; kept so far: {told(stopped.report)}; visterm add goes on from there")
@@ -98,14 +98,14 @@ def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
 
 
 def _print(found: Collection, report: Added, seconds: float) -> None:
-    from visterm.cli.telling import told
+    from visterm.cli.messages import told
 
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
     typer.echo(f"{told(report)} in {seconds:.1f} s{rate}")
     typer.echo(f"{found.root} holds {len(found):,} pictures")
     if found.needs_training:
         typer.echo("the model learnt from other features; visterm train learns from these")
-    if not found.has_learnt:
+    if not found.is_trained:
         typer.echo(
             "visterm train learns from their captions"
             if found.has_captions

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 
 def caption(
@@ -28,9 +28,9 @@ def caption(
     What you say about a picture wins over words found in its file or in a table. Without words its
     captions are shown, with where they come from.
     """
-    from visterm.cli.collections import opened
+    from visterm.cli.messages import say
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json
-    from visterm.cli.telling import say
     from visterm.errors import BadInput
 
     if (picture is None) == (table is None):

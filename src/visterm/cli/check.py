@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 
 def check(
@@ -21,12 +21,12 @@ def check(
     Every file is compared with its hash, rows with the catalogue, the index with the model. Exit
     code 1 says that something is wrong.
     """
-    from visterm.cli.collections import opened
+    from visterm.cli.messages import skipping
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json, progress_bar
-    from visterm.cli.telling import skipping
 
     with opened(collection, store) as found, progress_bar() as progress:
-        done = found.check(repair=repair, progress=progress, tell=skipping)
+        done = found.check(repair=repair, progress=progress, on_skip=skipping)
     if json:
         names = ("problems", "repaired", "files")
         print_json({name: getattr(done, name) for name in names})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.benchmarks import Seed
-from visterm.cli.collections import Json
+from visterm.cli.options import Json
 
 if TYPE_CHECKING:
     from visterm.experiments.demonstration import Demo
@@ -62,10 +62,10 @@ def demo(
         if serve:
             _serve(folder, done)
         return
-    trained, hidden = len(done.protocol.development), len(done.protocol.test)
+    training, hidden = len(done.protocol.development), len(done.protocol.test)
     typer.echo(
-        f"{pictures} pictures drawn; {trained} trained {len(done.protocol.vocabulary)} words, "
-        f"{hidden} had their captions hidden.\n"
+        f"{pictures} pictures drawn; {training} captions, {len(done.protocol.vocabulary)} words to "
+        f"learn from; {hidden} had their captions hidden.\n"
     )
     for ranking in done.rankings:
         marks = "".join("●" if p.relevant else "○" for p in ranking.pictures)
@@ -81,9 +81,9 @@ def demo(
 
 def _serve(folder: Path, done: Demo) -> None:
     """The page over the drawn pictures, trained on the captions that were not hidden."""
+    from visterm.cli.messages import say
     from visterm.cli.output import progress_bar
     from visterm.cli.serve import serve
-    from visterm.cli.telling import say
     from visterm.collection import Collection
     from visterm.files import write_whole
 

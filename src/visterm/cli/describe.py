@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 
 def describe(
@@ -39,12 +39,12 @@ def describe(
 ) -> None:
     """Say what pictures show, in words, phrases and captions.
 
-    What a picture is likely to show comes from what the collection's captions taught. With
+    What a picture is likely to show comes from what the collection's captions offsets. With
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
     visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
     What the captions of other pictures say is written only where --with-captions asks for it.
     """
-    from visterm.cli.describing import Asked, answer
+    from visterm.cli.description_output import Asked, answer
 
     answer(
         Asked(

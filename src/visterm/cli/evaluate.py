@@ -18,7 +18,7 @@ from visterm.cli.benchmarks import (
     Validation,
     Workers,
 )
-from visterm.cli.collections import Json
+from visterm.cli.options import Json
 from visterm.cli.train import NAMES
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, Judgement
@@ -40,7 +40,7 @@ def feedback(
     Example: visterm feedback no "snow tree" holidays/beach.jpg. What was said is listed, taken back
     one by one or all at once, and learnt again after every training.
     """
-    from visterm.cli.collections import opened
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json
     from visterm.errors import BadInput
 

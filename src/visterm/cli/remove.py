@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 
 def remove(
@@ -25,7 +25,7 @@ def remove(
 
     The picture files stay. What was removed stays out until visterm add names it again.
     """
-    from visterm.cli.collections import opened
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json
     from visterm.errors import BadInput
 

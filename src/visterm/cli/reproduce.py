@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visterm.cli.benchmarks import Data, Labels, Layout, Seed, Test, Train, Validation
-from visterm.cli.collections import Json
+from visterm.cli.options import Json
 from visterm.experiments.papers.registry import TABLES
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 
 def search(

@@ -43,7 +43,7 @@ def run(options: SearchOptions) -> None:
 
 def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
     """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
-    from visterm.cli.telling import say
+    from visterm.cli.messages import say
     from visterm.collection import Collection
     from visterm.collection.store.location import find
     from visterm.collection.store.lock import Locked
@@ -65,13 +65,13 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
 
 
 def _add(found: Collection) -> None:
+    from visterm.cli.messages import say, skipping, told
     from visterm.cli.output import progress_bar
-    from visterm.cli.telling import say, skipping, told
     from visterm.collection.ingest.pipeline import Stopped
 
     try:
         with progress_bar() as progress:
-            report = found.add(wait=0.5, progress=progress, tell=skipping)
+            report = found.add(wait=0.5, progress=progress, on_skip=skipping)
     except Stopped as stopped:
         say(f"stopped; kept so far: {told(stopped.report)}; the next search goes on from there")
         sys.exit(130)
@@ -80,8 +80,8 @@ def _add(found: Collection) -> None:
 
 
 def _train(found: Collection) -> None:
+    from visterm.cli.messages import say
     from visterm.cli.output import progress_bar
-    from visterm.cli.telling import say
 
     say("learning from the captions for the first time")
     with progress_bar() as progress:
@@ -106,7 +106,7 @@ def _check_pictures(root: Path) -> None:
 
 
 def _report_words(answer: SearchResponse) -> None:
-    from visterm.cli.telling import say
+    from visterm.cli.messages import say
 
     for word, known in answer.replaced.items():
         say(f"{word!r} is taken for {', '.join(known)}")
@@ -134,7 +134,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
 
 
 def _print(answer: SearchResponse, *, paths: bool, preview: bool) -> None:
-    from visterm.cli.telling import say, shown
+    from visterm.cli.messages import say, shown
 
     draw = None
     if preview:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.cli.collections import Json, Store
+from visterm.cli.options import Json, Store
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def serve(
     """
     import sys
 
-    from visterm.cli.collections import opened
+    from visterm.cli.options import opened
     from visterm.web.listener import listen
     from visterm.web.listener import serve as run
 
@@ -71,8 +71,8 @@ def serve(
 
 
 def _tell(url: str, root: Path, address: Address, *, json: bool) -> None:
+    from visterm.cli.messages import say
     from visterm.cli.output import print_json
-    from visterm.cli.telling import say
 
     if json:
         print_json({"url": url, "folder": str(root)})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 if TYPE_CHECKING:
     from visterm.collection.status import Status
@@ -17,7 +17,7 @@ def status(collection: Folder = Path("."), store: Store = None, json: Json = Fal
     """Show pictures, captions, words, model, index and sizes."""
     from dataclasses import asdict
 
-    from visterm.cli.collections import opened
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json
 
     with opened(collection, store) as found:

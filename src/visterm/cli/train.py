@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.collections import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store
 
 NAMES = (
     "pamir",
@@ -46,7 +46,7 @@ def train(
     import time
     from dataclasses import asdict
 
-    from visterm.cli.collections import opened
+    from visterm.cli.options import opened
     from visterm.cli.output import print_json, progress_bar
     from visterm.errors import BadInput
     from visterm.features.notation import parse_named
@@ -66,7 +66,7 @@ def train(
         typer.echo(f"{done.held_out} held-out pictures are too few to measure how well")
     else:
         typer.echo(f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}")
-        typer.echo(f"  by chance: {_percent(done.untrained_avgp)}")
+        typer.echo(f"  by probability: {_percent(done.untrained_avgp)}")
         if done.previous_avgp is not None:
             typer.echo(f"  the model before: {_percent(done.previous_avgp)}")
     if done.kept == "previous":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visterm.cli.benchmarks import Data, Dataset, Labels, Seed, Train, Validation, Workers
-from visterm.cli.collections import Json
+from visterm.cli.options import Json
 
 
 def tune(

@@ -20,7 +20,7 @@ from visterm.index import Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.ingest.diff import Tell
+    from visterm.collection.ingest.diff import OnSkip
 
 
 @dataclass
@@ -64,13 +64,13 @@ class Repairable(Protocol):
 
     catalogue: Catalogue
 
-    def add(self, *, progress: Progress, tell: Tell) -> Any: ...
+    def add(self, *, progress: Progress, on_skip: OnSkip) -> Any: ...
 
     def train(self, *, progress: Progress) -> Any: ...
 
 
 def mend(
-    collection: Repairable, found: Checked, *, progress: Progress = silent, tell: Tell
+    collection: Repairable, found: Checked, *, progress: Progress = silent, on_skip: OnSkip
 ) -> Checked:
     """Rebuild what can be rebuilt from what is sound, and check again."""
     catalogue = collection.catalogue
@@ -91,8 +91,8 @@ def mend(
         with catalogue.transaction() as db:
             db.execute("DELETE FROM versions")
     if lost:
-        collection.add(progress=progress, tell=tell)
-    if version is not None and replaced and not version.learnt:
+        collection.add(progress=progress, on_skip=on_skip)
+    if version is not None and replaced and not version.is_trained:
         begin(catalogue, progress=progress)
         repaired.append("the starter brought again")
     elif replaced:
@@ -161,7 +161,7 @@ def _wrong_rows(
     catalogue: Catalogue, version: Version, index: Index, held: np.ndarray
 ) -> list[str]:
     """A few rows of the index compared with the model's own."""
-    from visterm.collection.feedback.offsets import Taught, is_told
+    from visterm.collection.feedback.offsets import FeedbackOffsets, is_up_to_date
     from visterm.collection.store.feature_rows import vectors_of
     from visterm.models import load_model
 
@@ -170,9 +170,9 @@ def _wrong_rows(
     some = np.unique(held[np.linspace(0, held.size - 1, 20).astype(int)])
     vectors = vectors_of(catalogue, version.extractor, some.tolist())
     mapped = load_model(version.folder / MODEL).transform(vectors)
-    if is_told(catalogue):
-        taught = Taught.read(catalogue, version, version.vocabulary(), index)
-        more = taught.rows(vectors, index.words - version.words)
+    if is_up_to_date(catalogue):
+        offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
+        more = offsets.rows(vectors, index.words - version.words)
     else:
         more = index.rows(some)[:, version.words :]  # the next writer tells it
     mapped = np.concatenate([mapped, more], axis=1)

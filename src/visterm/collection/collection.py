@@ -28,7 +28,7 @@ from visterm.progress import Progress, silent
 if TYPE_CHECKING:
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
-    from visterm.collection.ingest.diff import Tell
+    from visterm.collection.ingest.diff import OnSkip
     from visterm.collection.media.captions import Imported
     from visterm.collection.media.thumbnails import Thumbnails
     from visterm.collection.media.word_counts import CountedWord
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from visterm.collection.training.trainer import Trained
 
 
-def _nobody(path: str, reason: str) -> None:
+def _ignore(path: str, reason: str) -> None:
     """For a library call to which nobody listens."""
 
 
@@ -130,7 +130,7 @@ class Collection:
         workers: int | None = None,
         wait: float | None = None,
         progress: Progress = silent,
-        tell: Tell = _nobody,
+        on_skip: OnSkip = _ignore,
     ) -> Added:
         """Find new, changed, moved, vanished and returned pictures, and describe what is new.
 
@@ -146,7 +146,7 @@ class Collection:
             Processes that decode and describe pictures.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
-        tell
+        on_skip
             Hears of every file that is skipped: its path and the reason.
         """
         from visterm.collection.ingest.extractors import choose
@@ -168,7 +168,7 @@ class Collection:
                 choose(self.catalogue, features),
                 workers=workers or _workers(),
                 progress=progress,
-                tell=tell,
+                on_skip=on_skip,
             )
             begin(self.catalogue, progress=progress)
             catch_up(self.catalogue, progress=progress)
@@ -400,7 +400,7 @@ class Collection:
         return status(self.catalogue, self.root)
 
     def check(
-        self, *, repair: bool = False, progress: Progress = silent, tell: Tell = _nobody
+        self, *, repair: bool = False, progress: Progress = silent, on_skip: OnSkip = _ignore
     ) -> Checked:
         """Verify every file and number; ``repair`` rebuilds what can be rebuilt."""
         from visterm.collection.checks import check, mend
@@ -408,7 +408,7 @@ class Collection:
         with self.catalogue.writing("checking"):
             found = check(self.catalogue)
             if repair and found.problems:
-                return mend(self, found, progress=progress, tell=tell)
+                return mend(self, found, progress=progress, on_skip=on_skip)
             return found
 
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
@@ -458,7 +458,7 @@ class Collection:
     @property
     def awaits_training(self) -> bool:
         """Whether there are captions that nobody has tried to learn from yet."""
-        if self.has_learnt or not self.has_captions:
+        if self.is_trained or not self.has_captions:
             return False
         tried = self.catalogue.get("untrained")
         return tried is None or tried != captions.fingerprint(self.catalogue)
@@ -469,10 +469,10 @@ class Collection:
         return current(self.catalogue) is not None
 
     @property
-    def has_learnt(self) -> bool:
+    def is_trained(self) -> bool:
         """Whether captions have taught the model that answers."""
         version = current(self.catalogue)
-        return version is not None and version.learnt
+        return version is not None and version.is_trained
 
     @property
     def needs_training(self) -> bool:

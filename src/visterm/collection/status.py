@@ -77,7 +77,7 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
         "name": version.model,
         "version": version.id,
         "features": version.extractor,
-        "words": version.words + len(version.begun),
+        "words": version.words + len(version.new_words),
         "learnt_from": version.captioned,
         "avgp": version.avgp,
         "time": version.time,

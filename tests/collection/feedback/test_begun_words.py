@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from visterm.collection import Collection
-from visterm.collection.feedback.log import refused
-from visterm.collection.search import UnknownWords
+from visterm.collection import Collection, UnknownWords
+from visterm.collection.feedback.log import judged_pictures, words_of
 from visterm.collection.store.versions import current
 from visterm.errors import BadInput
-from visterm.text.query import parse_query
 
 
 def ranking(collection: Collection, query: str) -> list[tuple[int, float]]:
@@ -45,8 +43,8 @@ def test_a_no_to_a_begun_word_counts(learnt: Collection) -> None:
     before = dict(ranking(learnt, "anna"))[rival]
     learnt.judge("anna", rival, False)
     assert dict(ranking(learnt, "anna"))[rival] < before
-    assert refused(learnt.catalogue, parse_query("Anna in:alps")).tolist() == [rival]
-    assert refused(learnt.catalogue, parse_query("sea")).size == 0
+    assert judged_pictures(learnt.catalogue, words_of("Anna in:alps"))[rival] is False
+    assert judged_pictures(learnt.catalogue, "sea") == {}
 
 
 def test_the_other_words_stay_as_they_were(learnt: Collection) -> None:
@@ -81,7 +79,7 @@ def test_taking_back_restores_the_state_before_bit_for_bit(learnt: Collection) -
     for before in reversed(states):
         learnt.undo()
         assert state() == before
-    assert current(learnt.catalogue).begun == ()  # type: ignore[union-attr]
+    assert current(learnt.catalogue).new_words == ()  # type: ignore[union-attr]
 
 
 def test_undoing_the_yes_that_began_a_word_leaves_what_the_others_alone_would_teach(
@@ -114,7 +112,7 @@ def test_words_that_were_begun_survive_training_and_may_be_learnt(learnt: Collec
     learnt.train(max_iter=2000, force=True)
     version = current(learnt.catalogue)
     assert version is not None
-    assert version.begun == ("anna",)
+    assert version.new_words == ("anna",)
     assert first(learnt, "anna") == 5
     assert "bruno" in version.vocabulary()
     assert learnt.check().is_well
@@ -122,7 +120,7 @@ def test_words_that_were_begun_survive_training_and_may_be_learnt(learnt: Collec
 
 def test_a_name_of_several_unknown_words_is_begun_as_one(learnt: Collection) -> None:
     learnt.judge("Aunt Rosa", 5, True)
-    assert current(learnt.catalogue).begun == ("aunt rosa",)  # type: ignore[union-attr]
+    assert current(learnt.catalogue).new_words == ("aunt rosa",)  # type: ignore[union-attr]
     assert first(learnt, '"aunt rosa"') == 5
     assert learnt.search("rosa").results[0].picture == 5
 
@@ -156,7 +154,7 @@ def test_a_killed_writer_leaves_the_word_to_the_next(learnt: Collection) -> None
     wanted = ranking(learnt, "anna")
     catalogue = learnt.catalogue
     with catalogue.writing("testing"), catalogue.transaction() as db:
-        db.execute("UPDATE taught SET direction = zeroblob(0)")
+        db.execute("UPDATE offsets SET direction = zeroblob(0)")
         catalogue.set("begun", None)
         catalogue.set("clicks", "untold")
     with Collection.open(learnt.root) as again:

@@ -12,7 +12,7 @@ from visterm.collection import Collection
 from visterm.collection.feedback import service as judging_module
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import entries, words_of
-from visterm.collection.feedback.offsets import Taught
+from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
@@ -143,10 +143,10 @@ def test_later_training_learns_the_clicks_again(learnt: Collection) -> None:
     learnt.judge("sea", picture, True)
     learnt.caption(learnt.search("sea", k=1).results[0].path, "a red lantern by the sea")
     learnt.train(force=True, max_iter=2000)
-    taught = _ranking(learnt, "sea")
+    with_click = _ranking(learnt, "sea")
     assert len(learnt.judgements()) == 1
     learnt.forget_judgements()
-    assert _place(learnt, "sea", picture) > [number for number, *_ in taught].index(picture)
+    assert _place(learnt, "sea", picture) > [number for number, *_ in with_click].index(picture)
     assert learnt.check().is_well
 
 
@@ -186,14 +186,14 @@ def test_forgetting_a_picture_forgets_what_was_said_about_it(learnt: Collection)
 
 def test_damaged_columns_of_clicks_are_found_and_mended(learnt: Collection) -> None:
     learnt.judge("sea", _ranking(learnt, "sea")[30][0], True)
-    taught = _ranking(learnt, "sea")
+    with_click = _ranking(learnt, "sea")
     version = current(learnt.catalogue)
     assert version is not None
     index = Index.open(version.index)
     index.update_word(version.words, np.zeros(len(index), np.float32))
     assert not learnt.check().is_well
     assert learnt.check(repair=True).is_well
-    assert _ranking(learnt, "sea") == taught
+    assert _ranking(learnt, "sea") == with_click
 
 
 def test_a_kill_between_log_and_index_is_mended_by_the_next_search(
@@ -205,7 +205,7 @@ def test_a_kill_between_log_and_index_is_mended_by_the_next_search(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(judging_module.Taught, "tell", killed)
+        patch.setattr(judging_module.FeedbackOffsets, "tell", killed)
         with pytest.raises(KeyboardInterrupt):
             learnt.judge("sea", before[30][0], True)
         with pytest.raises(KeyboardInterrupt):
@@ -250,8 +250,8 @@ def test_wild_clicks_cost_the_pictures_that_watch_no_more_than_may_be(watched: C
 
     def avgp() -> float:
         index = Index.open(version.index)
-        taught = Taught.read(watched.catalogue, version, vocabulary, index)
-        added = guard.vectors @ taught.directions.get(word, np.zeros(guard.vectors.shape[1]))
+        offsets = FeedbackOffsets.read(watched.catalogue, version, vocabulary, index)
+        added = guard.vectors @ offsets.directions.get(word, np.zeros(guard.vectors.shape[1]))
         found = guard.rows[:, word] + added
         return average_precision(held[np.argsort(-found, kind="stable")])
 

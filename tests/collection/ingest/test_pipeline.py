@@ -147,7 +147,7 @@ def test_bad_files_are_told_once_and_tried_again_when_they_change(pictures: Pict
     told: list[tuple[str, str]] = []
     with Collection.open(folder) as collection:
         report = collection.add(
-            features="thumbnails", tell=lambda path, reason: told.append((path, reason))
+            features="thumbnails", on_skip=lambda path, reason: told.append((path, reason))
         )
         assert counts(report) == {"new": 2, "extracted": 2, "skipped": 3}
         assert [path for path, _ in sorted(told)] == ["a.jpg", "b.png", "scene-0001.jpg"]

@@ -158,7 +158,7 @@ def test_a_picture_that_is_not_there_is_named(collection: Collection, tmp_path: 
 def test_broken_metadata_costs_its_words_and_not_the_picture(collection: Collection) -> None:
     told: list[str] = []
     (collection.root / "scene-0001.xmp").write_text("<not xml")
-    report = collection.add(tell=lambda path, reason: told.append(path))
+    report = collection.add(on_skip=lambda path, reason: told.append(path))
     assert told == ["the metadata of scene-0001.xmp"]
     assert report.skipped == []
     assert len(collection) == 12

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.feedback.service import taught_now
+from visterm.collection.feedback.service import current_offsets
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 
@@ -59,10 +59,10 @@ def test_what_clicks_taught_is_explained_too(seen: Collection) -> None:
         assert why.score > low.score
         total = sum(float(contributions.sum()) for contributions in why.words.values())
         assert total + why.rest == pytest.approx(why.score, abs=1e-9)
-        taught = taught_now(seen.catalogue)
-        ((_, direction),) = taught.directions.items()
+        offsets = current_offsets(seen.catalogue)
+        ((_, direction),) = offsets.directions.items()
         # What clicks would add to a picture like any other is in no place.
-        mean = taught.version.mean(len(direction))
+        mean = offsets.version.mean(len(direction))
         assert why.rest == pytest.approx(-float(direction @ mean), abs=1e-4 * (1 + abs(why.score)))
     finally:
         seen.forget_judgements()

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection
-from visterm.collection.store.versions import CHANCES, current
+from visterm.collection.store.versions import CALIBRATION, current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.text.query import parse_query, query_vector
@@ -135,10 +135,12 @@ def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None
     found = judged.search("sea", k=1).results[0]
     words = judged.describe(found.picture, k=5)
     assert len(words) == 5
-    assert [one.chance for one in words] == sorted((one.chance for one in words), reverse=True)  # type: ignore[type-var]
+    assert [one.probability for one in words] == sorted(
+        (one.probability for one in words), reverse=True
+    )  # type: ignore[type-var]
     everything = {one.word: one for one in judged.describe(found.path, k=1000)}
     assert everything["sea"].score == pytest.approx(found.score)
-    assert everything["sea"].chance == pytest.approx(found.probability)
+    assert everything["sea"].probability == pytest.approx(found.probability)
     with pytest.raises(BadInput, match="1 or more words"):
         judged.describe(found.picture, 0)
 
@@ -155,6 +157,6 @@ def test_what_clicks_taught_shows_in_the_words_of_a_picture(learnt: Collection) 
 def test_a_damaged_line_is_found_by_check(learnt: Collection) -> None:
     version = current(learnt.catalogue)
     assert version is not None
-    path: Path = version.folder / CHANCES
+    path: Path = version.folder / CALIBRATION
     path.write_bytes(path.read_bytes().replace(b"means", b"MEANS"))
     assert not learnt.check().is_well

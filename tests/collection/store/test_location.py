@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection import Collection, stores
+from visterm.collection import Collection
+from visterm.collection.store import location
 from visterm.errors import BadInput
 
 
@@ -45,8 +46,8 @@ def test_a_folder_that_cannot_be_written_has_its_store_in_the_users_data(
     pictures: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = pictures(3)
-    monkeypatch.setattr(stores, "_data_folder", lambda: tmp_path / "data")
-    monkeypatch.setattr(stores, "may_write", lambda path: path != folder)
+    monkeypatch.setattr(location, "_data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(location, "may_write", lambda path: path != folder)
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
         assert collection.store.parent == tmp_path / "data"

@@ -82,32 +82,23 @@ def columns(catalogue: Catalogue) -> dict[int, int]:
 
 
 def with_clicks(
-    query: QueryVector, taught: dict[int, int], words: int, there: int
+    query: QueryVector, offsets: dict[int, int], words: int, there: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """What to ask the index: a query's words, and after all ``words`` what clicks added to them.
 
-    A column that was taught a moment ago may not be among those that are ``there`` yet. Words that
+    A column that was offsets a moment ago may not be among those that are ``there`` yet. Words that
     a yes began, numbered from ``words`` on, have no column but what clicks added.
     """
     known = query.numbers < words
     added = [
-        (words + taught[word], weight)
+        (words + offsets[word], weight)
         for word, weight in zip(query.numbers.tolist(), query.weights, strict=True)
-        if word in taught and words + taught[word] < there
+        if word in offsets and words + offsets[word] < there
     ]
     if not added and known.all():
         return query.numbers, query.weights
     numbers = np.array([*query.numbers[known], *(place for place, _ in added)], np.int64)
     return numbers, np.array([*query.weights[known], *(weight for _, weight in added)], np.float32)
-
-
-def refused(catalogue: Catalogue, query: Query) -> NDArray[np.int64]:
-    """The pictures that somebody said no to, for these very words, ascending."""
-    found = catalogue.db.execute(
-        "SELECT picture FROM feedback WHERE query = ? AND NOT answer ORDER BY picture",
-        (spelt(query),),
-    )
-    return np.fromiter((picture for (picture,) in found), np.int64)
 
 
 def write(

@@ -3,7 +3,7 @@
 The model and its columns in the index stay as they were trained. What clicks add lies in columns of
 its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · (p − m))``, m the mean of all
 pictures. So taking clicks back restores the ranking bit for bit, scores are worth what they were,
-and any model can be taught, linear or not.
+and any model can be offsets, linear or not.
 
 The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
 one before ended. They are committed together with the log; the index is told after that, and a mark
@@ -27,7 +27,7 @@ from visterm.collection.feedback.guard import Guard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.versions import Version, set_begun
+from visterm.collection.store.versions import Version, set_new_words
 from visterm.index import Index
 from visterm.text.meaning import meanings
 from visterm.text.names import LONGEST
@@ -42,19 +42,19 @@ _ROOM = 16
 """Columns that the index gets at a time for words that clicks are about."""
 
 
-def is_told(catalogue: Catalogue) -> bool:
+def is_up_to_date(catalogue: Catalogue) -> bool:
     """Whether the index shows what the log of clicks says."""
     return catalogue.get("clicks") is None
 
 
-def mark_told(catalogue: Catalogue) -> None:
+def mark_up_to_date(catalogue: Catalogue) -> None:
     """The index shows what the log says; should this be lost, it is told once more."""
     with catalogue.transaction(lasting=False):
         catalogue.set("clicks", None)
 
 
 @dataclass
-class Taught:
+class FeedbackOffsets:
     """Directions by word, and what is needed to change them."""
 
     catalogue: Catalogue
@@ -67,14 +67,14 @@ class Taught:
     @classmethod
     def read(
         cls, catalogue: Catalogue, version: Version, vocabulary: Vocabulary, index: Index
-    ) -> Taught:
+    ) -> FeedbackOffsets:
         """What the catalogue says was taught."""
-        taught = cls(catalogue, version, vocabulary, index)
+        offsets = cls(catalogue, version, vocabulary, index)
         for word, place, direction in catalogue.db.execute("SELECT * FROM taught"):
-            taught.places[word] = place
+            offsets.places[word] = place
             if direction:
-                taught.directions[word] = np.frombuffer(direction, np.float64)
-        return taught
+                offsets.directions[word] = np.frombuffer(direction, np.float64)
+        return offsets
 
     def replay(self, log: Sequence[Entry], *, judge_again: bool = False) -> dict[int, float]:
         """Learn a whole log from nothing; returns how much of each entry's step was taken.
@@ -114,7 +114,7 @@ class Taught:
         return part
 
     @property
-    def begun(self) -> tuple[str, ...]:
+    def new_words(self) -> tuple[str, ...]:
         """Words that the model does not know."""
         return self.vocabulary.words[self.version.words :]
 
@@ -144,7 +144,7 @@ class Taught:
         if count < len(self.vocabulary):
             self.vocabulary = self.vocabulary.first(count)
 
-    def tell(self, words: Iterable[int]) -> None:
+    def update_index(self, words: Iterable[int]) -> None:
         """Let the index show the directions of these words."""
         chosen = sorted(words)
         for word in chosen:
@@ -166,9 +166,9 @@ class Taught:
 
     def write(self, words: Iterable[int]) -> None:
         """Keep the directions of these words, and which were begun, inside a transaction."""
-        if self.begun != self.version.begun:
-            set_begun(self.catalogue, self.begun)
-            self.version = replace(self.version, begun=self.begun)
+        if self.new_words != self.version.new_words:
+            set_new_words(self.catalogue, self.new_words)
+            self.version = replace(self.version, new_words=self.new_words)
         for word in sorted(words):
             place = self.places.setdefault(word, len(self.places))
             direction = self.directions.get(word)
@@ -263,21 +263,21 @@ def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, floa
         set_step(catalogue, entry, steps.get(entry.id, entry.step))
 
 
-def relearn(taught: Taught, *, judge_again: bool = False) -> None:
+def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
     """Learn the log from the beginning, commit, and tell the index; the caller holds the lock."""
-    catalogue = taught.catalogue
-    told = is_told(catalogue)
-    before = dict(taught.directions)
+    catalogue = offsets.catalogue
+    told = is_up_to_date(catalogue)
+    before = dict(offsets.directions)
     log = entries(catalogue)
-    steps = taught.replay(log, judge_again=judge_again)
-    words = set(before) | set(taught.directions)
-    changed = {word for word in words if not _same(before.get(word), taught.directions.get(word))}
+    steps = offsets.replay(log, judge_again=judge_again)
+    words = set(before) | set(offsets.directions)
+    changed = {word for word in words if not _same(before.get(word), offsets.directions.get(word))}
     with catalogue.transaction():
-        taught.write(changed)
+        offsets.write(changed)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", "untold")
-    taught.tell(changed if told else {*taught.places, *changed})
-    mark_told(catalogue)
+    offsets.update_index(changed if told else {*offsets.places, *changed})
+    mark_up_to_date(catalogue)
 
 
 def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:

@@ -7,7 +7,12 @@ import numpy as np
 from visterm.collection.feedback import log
 from visterm.collection.feedback.feature_matrix import reach
 from visterm.collection.feedback.log import Judgement
-from visterm.collection.feedback.offsets import Taught, is_told, mark_told, relearn
+from visterm.collection.feedback.offsets import (
+    FeedbackOffsets,
+    is_up_to_date,
+    mark_up_to_date,
+    relearn,
+)
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
@@ -28,34 +33,34 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     Saying the same again changes nothing; saying the opposite takes the first back.
     """
     words = log.words_of(query)
-    taught = taught_now(catalogue)
-    if not is_told(catalogue):
-        relearn(taught)  # what a killed writer left
+    offsets = current_offsets(catalogue)
+    if not is_up_to_date(catalogue):
+        relearn(offsets)  # what a killed writer left
     before = log.entries(catalogue, "query = ? AND picture = ?", words, picture)
     if before and before[0].relevant == relevant:
         return before[0].judgement
     if before:
-        _take_back(taught, before[0].id)
+        _take_back(offsets, before[0].id)
     if relevant:
-        taught.begin(words)
-    vector = taught.vector(words)
+        offsets.begin(words)
+    vector = offsets.vector(words)
     if not vector.numbers.size and not before:
-        raise _nothing_to_correct(taught, vector)
+        raise _nothing_to_correct(offsets, vector)
     earlier = log.entries(catalogue, "query = ?", words)
-    against = _drawn(taught, vector, picture, relevant, earlier)
-    guard = taught.guard()
+    against = _drawn(offsets, vector, picture, relevant, earlier)
+    guard = offsets.guard()
     with catalogue.transaction():
         entry = log.write(catalogue, words, picture, relevant, against)
-        log.set_step(catalogue, entry, taught.learn(entry, earlier, guard))
-        touched = taught.vector(words).numbers.tolist()
-        taught.write(touched)
-    taught.tell(touched)
-    mark_told(catalogue)
+        log.set_step(catalogue, entry, offsets.learn(entry, earlier, guard))
+        touched = offsets.vector(words).numbers.tolist()
+        offsets.write(touched)
+    offsets.update_index(touched)
+    mark_up_to_date(catalogue)
     return entry.judgement
 
 
-def _nothing_to_correct(taught: Taught, vector: QueryVector) -> UnknownWords:
-    close = {word: closest_words(word, taught.vocabulary.words) for word in vector.unknown}
+def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:
+    close = {word: closest_words(word, offsets.vocabulary.words) for word in vector.unknown}
     return UnknownWords(
         f"nobody knows {', '.join(map(repr, close))} yet, so there is nothing to correct; a yes to "
         "a picture begins the word",
@@ -67,8 +72,8 @@ def prepare(catalogue: Catalogue) -> None:
     """Load the kernels, and what a click needs to know, before somebody waits for it."""
     now = active_model(catalogue)
     now.index.prepare()
-    taught = taught_now(catalogue)
-    taught.guard()
+    offsets = current_offsets(catalogue)
+    offsets.guard()
     now.version.metric()
     some = now.index.ids()[:1]
     if some.size:
@@ -99,30 +104,32 @@ def forget(catalogue: Catalogue) -> int:
 
 def learn_again(catalogue: Catalogue) -> None:
     """Bring what was taught, and the index, to what the log says; the caller holds the lock."""
-    if is_told(catalogue):
+    if is_up_to_date(catalogue):
         return
     if catalogue.one("SELECT 1 FROM versions") is None:
         with catalogue.transaction() as db:
             db.execute("DELETE FROM taught")
             catalogue.set("clicks", None)  # whoever trains first learns the log too
         return
-    relearn(taught_now(catalogue))
+    relearn(current_offsets(catalogue))
 
 
-def taught_now(catalogue: Catalogue) -> Taught:
+def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
     """What clicks have taught the version that answers, with an index of one's own to change."""
     now = active_model(catalogue)
-    return Taught.read(catalogue, now.version, now.vocabulary, Index.open(now.version.index))
+    return FeedbackOffsets.read(
+        catalogue, now.version, now.vocabulary, Index.open(now.version.index)
+    )
 
 
-def _take_back(taught: Taught, number: int) -> None:
-    with taught.catalogue.transaction() as db:
+def _take_back(offsets: FeedbackOffsets, number: int) -> None:
+    with offsets.catalogue.transaction() as db:
         db.execute("DELETE FROM feedback WHERE id = ?", (number,))
-    relearn(taught)
+    relearn(offsets)
 
 
 def _drawn(
-    taught: Taught,
+    offsets: FeedbackOffsets,
     query: QueryVector,
     picture: int,
     relevant: bool,
@@ -137,23 +144,23 @@ def _drawn(
 
     said = {picture, *(one.picture for one in earlier)}
     # A seed of its own for each click, so that the same story is told the same way twice.
-    last = taught.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
+    last = offsets.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
     random = np.random.default_rng([int(last), picture])
     # Far down the ranking nobody is left to beat.
     high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
-    asked = taught.asked(query)
+    asked = offsets.asked(query)
     # A word that is only just begun ranks nobody yet.
-    pool = taught.index.search(asked, high)[0] if asked[0].size else taught.index.ids()
+    pool = offsets.index.search(asked, high)[0] if asked[0].size else offsets.index.ids()
     drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
-    answers = _told(taught, query, drawn)
+    answers = _told(offsets, query, drawn)
     fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]
     return fits[:wanted]
 
 
-def _told(taught: Taught, query: QueryVector, pictures: list[int]) -> dict[int, bool]:
+def _told(offsets: FeedbackOffsets, query: QueryVector, pictures: list[int]) -> dict[int, bool]:
     """Whether the captions of those pictures that have some hold all wanted words of a query."""
     wanted = set(query.numbers[query.weights > 0].tolist())
     return {
-        picture: wanted <= set(taught.vocabulary.numbers_in(text))
-        for picture, text in effective_captions(taught.catalogue, pictures).items()
+        picture: wanted <= set(offsets.vocabulary.numbers_in(text))
+        for picture, text in effective_captions(offsets.catalogue, pictures).items()
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, Survey, Task, Tell
+from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, OnSkip, Survey, Task
 from visterm.collection.ingest.hashing import Opened, still_as
 from visterm.collection.media import captions
 from visterm.collection.store.feature_rows import Rows
@@ -36,10 +36,10 @@ class Batches:
     """What is the same for every batch of an ``add``."""
 
     def __init__(
-        self, plan: Survey, extractor: Extractor, report: Added, tell: Tell, progress: Progress
+        self, plan: Survey, extractor: Extractor, report: Added, on_skip: OnSkip, progress: Progress
     ) -> None:
         self.plan, self.extractor, self.report = plan, extractor, report
-        self.tell, self.progress = tell, progress
+        self.on_skip, self.progress = on_skip, progress
         self.catalogue = plan.catalogue
         self.rows = Rows(plan.catalogue, extractor.key)
         self.done, self.total = 0, len(plan)
@@ -120,7 +120,7 @@ class Batches:
             )
             db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
             self.report.skipped.append((task.path, one.reason))
-            self.tell(task.path, one.reason)
+            self.on_skip(task.path, one.reason)
             return
         db.execute("DELETE FROM skipped WHERE folder = ? AND name = ?", at)
         if task.what == RETURNED:
@@ -166,7 +166,7 @@ class Batches:
         db, task = self.catalogue.db, one.task
         for problem in one.problems:
             where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
-            self.tell(f"the metadata of {where}", reason)
+            self.on_skip(f"the metadata of {where}", reason)
         alone = (
             db.execute("SELECT present FROM pictures WHERE id = ?", (picture,)).fetchone()[0] < 2
         )

@@ -22,7 +22,7 @@ RETURNED = "returned"
 _TICK_NS = 50_000_000
 _COARSE_TICK_NS = 2_000_000_000
 
-Tell = Callable[[str, str], None]
+OnSkip = Callable[[str, str], None]
 """Called with a path and the reason why it is skipped."""
 
 
@@ -91,7 +91,7 @@ class Survey:
 
 
 def survey(
-    catalogue: Catalogue, root: Path, paths: Iterable[str], extractor: str | None, tell: Tell
+    catalogue: Catalogue, root: Path, paths: Iterable[str], extractor: str | None, on_skip: OnSkip
 ) -> Survey:
     """Compare folders or files below ``root`` with the catalogue.
 
@@ -101,13 +101,13 @@ def survey(
         Below the root, with slashes; "" is all of it.
     extractor
         The key of the extractor of which every picture shall have a vector.
-    tell
+    on_skip
         Hears of folders and files that cannot be looked at.
     """
     plan = Survey(catalogue, root)
     for path in paths:
         if os.path.isdir(root / path):
-            _survey_folder(plan, path, extractor or "", tell)
+            _survey_folder(plan, path, extractor or "", on_skip)
         else:
             folder, _, name = path.rpartition("/")
             file = look(root, folder, name)
@@ -157,7 +157,7 @@ def unchanged(catalogue: Catalogue, root: Path) -> bool:
     return True
 
 
-def _survey_folder(plan: Survey, folder: str, extractor: str, tell: Tell) -> None:
+def _survey_folder(plan: Survey, folder: str, extractor: str, on_skip: OnSkip) -> None:
     plan.scopes.append(folder)
     visited: set[str] = set()
     closed: list[str] = []
@@ -165,11 +165,11 @@ def _survey_folder(plan: Survey, folder: str, extractor: str, tell: Tell) -> Non
         if any(_within(listing.folder, path) for path in plan.excluded):
             continue
         if listing.problem is not None:
-            tell(listing.folder or ".", listing.problem)
+            on_skip(listing.folder or ".", listing.problem)
             closed.append(listing.folder)
             continue
         for name, reason in listing.unusable:
-            tell(join(listing.folder, name), reason)
+            on_skip(join(listing.folder, name), reason)
         visited.add(listing.folder)
         _survey_listing(plan, listing, extractor)
     for (old,) in plan.catalogue.db.execute(

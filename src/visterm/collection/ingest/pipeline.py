@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.batches import Added, Batches
-from visterm.collection.ingest.diff import Survey, Tell, begin, finish, survey
+from visterm.collection.ingest.diff import OnSkip, Survey, begin, finish, survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
 from visterm.collection.ingest.hashing import opened_batches
 from visterm.collection.store.catalogue import Catalogue
@@ -39,17 +39,17 @@ def ingest(
     *,
     workers: int = 1,
     progress: Progress = silent,
-    tell: Tell = lambda path, reason: None,
+    on_skip: OnSkip = lambda path, reason: None,
 ) -> Added:
     """Bring the catalogue up to date with files below ``root``; the caller holds the lock.
 
-    ``tell`` hears of every file that is skipped, with the reason, and of broken metadata.
+    ``on_skip`` hears of every file that is skipped, with the reason, and of broken metadata.
     """
     report = Added()
 
     def skip(path: str, reason: str) -> None:
         report.skipped.append((path, reason))
-        tell(path, reason)
+        on_skip(path, reason)
 
     extractor = kept(catalogue, features, workers)
     begin(catalogue, root, paths)
@@ -58,7 +58,7 @@ def ingest(
         extractor = _fitted(plan, features, workers, progress, skip)
     if extractor is not None:
         extractor = prepare(catalogue, features, [], workers=min(workers, 1 + len(plan) // WORTH))
-        batches = Batches(plan, extractor, report, tell, progress)
+        batches = Batches(plan, extractor, report, on_skip, progress)
         try:
             for batch in opened_batches(plan, BATCH):
                 batches.take(batch)
@@ -71,7 +71,7 @@ def ingest(
 
 
 def _fitted(
-    plan: Survey, features: str, workers: int, progress: Progress, skip: Tell
+    plan: Survey, features: str, workers: int, progress: Progress, skip: OnSkip
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
     from visterm.features.picture_batches import over_pictures

@@ -208,15 +208,15 @@ def _mapped(
     catalogue: Catalogue, now: ActiveModel, vectors: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """The value of every word for pictures that are in no index, with what clicks added."""
-    from visterm.collection.feedback.offsets import Taught
+    from visterm.collection.feedback.offsets import FeedbackOffsets
     from visterm.models import load_model
 
     mapped = np.zeros((vectors.shape[0], len(now.vocabulary)))
     mapped[:, : now.version.words] = load_model(now.version.folder / MODEL).transform(vectors)
     more = now.index.words - now.version.words
     if more:
-        taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
-        added = taught.rows(vectors, more)
+        offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
+        added = offsets.rows(vectors, more)
         for word, place in columns(catalogue).items():
             if place < more:
                 mapped[:, word] += added[:, place]

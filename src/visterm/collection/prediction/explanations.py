@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import columns, with_clicks
-from visterm.collection.feedback.offsets import Taught
+from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
 from visterm.collection.media.records import located
 from visterm.collection.store.active_model import ActiveModel, active_model
@@ -53,7 +53,7 @@ class Likely:
 
     word: str
     score: float
-    chance: float | None = field(default=None)
+    probability: float | None = field(default=None)
 
 
 def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
@@ -134,10 +134,10 @@ def _weights(
     weights = np.zeros((len(query.numbers), learnt.shape[1]))
     known = query.numbers < now.version.words  # of words that a yes began only clicks say something
     weights[known] = learnt[query.numbers[known]]
-    taught = Taught.read(catalogue, now.version, now.vocabulary, now.index)
+    offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
     for place, word in enumerate(query.numbers.tolist()):
-        if word in taught.directions:
-            weights[place] += taught.directions[word]
+        if word in offsets.directions:
+            weights[place] += offsets.directions[word]
     return weights
 
 

@@ -42,7 +42,7 @@ STARTER = "starter"
 """The model of a version that nobody taught: what visterm brings along."""
 HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
-CHANCES = "chances.json"
+CALIBRATION = "chances.json"
 """What is usual for each word's values, and how scores become chances."""
 METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
@@ -69,11 +69,11 @@ class Version:
     """The text space whose queries it answers."""
     caption_changes: int = 0
     """How often captions had changed when it was trained."""
-    begun: tuple[str, ...] = ()
+    new_words: tuple[str, ...] = ()
     """Words that a yes began: numbered after those of the model, which knows nothing of them."""
 
     @property
-    def learnt(self) -> bool:
+    def is_trained(self) -> bool:
         """Whether somebody's captions taught it."""
         return self.model != STARTER
 
@@ -90,26 +90,26 @@ class Version:
         from visterm.text import Vocabulary
 
         known = self._read(VOCABULARY, Vocabulary.from_json)
-        return known.with_more(self.begun) if self.begun else known
+        return known.with_more(self.new_words) if self.new_words else known
 
     def calibration(self) -> Calibration | None:
         """What its scores are worth; None where too few pictures were held out to know."""
-        if CHANCES not in self.files:
+        if CALIBRATION not in self.files:
             return None
         from visterm.calibration import Calibration
 
         def read(stored: dict[str, Any]) -> Calibration | None:
             if "level" not in stored:
                 return None
-            return Calibration.from_json(stored).with_more_words(len(self.begun))
+            return Calibration.from_json(stored).with_more_words(len(self.new_words))
 
-        return self._read(CHANCES, read)
+        return self._read(CALIBRATION, read)
 
     def unit(self) -> float:
         """The usual spread of a word's values, in which the steps of clicks are measured."""
-        if CHANCES not in self.files:
+        if CALIBRATION not in self.files:
             return _USUAL_UNIT
-        return self._read(CHANCES, lambda stored: median(stored["spreads"]))
+        return self._read(CALIBRATION, lambda stored: median(stored["spreads"]))
 
     def metric(self) -> Metric | None:
         """In which vectors are compared when clicks are learnt; None for the usual way."""
@@ -146,14 +146,14 @@ def every_current(catalogue: Catalogue) -> list[Version]:
     """The versions that answer queries, one a text space."""
     with catalogue.snapshot() as db:
         rows = db.execute(f"SELECT {_COLUMNS} FROM versions ORDER BY id").fetchall()
-        begun = tuple(json.loads(catalogue.get(_BEGUN) or "[]"))
-    return [_version(catalogue.store, begun, *row) for row in rows]
+        new_words = tuple(json.loads(catalogue.get(_BEGUN) or "[]"))
+    return [_version(catalogue.store, new_words, *row) for row in rows]
 
 
-def _version(store: Path, begun: tuple[str, ...], *row: Any) -> Version:
+def _version(store: Path, new_words: tuple[str, ...], *row: Any) -> Version:
     about = dict(zip(_COLUMNS.split(", "), row, strict=True))
     about |= {"files": json.loads(about["files"]), "store": store}
-    return Version(**about, begun=begun if about["space"] == WORDS else ())
+    return Version(**about, new_words=new_words if about["space"] == WORDS else ())
 
 
 def current(catalogue: Catalogue, space: str = WORDS) -> Version | None:
@@ -198,11 +198,11 @@ def name(catalogue: Catalogue, version: Version) -> None:
         ),
     )
     if version.space == WORDS:
-        begun = json.dumps(version.begun, ensure_ascii=False) if version.begun else None
+        begun = json.dumps(version.new_words, ensure_ascii=False) if version.new_words else None
         catalogue.set(_BEGUN, begun)
 
 
-def set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
+def set_new_words(catalogue: Catalogue, words: Sequence[str]) -> None:
     """Let the version know other begun words, inside a transaction.
 
     Its time changes as well: by that, whoever has opened it sees that its words are others.

@@ -128,12 +128,12 @@ def _with_clicks(
     catalogue: Catalogue, version: Version, index: Index, to_rows: ToRows, columns: int
 ) -> ToRows:
     """The same, and after it what clicks have added in so many more columns."""
-    from visterm.collection.feedback.offsets import Taught
+    from visterm.collection.feedback.offsets import FeedbackOffsets
 
-    taught = Taught.read(catalogue, version, version.vocabulary(), index)
+    offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
 
     def both(vectors: Vectors) -> NDArray[np.float32]:
-        return np.concatenate([to_rows(vectors), taught.rows(vectors, columns)], axis=1)
+        return np.concatenate([to_rows(vectors), offsets.rows(vectors, columns)], axis=1)
 
     return both
 

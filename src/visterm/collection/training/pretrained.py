@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import CHANCES, MODEL, STARTER, VOCABULARY, Version
+from visterm.collection.store.versions import CALIBRATION, MODEL, STARTER, VOCABULARY, Version
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
 
@@ -61,7 +61,7 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     words = json.dumps(starter.vocabulary.to_json(), ensure_ascii=False)
     write_whole(version.folder / VOCABULARY, words.encode())
     chances = json.dumps(starter.calibration().to_json())
-    write_whole(version.folder / CHANCES, chances.encode())
+    write_whole(version.folder / CALIBRATION, chances.encode())
     version = replace(version, files=versions.hashes(version.folder))
     build(catalogue, version, model, progress=progress)
     with catalogue.transaction():

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from visterm.collection.feedback.guard import to_json
 from visterm.collection.feedback.log import entries
-from visterm.collection.feedback.offsets import Taught, keep_steps
+from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
 from visterm.collection.ingest.extractors import block_numbers, current_key, has_counts
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.vector_files import save
 from visterm.collection.store.versions import (
-    CHANCES,
+    CALIBRATION,
     HELD,
     JUDGED,
     MEAN,
@@ -32,7 +32,7 @@ from visterm.collection.store.versions import (
 )
 from visterm.collection.training.index_sync import build, catch_up
 from visterm.collection.training.pretrained import starter_of
-from visterm.collection.training.training_set import Lesson, gather
+from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.errors import BadInput, VistermError
 from visterm.files import write_whole
 from visterm.index import Index
@@ -90,29 +90,40 @@ def train(
         raise VistermError("there are no pictures yet; visterm add finds them")
     starter = starter_of(extractor) if kind.supports_warm_start else None
     catch_up(catalogue)  # so that nothing waits for an index when the new one is named
-    lesson = gather(catalogue, extractor, starter)
+    training_set = read_training_set(catalogue, extractor, starter)
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
-    judged, learner = _judged(kind, lesson, parameters, progress)
-    avgp = None if judged is None else _avgp(judged.transform(_held(lesson)), lesson)
+    judged, learner = _judged(kind, training_set, parameters, progress)
+    avgp = None if judged is None else _avgp(judged.transform(_held(training_set)), training_set)
     previous = versions.current(catalogue)
-    before = _previous_avgp(previous, lesson, extractor)
-    untrained = _untrained_avgp(lesson) if lesson.can_be_judged else None
-    facts = (len(lesson), int(lesson.held.sum()), lesson.words, avgp, before, untrained)
+    before = _previous_avgp(previous, training_set, extractor)
+    untrained = _untrained_avgp(training_set) if training_set.can_be_judged else None
+    facts = (
+        len(training_set),
+        int(training_set.held.sum()),
+        training_set.words,
+        avgp,
+        before,
+        untrained,
+    )
     if previous is not None and not force and _worse(avgp, before):
         return Trained("previous", *facts, previous.id, _advice(catalogue, kind, extractor))
-    learner.fit(lesson.vectors, lesson.captions, progress=progress, **_started(lesson))
-    _stay_near(learner, lesson, lesson.captions)
-    version = _write(catalogue, learner, judged, lesson, extractor, avgp)
+    learner.fit(
+        training_set.vectors, training_set.captions, progress=progress, **_started(training_set)
+    )
+    _stay_near(learner, training_set, training_set.captions)
+    version = _write(catalogue, learner, judged, training_set, extractor, avgp)
     build(catalogue, version, learner, progress=progress)
-    taught = Taught(catalogue, version, lesson.vocabulary, Index.open(version.index))
+    offsets = FeedbackOffsets(
+        catalogue, version, training_set.vocabulary, Index.open(version.index)
+    )
     log = entries(catalogue)
-    steps = taught.replay(log, judge_again=True)
-    taught.tell(taught.directions)
+    steps = offsets.replay(log, judge_again=True)
+    offsets.update_index(offsets.directions)
     with catalogue.transaction() as db:
         versions.name(catalogue, version)
         db.execute("DELETE FROM taught")
-        taught.write(taught.directions)
+        offsets.write(offsets.directions)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", None)
     versions.sweep(catalogue)
@@ -137,64 +148,66 @@ def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | No
 
 
 def _judged(
-    kind: type[Model], lesson: Lesson, parameters: dict[str, Any], progress: Progress
+    kind: type[Model], training_set: TrainingSet, parameters: dict[str, Any], progress: Progress
 ) -> tuple[Model | None, Model]:
     """The model without the held-out pictures, and one set up as it chose, to learn from all."""
     known = kind().get_params()
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise BadInput(f"{kind.name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
-    chosen = _offered(kind, known, lesson) | parameters
-    if not lesson.can_be_judged:
+    chosen = _offered(kind, known, training_set) | parameters
+    if not training_set.can_be_judged:
         return None, kind(**chosen)
-    learnt = np.flatnonzero(~lesson.held)
+    learnt = np.flatnonzero(~training_set.held)
     judged = kind(**chosen).fit(
-        lesson.vectors[learnt],
-        lesson.captions[learnt],
-        validation=(_held(lesson), lesson.queries()),
+        training_set.vectors[learnt],
+        training_set.captions[learnt],
+        validation=(_held(training_set), training_set.queries()),
         progress=progress,
-        **_started(lesson),
+        **_started(training_set),
     )
-    _stay_near(judged, lesson, lesson.captions[learnt])
+    _stay_near(judged, training_set, training_set.captions[learnt])
     return judged, kind(**(chosen | judged.decided()))
 
 
-def _offered(kind: type[Model], known: Mapping[str, Any], lesson: Lesson) -> dict[str, Any]:
+def _offered(
+    kind: type[Model], known: Mapping[str, Any], training_set: TrainingSet
+) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
     from visterm.models.grids import PRESETS, pairs_of_a_round
 
     sizes = {
-        "max_words": lesson.max_words,
-        "epoch_pairs": pairs_of_a_round(lesson.captions.nnz),
+        "max_words": training_set.max_words,
+        "epoch_pairs": pairs_of_a_round(training_set.captions.nnz),
     }
     if kind.iteration == "triplets":
-        sizes["max_iter"] = int(np.clip(_PER_PAIR * lesson.captions.nnz, *_ITERATIONS))
+        sizes["max_iter"] = int(np.clip(_PER_PAIR * training_set.captions.nnz, *_ITERATIONS))
     choices = PRESETS.get(kind.name, {}) | ({"C": STEPS} if kind.supports_warm_start else {})
-    if not lesson.can_be_judged:
+    if not training_set.can_be_judged:
         settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}
         choices = settled | ({"max_iter": _UNJUDGED_ROUNDS} if kind.iteration == "epochs" else {})
     return choices | {name: size for name, size in sizes.items() if name in known}
 
 
-def _started(lesson: Lesson) -> dict[str, Any]:
+def _started(training_set: TrainingSet) -> dict[str, Any]:
     """What `fit` is told about where to start; most models start from zero."""
-    return {} if lesson.initial is None else {"initial": lesson.initial}
+    return {} if training_set.initial is None else {"initial": training_set.initial}
 
 
-def _stay_near(model: Model, lesson: Lesson, captions: csr_array) -> None:
+def _stay_near(model: Model, training_set: TrainingSet, captions: csr_array) -> None:
     """Where learning began from the starter, few captions of a word change it little."""
     from visterm.starter import stay_near
 
-    if lesson.initial is not None:
-        stay_near(model, lesson.initial, captions)
+    if training_set.initial is not None:
+        stay_near(model, training_set.initial, captions)
 
 
 def _write(
     catalogue: Catalogue,
     learner: Model,
     judged: Model | None,
-    lesson: Lesson,
+    training_set: TrainingSet,
     extractor: str,
     avgp: float | None,
 ) -> Version:
@@ -203,8 +216,8 @@ def _write(
         versions.next_number(catalogue),
         learner.name,
         extractor,
-        len(lesson.vocabulary),
-        len(lesson),
+        len(training_set.vocabulary),
+        len(training_set),
         avgp,
         time.time(),
         {},
@@ -214,16 +227,17 @@ def _write(
     learner.save(version.folder / MODEL)
     if judged is not None:
         judged.save(version.folder / JUDGED)
-    words = json.dumps(lesson.vocabulary.to_json(), ensure_ascii=False)
+    words = json.dumps(training_set.vocabulary.to_json(), ensure_ascii=False)
     write_whole(version.folder / VOCABULARY, words.encode())
     if judged is not None:
-        held = lesson.held
+        held = training_set.held
         write_whole(
-            version.folder / HELD, to_json(lesson.pictures[held].tolist(), lesson.captions[held])
+            version.folder / HELD,
+            to_json(training_set.pictures[held].tolist(), training_set.captions[held]),
         )
     some = _at_large(catalogue, extractor)
-    chances = _calibrated(learner.transform(some), judged, lesson, extractor)
-    write_whole(version.folder / CHANCES, json.dumps(chances).encode())
+    chances = _calibrated(learner.transform(some), judged, training_set, extractor)
+    write_whole(version.folder / CALIBRATION, json.dumps(chances).encode())
     mean = np.asarray(some.mean(axis=0), np.float32).ravel()
     save(version.folder / MEAN, mean)
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
@@ -242,70 +256,76 @@ def _at_large(catalogue: Catalogue, extractor: str) -> Any:
 
 
 def _calibrated(
-    rows: NDArray[np.float32], judged: Model | None, lesson: Lesson, extractor: str
+    rows: NDArray[np.float32], judged: Model | None, training_set: TrainingSet, extractor: str
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
     from visterm.calibration import calibrate, word_statistics
 
     means, deviations = word_statistics(rows)
-    starter = None if lesson.initial is None else starter_of(extractor)
+    starter = None if training_set.initial is None else starter_of(extractor)
     found = elsewhere = None
     if starter is not None:
         # Of words that nobody taught here, only the starter knows what is usual: in a collection
         # that never shows an insect, the picture most like one is no insect.
-        taught = np.bincount(lesson.captions.indices, minlength=len(lesson.vocabulary)) > 0
-        elsewhere = starter.calibration(lesson.vocabulary)
-        means = np.where(taught, means, elsewhere.means)
-        deviations = np.where(taught, deviations, elsewhere.deviations)
+        offsets = (
+            np.bincount(training_set.captions.indices, minlength=len(training_set.vocabulary)) > 0
+        )
+        elsewhere = starter.calibration(training_set.vocabulary)
+        means = np.where(offsets, means, elsewhere.means)
+        deviations = np.where(offsets, deviations, elsewhere.deviations)
         found = elsewhere = elsewhere.with_statistics(means, deviations)
     if judged is not None:
-        found = calibrate(judged.transform(_held(lesson)), lesson.queries(), lesson.frequency)
+        found = calibrate(
+            judged.transform(_held(training_set)), training_set.queries(), training_set.frequency
+        )
         found = found.with_statistics(means, deviations)
         if elsewhere is not None:
-            found = found.with_fallback(taught, elsewhere)
+            found = found.with_fallback(offsets, elsewhere)
     if found is None:
         return {"means": means.tolist(), "spreads": deviations.tolist()}
     return found.to_json()
 
 
-def _held(lesson: Lesson) -> Any:
-    return lesson.vectors[np.flatnonzero(lesson.held)]
+def _held(training_set: TrainingSet) -> Any:
+    return training_set.vectors[np.flatnonzero(training_set.held)]
 
 
-def _avgp(rows: NDArray[np.float32], lesson: Lesson) -> float:
+def _avgp(rows: NDArray[np.float32], training_set: TrainingSet) -> float:
     from visterm.evaluation import mean_average_precision
 
-    relevance = lesson.queries()
+    relevance = training_set.queries()
     return float(mean_average_precision(relevance.queries @ rows.T, relevance.pictures))
 
 
-def _untrained_avgp(lesson: Lesson) -> float:
+def _untrained_avgp(training_set: TrainingSet) -> float:
     """What ranking by chance would give."""
     random = np.random.default_rng(0)
-    shape = (int(lesson.held.sum()), len(lesson.vocabulary))
-    return _avgp(random.standard_normal(shape, dtype=np.float32), lesson)
+    shape = (int(training_set.held.sum()), len(training_set.vocabulary))
+    return _avgp(random.standard_normal(shape, dtype=np.float32), training_set)
 
 
-def _previous_avgp(previous: Version | None, lesson: Lesson, extractor: str) -> float | None:
+def _previous_avgp(
+    previous: Version | None, training_set: TrainingSet, extractor: str
+) -> float | None:
     """How the previous model, which never saw the held-out pictures either, ranks them now.
 
     Words it does not know score nothing. None where its vectors were other ones.
     """
-    if previous is None or not lesson.can_be_judged:
+    if previous is None or not training_set.can_be_judged:
         return None
-    judged = JUDGED if previous.learnt else MODEL  # the starter saw nobody's pictures
+    judged = JUDGED if previous.is_trained else MODEL  # the starter saw nobody's pictures
     if previous.extractor != extractor or judged not in previous.files:
         return None
     from visterm.models import load_model
 
     known = previous.vocabulary()
-    mapped = load_model(previous.folder / judged).transform(_held(lesson))
-    rows = np.zeros((len(mapped), len(lesson.vocabulary)), np.float32)
-    for number, word in enumerate(lesson.vocabulary.words):
+    mapped = load_model(previous.folder / judged).transform(_held(training_set))
+    rows = np.zeros((len(mapped), len(training_set.vocabulary)), np.float32)
+    for number, word in enumerate(training_set.vocabulary.words):
         old = known.number(word)
         if old is not None and old < mapped.shape[1]:
             rows[:, number] = mapped[:, old]
-    return _avgp(rows, lesson)
+    return _avgp(rows, training_set)
 
 
 def _worse(new: float | None, old: float | None) -> bool:

@@ -38,7 +38,7 @@ class TooFewCaptions(VistermError):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingSet:
     """Vectors, captions and words; ``held`` says which pictures are kept out of learning."""
 
     pictures: NDArray[np.int64]
@@ -82,7 +82,9 @@ class Lesson:
         )
 
 
-def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None) -> Lesson:
+def read_training_set(
+    catalogue: Catalogue, extractor: str, starter: Starter | None = None
+) -> TrainingSet:
     """Everything that can be learnt from now; a ``starter`` brings its words and a beginning.
 
     Raises
@@ -121,7 +123,7 @@ def gather(catalogue: Catalogue, extractor: str, starter: Starter | None = None)
     captions = captions[np.flatnonzero(worded)]
     held = [held_out(digest) for _, digest, _ in kept] + [False] * len(negatives)
     pictures = [number for number, *_ in kept] + negatives
-    return Lesson(
+    return TrainingSet(
         np.array(pictures),
         vectors_of(catalogue, extractor, pictures),
         captions,

@@ -146,7 +146,7 @@ def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
 
 def _described(collection: Collection, picture: int, k: int) -> Description:
     words = [
-        PredictedWord(word=one.word, score=one.score, probability=one.chance)
+        PredictedWord(word=one.word, score=one.score, probability=one.probability)
         for one in collection.describe(picture, k)
     ]
     return Description(picture=picture, words=words)

@@ -49,8 +49,8 @@ class _Told:
 
 def answer(asked: Asked) -> None:
     """Describe, write where that is wanted, and print."""
+    from visterm.cli.messages import say
     from visterm.cli.output import progress_bar
-    from visterm.cli.telling import say
 
     _check(asked)
     with _opened(asked) as found:
@@ -72,7 +72,7 @@ def answer(asked: Asked) -> None:
         _print(told)
     _tell_problems(told)
     words = [word for one in told for word in one.about.words]
-    if asked.write_xmp and words and all(word.chance is None for word in words):
+    if asked.write_xmp and words and all(word.probability is None for word in words):
         say("too few captions to know how likely words are, so no word is written")
     if all(one.about.reason is not None for one in told):
         sys.exit(1)
@@ -107,7 +107,7 @@ def _opened(asked: Asked) -> Collection:
 
 def _phrases(wanted: int) -> int:
     """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
-    from visterm.cli.telling import say
+    from visterm.cli.messages import say
     from visterm.text.phrases import tagger
 
     if wanted:
@@ -126,7 +126,9 @@ def _written(asked: Asked, about: Description) -> _Told:
     from visterm.pictures.metadata import sidecar_change
 
     least = EVEN if asked.least is None else asked.least
-    likely = [one.word for one in about.words if one.chance is not None and one.chance >= least]
+    likely = [
+        one.word for one in about.words if one.probability is not None and one.probability >= least
+    ]
     nearest: list[str] = []
     if asked.with_captions:  # they may name people and places that are not in this picture
         likely += [one.text for one in about.phrases if one.share >= least]
@@ -151,7 +153,7 @@ def _object(told: Iterable[_Told]) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "path": str(about.path),
             "words": [
-                {"word": word.word, "score": _round(word.score), "chance": _round(word.chance)}
+                {"word": word.word, "score": _round(word.score), "chance": _round(word.probability)}
                 for word in about.words
             ],
             "phrases": [
@@ -177,7 +179,7 @@ def _object(told: Iterable[_Told]) -> dict[str, Any]:
 
 
 def _print(told: Iterable[_Told]) -> None:
-    from visterm.cli.telling import shown
+    from visterm.cli.messages import shown
 
     for one in told:
         about = one.about
@@ -188,8 +190,8 @@ def _print(told: Iterable[_Told]) -> None:
             print(f"  own       {text.replace(chr(10), ' · ')}  ({source})")
         if about.words:
             words = (
-                f"{word.word} {word.chance:.2f}"
-                if word.chance is not None
+                f"{word.word} {word.probability:.2f}"
+                if word.probability is not None
                 else f"{word.word} ({word.score:.3f})"
                 for word in about.words
             )
@@ -206,7 +208,7 @@ def _print(told: Iterable[_Told]) -> None:
 
 
 def _tell_problems(told: Iterable[_Told]) -> None:
-    from visterm.cli.telling import say, skipping
+    from visterm.cli.messages import say, skipping
 
     for one in told:
         if one.about.reason is not None:
