@@ -57,7 +57,7 @@ def collection(pictures: Callable[[int], Path]) -> Iterator[Collection]:
 
 
 @pytest.fixture
-def is_trained(pictures: Callable[[int], Path], tmp_path: Path) -> Iterator[Collection]:
+def learnt(pictures: Callable[[int], Path], tmp_path: Path) -> Iterator[Collection]:
     """Sixty captioned pictures, learnt from."""
     with Collection.open(pictures(60)) as opened:
         opened.add(features="thumbnails")
