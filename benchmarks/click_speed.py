@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.common import show
 from benchmarks.large_collection import WIDTH, make
 from visterm.collection import Collection
-from visterm.collection.feedback.feature_matrix import reach
+from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.store.versions import current
 
 WORDS = 300
@@ -56,7 +56,7 @@ def main() -> int:
 def measure(collection: Collection, clicks: int) -> dict[str, Any]:
     version = current(collection.catalogue)
     assert version is not None  # it has just been trained
-    everything = reach(collection.catalogue, version.extractor)
+    everything = feature_matrix(collection.catalogue, version.extractor)
     width = everything.blocks[0][1].width
     size = sum(len(places) for places, _ in everything.blocks) * width * 4
     begin = time.perf_counter()

@@ -21,7 +21,7 @@ def median_ms(calls: Iterable[Callable[[], object]]) -> float:
 
 
 def say(line: str) -> None:
-    """OnSkip the person at the terminal what is going on; stdout is for the result."""
+    """Tell the person at the terminal what is going on; stdout is for the result."""
     print(line, file=sys.stderr, flush=True)
 
 

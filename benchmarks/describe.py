@@ -51,13 +51,13 @@ def main() -> None:
     arguments = parser.parse_args()
     data = data_folder("iaprtc12", arguments.data).absolute()
     with tempfile.TemporaryDirectory() as folder:
-        offsets = _taught(Path(folder, "pictures"), data, arguments.collection)
+        taught = _taught(Path(folder, "pictures"), data, arguments.collection)
         unseen = {data / path: text for path, text in _rows(data, "test")[:PICTURES]}
-        show(measure(offsets, unseen, arguments.rounds), as_json=arguments.json)
+        show(measure(taught, unseen, arguments.rounds), as_json=arguments.json)
 
 
-def measure(offsets: Path, unseen: dict[Path, str], rounds: int) -> dict[str, Any]:
-    known = sorted(offsets.rglob("*.jpg"))[:PICTURES]
+def measure(taught: Path, unseen: dict[Path, str], rounds: int) -> dict[str, Any]:
+    known = sorted(taught.rglob("*.jpg"))[:PICTURES]
     programs = {
         "describe": ["-m", "visterm", "describe", "--json", *map(str, unseen)],
         "describe_known": ["-m", "visterm", "describe", "--json", *map(str, known)],
@@ -67,7 +67,7 @@ def measure(offsets: Path, unseen: dict[Path, str], rounds: int) -> dict[str, An
     said = ""
     for number in range(rounds):
         for name, words in programs.items():
-            lap, out = _timed(words, offsets)
+            lap, out = _timed(words, taught)
             laps[name].append(lap)
             said = out if name == "describe" else said
         say(f"round {number + 1} of {rounds}: {laps['describe'][-1].wall:.2f} s")

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from visterm.collection.stop_words import STOP_WORDS
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, kept_vectors
@@ -33,7 +34,6 @@ from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter, stay_near
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
-from visterm.text.stop_words import STOP_WORDS
 from visterm.text.weighting import weigh_queries
 
 SIZES = (20, 50, 100, 200, 500, 1000)
@@ -42,7 +42,7 @@ STEPS = (0.01, 0.1, 1.0)
 ZERO, STARTED = "from zero", "from the starter"
 
 Floats = NDArray[np.float32]
-FeedbackOffsets = tuple[Vocabulary, Pamir]
+Taught = tuple[Vocabulary, Pamir]
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def _row(
     starter: Starter,
     size: int,
     seeds: int,
-    harm: Callable[[FeedbackOffsets, csr_array], dict[str, float]] | None,
+    harm: Callable[[Taught, csr_array], dict[str, float]] | None,
 ) -> dict[str, Any]:
     found: dict[str, list[NDArray[np.float64]]] = {ZERO: [], STARTED: []}
     harms = []
@@ -161,7 +161,7 @@ def asked(protocol: Protocol, words: Vocabulary, model: Pamir, test: Floats) -> 
 
 def _own_kind(
     starter: Starter, folder: Path, kept: Path | None
-) -> Callable[[FeedbackOffsets, csr_array], dict[str, float]]:
+) -> Callable[[Taught, csr_array], dict[str, float]]:
     """AvgP of the starter's words on IAPR's test pictures, before learning and after."""
     tested = read_iaprtc12(folder).tested
     vectors = kept_vectors(tested.paths, kept)
@@ -175,8 +175,8 @@ def _own_kind(
     known = starter.model().transform(vectors)
     before = evaluate_rows(known, relevance, ["AvgP"]).per_query["AvgP"]
 
-    def harm(offsets: FeedbackOffsets, captions: csr_array) -> dict[str, float]:
-        vocabulary, model = offsets
+    def harm(taught: Taught, captions: csr_array) -> dict[str, float]:
+        vocabulary, model = taught
         numbers = np.array([vocabulary.number(word) for word in starter.vocabulary.words])
         rows = model.transform(vectors)[:, numbers]
         after = evaluate_rows(rows, relevance, ["AvgP"]).per_query["AvgP"]

@@ -106,7 +106,7 @@ def _quality(pictures: Path, hidden: list[tuple[str, str]]) -> dict[str, float]:
                 wanted = {hidden[at][0] for at in asked.pictures[[number]].indices}
                 try:
                     answer = collection.search(f"{' '.join(words)} captioned:no", 10)
-                except ValueError:  # no caption offsets any of the words
+                except ValueError:  # no caption taught any of the words
                     right.append(0.0)
                 else:
                     paths = [one.path.relative_to(pictures).as_posix() for one in answer.results]

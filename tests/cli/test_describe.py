@@ -52,12 +52,12 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(offsets: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(offsets, tmp_path / "Pictures", copy_function=shutil.copy2))
+def folder(taught: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(taught, tmp_path / "Pictures", copy_function=shutil.copy2))
 
 
-def test_words_and_nearest_captions_are_printed(offsets):
-    ran = visterm("describe", "scene-0001.jpg", "scene-0002.jpg", cwd=offsets)
+def test_words_and_nearest_captions_are_printed(taught):
+    ran = visterm("describe", "scene-0001.jpg", "scene-0002.jpg", cwd=taught)
     assert ran.returncode == 0
     lines = ran.stdout.splitlines()
     assert lines[0] == "scene-0001.jpg"
@@ -66,30 +66,30 @@ def test_words_and_nearest_captions_are_printed(offsets):
     assert sum(line.startswith("  like ") for line in lines) == 6
 
 
-def test_json_holds_scores_chances_and_paths(offsets):
+def test_json_holds_scores_chances_and_paths(taught):
     ran = visterm(
-        "describe", "scene-0001.jpg", "--words", "4", "--captions", "2", "--json", cwd=offsets
+        "describe", "scene-0001.jpg", "--words", "4", "--captions", "2", "--json", cwd=taught
     )
     (about,) = json.loads(ran.stdout)["pictures"]
     assert len(about["words"]) == 4
-    assert all(0 <= one["chance"] <= 1 for one in about["words"])
-    chances = [one["chance"] for one in about["words"]]
+    assert all(0 <= one["probability"] <= 1 for one in about["words"])
+    chances = [one["probability"] for one in about["words"]]
     assert chances == sorted(chances, reverse=True)
     assert [set(one) for one in about["captions"]] == [{"text", "score", "path"}] * 2
     assert "sidecar" not in about
 
 
-def test_a_picture_elsewhere_is_described_by_the_collection_one_stands_in(offsets, tmp_path):
+def test_a_picture_elsewhere_is_described_by_the_collection_one_stands_in(taught, tmp_path):
     outside = tmp_path / "x.jpg"
-    shutil.copy(offsets / "scene-0005.jpg", outside)
-    ran = visterm("describe", outside, "--json", cwd=offsets)
+    shutil.copy(taught / "scene-0005.jpg", outside)
+    ran = visterm("describe", outside, "--json", cwd=taught)
     (about,) = json.loads(ran.stdout)["pictures"]
     assert about["own"] == {}
-    assert about["captions"][0]["path"] == str(offsets / "scene-0005.jpg")
+    assert about["captions"][0]["path"] == str(taught / "scene-0005.jpg")
 
 
-def test_from_elsewhere_the_collection_of_the_picture_is_asked(offsets, tmp_path):
-    ran = visterm("describe", offsets / "scene-0001.jpg", "--json", cwd=tmp_path)
+def test_from_elsewhere_the_collection_of_the_picture_is_asked(taught, tmp_path):
+    ran = visterm("describe", taught / "scene-0001.jpg", "--json", cwd=tmp_path)
     assert json.loads(ran.stdout)["pictures"][0]["own"]
 
 
@@ -169,10 +169,10 @@ def test_a_sidecar_that_cannot_be_added_to_is_told_and_left(folder):
     assert (folder / "scene-0001.xmp").read_bytes() == b"<broken"
 
 
-def test_without_the_tagger_there_are_no_phrases_and_the_extra_is_named(offsets, monkeypatch):
+def test_without_the_tagger_there_are_no_phrases_and_the_extra_is_named(taught, monkeypatch):
     monkeypatch.setitem(sys.modules, "HanTa.HanoverTagger", None)
     tagger.cache_clear()
-    ran = visterm("describe", "scene-0001.jpg", "--json", cwd=offsets)
+    ran = visterm("describe", "scene-0001.jpg", "--json", cwd=taught)
     tagger.cache_clear()
     assert "visterm[phrases]" in ran.stderr
     (about,) = json.loads(ran.stdout)["pictures"]
@@ -180,11 +180,11 @@ def test_without_the_tagger_there_are_no_phrases_and_the_extra_is_named(offsets,
     assert about["phrases"] == []
 
 
-def test_unreadable_pictures_are_skipped_with_a_reason(offsets, tmp_path):
+def test_unreadable_pictures_are_skipped_with_a_reason(taught, tmp_path):
     (tmp_path / "no.jpg").write_bytes(b"nothing")
-    ran = visterm("describe", tmp_path / "no.jpg", "scene-0001.jpg", cwd=offsets)
+    ran = visterm("describe", tmp_path / "no.jpg", "scene-0001.jpg", cwd=taught)
     assert (ran.returncode, ran.stderr.count("skipping")) == (0, 1)
-    assert visterm("describe", tmp_path / "no.jpg", cwd=offsets).returncode == 1
+    assert visterm("describe", tmp_path / "no.jpg", cwd=taught).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_unreadable_pictures_are_skipped_with_a_reason(offsets, tmp_path):
         (["describe", "scene-0001.jpg", "--with-captions"], "--write-xmp"),
     ],
 )
-def test_wrong_use_is_one_line(offsets, words, line):
-    ran = visterm(*words, cwd=offsets)
+def test_wrong_use_is_one_line(taught, words, line):
+    ran = visterm(*words, cwd=taught)
     assert ran.returncode == 2
     assert line in ran.stderr
     assert ran.stderr.count("\n") == 1

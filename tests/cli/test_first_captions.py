@@ -12,7 +12,7 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.web import work
+from visterm.web import job_process
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -61,7 +61,7 @@ def test_a_job_of_the_page_says_so_once_and_is_done(
     visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
     results = []
     for _ in range(2):
-        assert work.main("add", str(folder), str(folder / ".visterm")) == 0
+        assert job_process.main("add", str(folder), str(folder / ".visterm")) == 0
         results.append(json.loads(capsys.readouterr().out.splitlines()[-1])["result"])
     assert IN_VAIN in results[0]["not_trained"]
     assert "not_trained" not in results[1]

@@ -25,7 +25,7 @@ def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder
         def named(collection: Collection) -> tuple[str, list[int]]:
             return threading.current_thread().name, search(collection)
 
-        return list(await asyncio.read_training_set(*(readers.ask(named) for _ in range(60))))
+        return list(await asyncio.gather(*(readers.ask(named) for _ in range(60))))
 
     answers = asyncio.run(ask())
     readers.close()
@@ -57,7 +57,7 @@ def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
         with pytest.raises(Busy, match="try again"):
             await readers.ask(search)
         go_on.set()
-        await asyncio.read_training_set(first, *others)
+        await asyncio.gather(first, *others)
 
     asyncio.run(ask())
     readers.close()

@@ -154,7 +154,7 @@ def test_a_killed_writer_leaves_the_word_to_the_next(learnt: Collection) -> None
     wanted = ranking(learnt, "anna")
     catalogue = learnt.catalogue
     with catalogue.writing("testing"), catalogue.transaction() as db:
-        db.execute("UPDATE offsets SET direction = zeroblob(0)")
+        db.execute("UPDATE taught SET direction = zeroblob(0)")
         catalogue.set("begun", None)
         catalogue.set("clicks", "untold")
     with Collection.open(learnt.root) as again:

@@ -134,7 +134,7 @@ def test_a_click_on_nothing_that_was_learnt_is_refused(learnt: Collection, query
 
 def test_a_click_on_no_picture_is_refused(learnt: Collection, tmp_path: Path) -> None:
     for picture in (10**9, tmp_path / "nowhere.jpg"):
-        with pytest.raises(BadInput, match=r"number|not in the collection"):
+        with pytest.raises(BadInput, match=r"there is no picture|not in the collection"):
             learnt.judge("sea", picture, True)
 
 
@@ -205,7 +205,7 @@ def test_a_kill_between_log_and_index_is_mended_by_the_next_search(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(judging_module.FeedbackOffsets, "tell", killed)
+        patch.setattr(judging_module.FeedbackOffsets, "update_index", killed)
         with pytest.raises(KeyboardInterrupt):
             learnt.judge("sea", before[30][0], True)
         with pytest.raises(KeyboardInterrupt):

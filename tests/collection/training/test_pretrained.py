@@ -49,7 +49,7 @@ def columns(collection: Collection, words: list[str]) -> np.ndarray:
     return np.array(found)
 
 
-def test_a_folder_without_captions_answers_at_once(new_words: Collection):
+def test_a_folder_without_captions_answers_at_once(begun: Collection):
     assert begun.has_model
     assert not begun.is_trained
     answer = begun.search("beach", 5)
@@ -57,7 +57,7 @@ def test_a_folder_without_captions_answers_at_once(new_words: Collection):
     assert answer.unknown == answer.replaced == {}
 
 
-def test_scores_are_those_of_the_shipped_starter(new_words: Collection):
+def test_scores_are_those_of_the_shipped_starter(begun: Collection):
     from visterm.collection.store.feature_rows import vectors_of
 
     answer = begun.search("mountain", FIRST)
@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_shipped_starter(new_words: Collection):
     np.testing.assert_allclose([one.score for one in answer.results], wanted, atol=1e-5)
 
 
-def test_chances_and_the_line_under_good_matches_are_known(new_words: Collection):
+def test_chances_and_the_line_under_good_matches_are_known(begun: Collection):
     answer = begun.search("beach", FIRST)
     chances = [one.probability for one in answer.results]
     assert None not in chances
@@ -76,20 +76,20 @@ def test_chances_and_the_line_under_good_matches_are_known(new_words: Collection
     assert 0 <= answer.cutoff <= FIRST
 
 
-def test_a_picture_is_described_by_likely_words(new_words: Collection):
+def test_a_picture_is_described_by_likely_words(begun: Collection):
     best = begun.search("beach", 1).results[0].picture
     words = begun.describe(best, 30)
     assert len(words) == 30
     assert {one.word for one in words} & {"beach", "sea", "sand", "shore", "coast", "seashore"}
 
 
-def test_synonyms_answer_as_the_word_they_are_taken_for(new_words: Collection):
+def test_synonyms_answer_as_the_word_they_are_taken_for(begun: Collection):
     answer = begun.search("ocean", 3)
     assert answer.replaced == {"ocean": ["sea"]}
     assert answer.results == begun.search("sea", 3).results
 
 
-def test_the_status_names_the_starter(new_words: Collection):
+def test_the_status_names_the_starter(begun: Collection):
     model = begun.status().model
     assert model is not None
     assert model["name"] == "starter"
@@ -97,20 +97,20 @@ def test_the_status_names_the_starter(new_words: Collection):
     assert model["words"] == len(load_starter().vocabulary)
 
 
-def test_new_pictures_are_found_too(new_words: Collection):
+def test_new_pictures_are_found_too(begun: Collection):
     draw_scenes(begun.root / "more", 3, size=(96, 64), seed=5)
     begun.add(workers=1)
     assert len(begun.search("sky", 100).results) == FIRST + 3
 
 
-def test_a_click_teaches_the_starter(new_words: Collection):
+def test_a_click_teaches_the_starter(begun: Collection):
     last = begun.search("beach", FIRST).results[-1]
     begun.judge("beach", last.picture, True)
     after = {one.picture: one.score for one in begun.search("beach", FIRST).results}
     assert after[last.picture] > last.score
 
 
-def test_ten_captions_are_learnt_and_leave_other_words_as_they_were(new_words: Collection):
+def test_ten_captions_are_learnt_and_leave_other_words_as_they_were(begun: Collection):
     begun.caption_from(begun.root.parent / "ten.tsv")
     captioned = set((begun.root.parent / "ten.tsv").read_text().split())
     others = [word for word in ("lake", "castle", "dog", "truck") if word not in captioned]
@@ -122,7 +122,7 @@ def test_ten_captions_are_learnt_and_leave_other_words_as_they_were(new_words: C
     np.testing.assert_array_equal(columns(begun, others), before)
 
 
-def test_a_word_of_ones_own_joins_the_starters(new_words: Collection):
+def test_a_word_of_ones_own_joins_the_starters(begun: Collection):
     beaches = [one.path for one in begun.search("beach", 4).results]
     others = [one.path for one in begun.search("beach", FIRST).results[-6:]]
     for path in beaches:
@@ -135,7 +135,7 @@ def test_a_word_of_ones_own_joins_the_starters(new_words: Collection):
     assert begun.search("grandma tiger", 3).unknown == {}
 
 
-def test_a_taught_model_beats_the_starter_it_began_from(new_words: Collection):
+def test_a_taught_model_beats_the_starter_it_began_from(begun: Collection):
     begun.caption_from(begun.root.parent / "captions.tsv")
     word = "sky"
     lines = (begun.root.parent / "captions.tsv").read_text().splitlines()
@@ -151,7 +151,7 @@ def test_a_taught_model_beats_the_starter_it_began_from(new_words: Collection):
     assert precision() > before or precision() == 1.0
 
 
-def test_chances_stay_known_after_few_captions(new_words: Collection):
+def test_chances_stay_known_after_few_captions(begun: Collection):
     before = {one.picture: one.probability for one in begun.search("tiger", FIRST).results}
     assert len(set(before.values()) - {None}) > FIRST // 2
     begun.caption_from(begun.root.parent / "ten.tsv")
@@ -160,7 +160,7 @@ def test_chances_stay_known_after_few_captions(new_words: Collection):
     assert after == pytest.approx(before, rel=1e-5)
 
 
-def test_words_that_nobody_taught_are_worth_what_the_starter_says(new_words: Collection):
+def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collection):
     begun.caption_from(begun.root.parent / "captions.tsv")
     version = current(begun.catalogue)
     assert version is not None
@@ -194,7 +194,7 @@ def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Pat
         assert same == by_the_starter, word
 
 
-def test_a_damaged_starter_is_brought_again(new_words: Collection):
+def test_a_damaged_starter_is_brought_again(begun: Collection):
     before = begun.search("beach", FIRST)
     for path in (begun.store / "models").rglob("model.safetensors"):
         path.write_bytes(b"harm")
@@ -204,7 +204,7 @@ def test_a_damaged_starter_is_brought_again(new_words: Collection):
     assert begun.search("beach", FIRST) == before
 
 
-def test_a_damaged_model_of_ones_own_is_learnt_again(new_words: Collection):
+def test_a_damaged_model_of_ones_own_is_learnt_again(begun: Collection):
     begun.caption_from(begun.root.parent / "ten.tsv")
     begun.train()
     for path in (begun.store / "models").rglob("model.safetensors"):
@@ -221,6 +221,6 @@ def test_other_features_have_no_starter(tmp_path: Path):
             collection.search("sky")
 
 
-def test_the_index_holds_a_column_for_every_word(new_words: Collection):
+def test_the_index_holds_a_column_for_every_word(begun: Collection):
     version = next((begun.store / "index").iterdir())
     assert Index.open(version).words == len(load_starter().vocabulary)

@@ -159,7 +159,7 @@ def test_what_cannot_be_answered_is_explained(
     sentences._encoder.cache_clear()
     monkeypatch.setattr(sentences, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"visterm\[sentences\]"):
-        scenes.train_space("sentences")
+        scenes.search("snow on mountains", space="sentences")
 
 
 def test_what_a_kill_left_of_a_space_is_swept(scenes: Collection) -> None:

@@ -24,7 +24,7 @@ _SHARE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class FeatureMatrix:
     """All vectors of one extractor."""
 
     ids: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Reach:
         return values
 
 
-def reach(catalogue: Catalogue, extractor: str) -> Reach:
+def feature_matrix(catalogue: Catalogue, extractor: str) -> FeatureMatrix:
     """The vectors as they lie now."""
     key = (str(catalogue.store), os.stat(catalogue.path).st_ino, extractor)
     state = catalogue.db.execute(
@@ -73,7 +73,7 @@ def reach(catalogue: Catalogue, extractor: str) -> Reach:
         blocks.append((places, block))
     every = np.concatenate(ids)
     order = np.argsort(every, kind="stable")
-    found = Reach(every[order], order, tuple(blocks))
+    found = FeatureMatrix(every[order], order, tuple(blocks))
     while len(_KNOWN) >= _COLLECTIONS:
         _KNOWN.pop(next(iter(_KNOWN)))
     _KNOWN[key] = (state, found)
@@ -81,7 +81,7 @@ def reach(catalogue: Catalogue, extractor: str) -> Reach:
 
 
 _COLLECTIONS = 4
-_KNOWN: dict[tuple[str, int, str], tuple[tuple[int, int], Reach]] = {}
+_KNOWN: dict[tuple[str, int, str], tuple[tuple[int, int], FeatureMatrix]] = {}
 
 
 def _all_of(

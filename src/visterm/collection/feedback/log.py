@@ -86,7 +86,7 @@ def with_clicks(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """What to ask the index: a query's words, and after all ``words`` what clicks added to them.
 
-    A column that was offsets a moment ago may not be among those that are ``there`` yet. Words that
+    A column that was added a moment ago may not be among those that are ``there`` yet. Words that
     a yes began, numbered from ``words`` on, have no column but what clicks added.
     """
     known = query.numbers < words

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.feature_matrix import reach
+from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import Guard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.store.catalogue import Catalogue
@@ -160,7 +160,7 @@ class FeedbackOffsets:
         moved = [number for number, word in enumerate(chosen) if word in self.directions]
         if moved and len(pictures):
             directions = np.stack([self.directions[chosen[number]] for number in moved])
-            everything = reach(self.catalogue, self.version.extractor)
+            everything = feature_matrix(self.catalogue, self.version.extractor)
             values[:, moved] = everything.products(directions, pictures) - self._shift(directions)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from visterm.collection.feedback import log
-from visterm.collection.feedback.feature_matrix import reach
+from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.feedback.offsets import (
     FeedbackOffsets,
@@ -78,7 +78,9 @@ def prepare(catalogue: Catalogue) -> None:
     some = now.index.ids()[:1]
     if some.size:
         width = len(next(iter(Rows(catalogue, now.version.extractor).of(some.tolist()).values())))
-        reach(catalogue, now.version.extractor).products(np.zeros((1, width), np.float32), some)
+        feature_matrix(catalogue, now.version.extractor).products(
+            np.zeros((1, width), np.float32), some
+        )
 
 
 def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
