@@ -153,7 +153,11 @@ def _object(told: Iterable[_Told]) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "path": str(about.path),
             "words": [
-                {"word": word.word, "score": _round(word.score), "probability": _round(word.probability)}
+                {
+                    "word": word.word,
+                    "score": _round(word.score),
+                    "probability": _round(word.probability),
+                }
                 for word in about.words
             ],
             "phrases": [
