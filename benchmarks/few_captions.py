@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from visterm.collection.stop_words import STOP_WORDS
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, kept_vectors
@@ -34,6 +33,7 @@ from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter, stay_near
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
+from visterm.text.stop_words import STOP_WORDS
 from visterm.text.weighting import weigh_queries
 
 SIZES = (20, 50, 100, 200, 500, 1000)

@@ -26,6 +26,8 @@ from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.diff import OnSkip
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from visterm.collection.prediction.explanations import Explanation, Likely
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
+    from visterm.features.own_features import Embedder
 
 
 def _ignore(path: str, reason: str) -> None:
@@ -125,7 +128,8 @@ class Collection:
         self,
         paths: Iterable[str | os.PathLike[str]] = (),
         *,
-        features: str | None = None,
+        features: str | Embedder | None = None,
+        vectors: ArrayLike | None = None,
         folders: bool | None = None,
         workers: int | None = None,
         wait: float | None = None,
@@ -139,7 +143,11 @@ class Collection:
         paths
             Folders or files inside the collection; all of it without any.
         features
-            The extractor, by name; as before, or else the best there is.
+            The extractor, by name; as before, or else the best there is. Or a Python function of
+            your own: a list of decoded pictures in (height × width × 3 bytes), a row for each out.
+            Its vectors are kept under its name; new pictures need it again, searches do not.
+        vectors
+            Vectors of your own, a row for each file in ``paths``; ``features`` names them.
         folders
             Whether the names of folders are words; as before where not given.
         workers
@@ -150,13 +158,18 @@ class Collection:
             Hears of every file that is skipped: its path and the reason.
         """
         from visterm.collection.ingest.extractors import choose
+        from visterm.collection.ingest.given_features import named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.removal import welcome
         from visterm.collection.training.index_sync import catch_up
         from visterm.collection.training.pretrained import begin
 
-        named = sorted({self._inside(path) for path in paths})
-        with self._writing("adding pictures", wait):
+        inside = [self._inside(path) for path in paths]
+        named, files = sorted(set(inside)), [self.root / path for path in inside]
+        with (
+            named_features(files, features, vectors) as chosen,
+            self._writing("adding pictures", wait),
+        ):
             welcome(self.catalogue, named)
             if folders is not None:
                 with self.catalogue.transaction():
@@ -165,7 +178,7 @@ class Collection:
                 self.catalogue,
                 self.root,
                 named or scopes(self.catalogue) or [""],
-                choose(self.catalogue, features),
+                choose(self.catalogue, chosen),
                 workers=workers or _workers(),
                 progress=progress,
                 on_skip=on_skip,

@@ -62,7 +62,6 @@ class Batches:
     def _describe(self, batch: list[Opened]) -> tuple[Any, list[bytes]]:
         """Vectors of the contents that have none, in order; reasons for those without."""
         from visterm.features.extractor import stack_rows
-        from visterm.features.picture_batches import over_pictures
 
         first: dict[bytes, Opened] = {}
         for one in batch:
@@ -72,11 +71,8 @@ class Batches:
         parts: list[Any] = []
         found: list[Opened] = []
         reasons: dict[bytes | None, str] = {}
-        work = over_pictures(
-            self.extractor.rows,
+        work = self.extractor.over_files(
             [str(self.plan.root / one.task.path) for one in files],
-            max_side=self.extractor.max_side,
-            n_jobs=self.extractor.n_jobs,
             progress=lambda what, done, total: self.progress(
                 "adding pictures", self.done + len(batch) - len(files) + done, self.total
             ),
@@ -114,11 +110,14 @@ class Batches:
             "SELECT id, picture, vanished FROM places WHERE folder = ? AND name = ?", at
         ).fetchone()
         if one.reason is not None:
-            stamp = (task.file.size, task.file.mtime_ns)
-            db.execute(
-                "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)", (*at, *stamp, one.reason)
-            )
-            db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
+            if self.extractor.ready:  # else it is only described another time
+                stamp = (task.file.size, task.file.mtime_ns)
+                db.execute(
+                    "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
+                    (*at, *stamp, one.reason),
+                )
+            if self.extractor.ready or (old and not _holds(db, old[1], one.digest)):
+                db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
             self.report.skipped.append((task.path, one.reason))
             self.on_skip(task.path, one.reason)
             return
@@ -182,6 +181,12 @@ def _picture(db: Any, digest: bytes) -> int:
     """The number of a content, given to it now if it has none."""
     db.execute("INSERT OR IGNORE INTO pictures (hash) VALUES (?)", (digest,))
     return int(db.execute("SELECT id FROM pictures WHERE hash = ?", (digest,)).fetchone()[0])
+
+
+def _holds(db: Any, picture: int, digest: bytes | None) -> bool:
+    """Whether a picture is the one of a content."""
+    found = db.execute("SELECT hash FROM pictures WHERE id = ?", (picture,)).fetchone()
+    return bool(found[0] == digest)
 
 
 def _elsewhere(db: Any, picture: int) -> bool:
