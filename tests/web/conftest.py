@@ -16,6 +16,8 @@ from visterm.web.security import Rules
 
 PICTURES = 200
 CAPTIONED = 180
+# A small codebook: a text space over the thousands of dimensions of a large one takes minutes.
+FEATURES = "blocks(channels=((32, joint, 60), (16, colours, 40)), colours=20)"
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +35,7 @@ def taught_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if number < CAPTIONED:
                 print(f"holidays/{path.relative_to(folder)}\t{' '.join(words)}", file=file)
     with Collection.open(folder) as collection:
-        collection.add(features="blocks", workers=1)
+        collection.add(features=FEATURES, workers=1)
         collection.caption_from(table)
         collection.train(max_iter=20_000, C=0.1)
     return folder
