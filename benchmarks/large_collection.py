@@ -15,10 +15,11 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.common import say
-from visterm.collection import Collection, training
+from visterm.collection import Collection
 from visterm.collection.ingest.extractors import prepare
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import LARGEST, Rows
+from visterm.collection.training import trainer
 from visterm.features.cnn import CNN
 
 CAPTIONED = 2000
@@ -45,7 +46,7 @@ def make(folder: Path, pictures: int, *, words: int, width: int = WIDTH) -> None
                 say(f"{first + count:,} of {pictures:,} pictures made")
             _make_folders(catalogue, folder)
         # The starter knows vectors of the CNN's own length only; shorter ones learn without it.
-        short = patch.object(training, "starter_of", return_value=None)
+        short = patch.object(trainer, "starter_of", return_value=None)
         with short if width != WIDTH else nullcontext():
             trained = collection.train(max_iter=50_000, force=True)
         say(f"learnt {trained.words} words")
