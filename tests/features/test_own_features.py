@@ -99,7 +99,7 @@ def test_without_function_and_vectors_every_file_has_the_reason(tmp_path):
         "pictures here are described by features of your own, 'gone'; add new ones in Python, with "
         "add(features=gone) or with vectors=…, features='gone'"
     }
-    with pytest.raises(BadInput, match=r"cannot be described here: .*add\(features=gone\)"):
+    with pytest.raises(BadInput, match=r"of your own, .gone.; .*add\(features=gone\)"):
         features.extract(paths)
 
 

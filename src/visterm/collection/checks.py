@@ -79,6 +79,8 @@ def mend(
             f"{catalogue.path} itself is damaged ({found.problems[0]}); put a copy of it back, or "
             "delete it and begin anew with visterm add"
         )
+    if found.bad_extractors or found.bad_segments:
+        _check_describable(catalogue, found)
     sweep(catalogue)
     repaired = []
     lost = _drop_features(catalogue, found)
@@ -192,6 +194,19 @@ def _differs(found: Checked, path: Path, sha256: str) -> bool:
     if not same:
         found.problems.append(f"{path}: {problem}")
     return not same
+
+
+def _check_describable(catalogue: Catalogue, found: Checked) -> None:
+    """Damaged vectors are not dropped where nobody could make them again."""
+    from visterm.features import parse_features
+
+    features = parse_features(catalogue.get("features") or "")
+    if not features.ready:
+        raise VistermError(
+            f"{found.problems[0]}; these vectors come from features of your own, which are not "
+            f"here. In Python, visterm.features.use_function makes the function of "
+            f"{features.key} known (use_vectors does it for vectors); then repair again"
+        )
 
 
 def _drop_features(catalogue: Catalogue, found: Checked) -> int:

@@ -7,7 +7,7 @@ from visterm.features.combined import Combined
 from visterm.features.extractor import Extraction, Extractor
 from visterm.features.extractor_registry import EXTRACTORS
 from visterm.features.notation import parse_features
-from visterm.features.own_features import OwnFeatures
+from visterm.features.own_features import OwnFeatures, use_function, use_vectors
 from visterm.features.sift import DenseSift, Sift
 
 __all__ = [
@@ -26,4 +26,6 @@ __all__ = [
     "Sift",
     "VistermCounts",
     "parse_features",
+    "use_function",
+    "use_vectors",
 ]

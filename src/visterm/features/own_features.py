@@ -127,7 +127,7 @@ class OwnFeatures(Extractor):
 
     def _embedded(self, pictures: list[Pixels]) -> NDArray[np.float32]:
         if self.label not in _FUNCTIONS:
-            raise BadInput(f"it cannot be described here: {self._what_is_missing()}")
+            raise BadInput(self._what_is_missing())
         found = np.asarray(_FUNCTIONS[self.label](pictures), dtype=np.float32)
         if found.ndim != 2 or len(found) != len(pictures) or not np.isfinite(found).all():
             raise BadInput(

@@ -10,8 +10,8 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.store.feature_rows import Rows
-from visterm.errors import BadInput
-from visterm.features import own_features
+from visterm.errors import BadInput, VistermError
+from visterm.features import own_features, use_function
 from visterm.pictures import read_picture
 
 
@@ -115,6 +115,22 @@ def test_changed_pictures_are_not_found_by_what_they_were(folder: Path):
     with Collection.open(folder) as again:
         assert len(again.add().skipped) == 1
         assert len(again) == 29
+
+
+def test_damaged_vectors_are_kept_until_the_function_is_here(folder: Path):
+    with Collection.open(folder) as collection:
+        collection.add(features=colour_grid)
+        before = stored(collection)
+        (file,) = collection.store.glob("features/*/*.rows.npy")
+    file.write_bytes(file.read_bytes()[:-8] + b"\1" * 8)
+    forget_function()
+    with Collection.open(folder) as again:
+        with pytest.raises(VistermError, match=r"use_function .* own-1\(label=colour_grid\)"):
+            again.check(repair=True)
+        assert again.status().described == 30
+        use_function(colour_grid)
+        assert again.check(repair=True).repaired == ["30 pictures described again"]
+        np.testing.assert_array_equal(stored(again), before)
 
 
 def test_vectors_of_ones_own_are_stored_row_by_row(folder: Path):
