@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from visterm.collection.feedback.log import Judgement, entries, words_of
-from visterm.collection.ingest.diff import scopes, unchanged
-from visterm.collection.media import captions, records
-from visterm.collection.media.records import PictureRecord
+from visterm.collection.ingest.diff import scopes
+from visterm.collection.media import captions
+from visterm.collection.picture_views import PictureViews
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
-from visterm.collection.shared_state import SharedState
-from visterm.collection.store import active_model, location
-from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.lock import Locked
-from visterm.collection.store.versions import SENTENCE_SPACES, current, sweep
+from visterm.collection.store.versions import SENTENCE_SPACES
 from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
 
@@ -32,10 +25,6 @@ if TYPE_CHECKING:
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.diff import OnSkip
     from visterm.collection.media.captions import Imported
-    from visterm.collection.media.thumbnails import Thumbnails
-    from visterm.collection.media.word_counts import CountedWord
-    from visterm.collection.prediction.descriptions import Description
-    from visterm.collection.prediction.explanations import Explanation, Likely
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
     from visterm.features.own_features import Embedder
@@ -45,7 +34,7 @@ def _ignore(path: str, reason: str) -> None:
     """For a library call to which nobody listens."""
 
 
-class Collection:
+class Collection(PictureViews):
     """A folder of pictures, what is known about them, and the model that answers.
 
     Examples
@@ -62,67 +51,6 @@ class Collection:
     >>> added.new, imported.pictures, len(answer.results)
     (30, 30, 3)
     """
-
-    def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
-        self.root = root
-        self.catalogue = catalogue
-        self._shared = shared or SharedState()
-        active_model.share(catalogue, self._shared.versions)
-
-    @classmethod
-    def open(
-        cls,
-        folder: str | os.PathLike[str] = ".",
-        *,
-        store: str | os.PathLike[str] | None = None,
-        create: bool = True,
-        shared: SharedState | None = None,
-    ) -> Self:
-        """The collection that a folder is part of, made if there is none.
-
-        Parameters
-        ----------
-        folder
-            The folder itself, or one inside the collection.
-        store
-            Where to keep what is known, if not in ``.visterm`` beside the pictures.
-        create
-            Whether a new collection may be begun; else `BadInput` says that there is none.
-        shared
-            What several open objects of one collection in a process, one a thread, have in common.
-        """
-        where = location.find(folder, store)
-        if not where.exists:
-            if not create:
-                raise BadInput(
-                    f"{where.root} is no collection yet; visterm add {folder} makes it one"
-                )
-            location.make(where)
-        opened = cls(where.root, Catalogue(where.store))
-        opened._look_again_at_captions()
-        return opened
-
-    @property
-    def store(self) -> Path:
-        """The folder that holds what is known."""
-        return self.catalogue.store
-
-    def close(self) -> None:
-        if "thumbnails" in self.__dict__:
-            self.thumbnails.close()
-        active_model.close(self.catalogue)
-        self.catalogue.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def add(
         self,
@@ -197,14 +125,6 @@ class Collection:
             with self.catalogue.transaction():
                 captions.give(self.catalogue, number, captions.PERSON, text)
         self._shared.word_counts.forget()
-
-    def captions(self, picture: int | str | os.PathLike[str]) -> dict[str, str]:
-        """All captions of a picture by their source."""
-        return captions.of_picture(self.catalogue, self._number(picture))
-
-    def effective_captions(self, pictures: Sequence[int]) -> dict[int, str]:
-        """What is learnt from, for those of the pictures that have captions."""
-        return captions.effective_captions(self.catalogue, pictures)
 
     def caption_from(self, table: str | os.PathLike[str]) -> Imported:
         """Take captions from a CSV, TSV or JSON-lines table of paths and texts, all or none."""
@@ -348,64 +268,6 @@ class Collection:
         with self.catalogue.writing("taking all clicks back"):
             return forget(self.catalogue)
 
-    def explain(self, picture: int | str | os.PathLike[str], query: str) -> Explanation:
-        """What each place of a picture contributes to its score for a query, word by word."""
-        from visterm.collection.prediction.explanations import explain
-
-        return explain(self.catalogue, self.root, self._number(picture), query)
-
-    def describe(self, picture: int | str | os.PathLike[str], k: int = 10) -> list[Likely]:
-        """The ``k`` words that a picture most likely shows."""
-        from visterm.collection.prediction.explanations import describe
-
-        if k < 1:
-            raise BadInput(f"ask for 1 or more words, not {k}")
-        return describe(self.catalogue, self._number(picture), k)
-
-    def descriptions(
-        self,
-        pictures: Sequence[str | os.PathLike[str]],
-        *,
-        words: int = 10,
-        phrases: int = 5,
-        captions: int = 3,
-        progress: Progress = silent,
-    ) -> Iterator[Description]:
-        """What pictures show, in order, also such as are not in the collection.
-
-        Up to so many likely ``words``; ``phrases`` that captions of the pictures most alike share
-        (they need the extra ``phrases``); and ``captions`` of the pictures most alike.
-        """
-        from visterm.collection.prediction.descriptions import Wanted, descriptions
-
-        if min(words, phrases, captions) < 0:
-            raise BadInput("ask for 0 or more words, phrases and captions")
-        wanted = Wanted(words, phrases, captions)
-        return descriptions(self.catalogue, self.root, pictures, wanted, progress=progress)
-
-    def record(self, picture: int) -> PictureRecord:
-        """A picture's files and the hash of its content; `UnknownPicture` where it has gone."""
-        return records.record(self.catalogue, picture)
-
-    def records(self, pictures: Iterable[int]) -> dict[int, PictureRecord]:
-        """The records of those of the pictures that are there, by number."""
-        return records.records(self.catalogue, pictures)
-
-    def newest(self, k: int, offset: int = 0) -> list[int]:
-        """Numbers of pictures, those that came last first."""
-        return records.newest(self.catalogue, k, offset=offset)
-
-    @cached_property
-    def thumbnails(self) -> Thumbnails:
-        """Small pictures of the pictures."""
-        from visterm.collection.media.thumbnails import Thumbnails
-
-        return Thumbnails(self.root, self.store)
-
-    def complete(self, start: str, k: int = 10) -> list[CountedWord]:
-        """Words of the captions and of the model that begin like this, the most frequent first."""
-        return self._shared.word_counts.starting(self.catalogue, start, k)
-
     def status(self) -> Status:
         """How much there is of everything."""
         from visterm.collection.status import status
@@ -447,98 +309,6 @@ class Collection:
             shutil.rmtree(self.store)
         except OSError as error:
             raise VistermError(f"cannot delete {self.store}: {error.strerror}") from error
-
-    @property
-    def is_writable(self) -> bool:
-        """Whether this process may change what is known."""
-        return location.may_write(self.store)
-
-    @property
-    def has_news(self) -> bool:
-        """Whether pictures came or went since the folders were last listed."""
-        return not unchanged(self.catalogue, self.root)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no picture yet."""
-        return self.catalogue.one("SELECT 1 FROM pictures WHERE present > 0 LIMIT 1") is None
-
-    @property
-    def has_captions(self) -> bool:
-        """Whether a picture that is there has a caption."""
-        return captions.any_there(self.catalogue)
-
-    @property
-    def awaits_training(self) -> bool:
-        """Whether there are captions that nobody has tried to learn from yet."""
-        if self.is_trained or not self.has_captions:
-            return False
-        tried = self.catalogue.get("untrained")
-        return tried is None or tried != captions.fingerprint(self.catalogue)
-
-    @property
-    def has_model(self) -> bool:
-        """Whether words mean something: by what was learnt, or by the starter alone."""
-        return current(self.catalogue) is not None
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether captions have taught the model that answers."""
-        version = current(self.catalogue)
-        return version is not None and version.is_trained
-
-    @property
-    def needs_training(self) -> bool:
-        """Whether the model cannot rank new pictures, because it learnt from other features."""
-        version = current(self.catalogue)
-        return version is not None and version.extractor != self.catalogue.get("extractor")
-
-    def __len__(self) -> int:
-        """How many different pictures there are."""
-        return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
-
-    def _look_again_at_captions(self) -> None:
-        """Read stored captions as files are read now, once, unless somebody is writing."""
-        if self.catalogue.get("reading") == captions.READING or not self.is_writable:
-            return
-        with contextlib.suppress(Locked), self.catalogue.writing("reading captions", wait=0):
-            captions.drop_machine_written(self.catalogue)
-
-    def _mend(self) -> None:
-        """Finish what a killed writer left for the index, unless somebody is writing now."""
-        waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        if not (waiting or self.catalogue.get("clicks")):
-            return
-        if not self.has_model or not self.is_writable:
-            return
-        from visterm.collection.feedback.service import learn_again
-        from visterm.collection.training.index_sync import catch_up
-
-        with (
-            contextlib.suppress(Locked),
-            self.catalogue.writing("bringing the index up to date", wait=0),
-        ):
-            catch_up(self.catalogue)
-            learn_again(self.catalogue)
-
-    def _number(self, picture: int | str | os.PathLike[str]) -> int:
-        """A picture by its number or by one of its files."""
-        if not isinstance(picture, int):
-            return captions.find_picture(self.catalogue, self.root, picture)
-        return self.record(picture).picture
-
-    @contextlib.contextmanager
-    def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
-        with self.catalogue.writing(doing, wait):
-            sweep(self.catalogue)  # what a killed writer left
-            yield
-            sweep(self.catalogue)  # what this one replaced
-
-    def _inside(self, path: str | os.PathLike[str]) -> str:
-        inside = location.below(self.root, path)
-        if inside is None:
-            raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
-        return inside
 
 
 def _workers() -> int:

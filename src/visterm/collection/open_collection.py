@@ -1,0 +1,174 @@
+"""An open collection: where it is, what state it is in, and who may write it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from visterm.collection.ingest.diff import unchanged
+from visterm.collection.media import captions, records
+from visterm.collection.shared_state import SharedState
+from visterm.collection.store import active_model, location
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.lock import Locked
+from visterm.collection.store.versions import current, sweep
+from visterm.errors import BadInput
+
+
+class OpenCollection:
+    """What every verb of a `Collection` stands on."""
+
+    def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
+        self.root = root
+        self.catalogue = catalogue
+        self._shared = shared or SharedState()
+        active_model.share(catalogue, self._shared.versions)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str] = ".",
+        *,
+        store: str | os.PathLike[str] | None = None,
+        create: bool = True,
+        shared: SharedState | None = None,
+    ) -> Self:
+        """The collection that a folder is part of, made if there is none.
+
+        Parameters
+        ----------
+        folder
+            The folder itself, or one inside the collection.
+        store
+            Where to keep what is known, if not in ``.visterm`` beside the pictures.
+        create
+            Whether a new collection may be begun; else `BadInput` says that there is none.
+        shared
+            What several open objects of one collection in a process, one a thread, have in common.
+        """
+        where = location.find(folder, store)
+        if not where.exists:
+            if not create:
+                raise BadInput(
+                    f"{where.root} is no collection yet; visterm add {folder} makes it one"
+                )
+            location.make(where)
+        opened = cls(where.root, Catalogue(where.store))
+        opened._look_again_at_captions()
+        return opened
+
+    @property
+    def store(self) -> Path:
+        """The folder that holds what is known."""
+        return self.catalogue.store
+
+    def close(self) -> None:
+        active_model.close(self.catalogue)
+        self.catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process may change what is known."""
+        return location.may_write(self.store)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether pictures came or went since the folders were last listed."""
+        return not unchanged(self.catalogue, self.root)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no picture yet."""
+        return self.catalogue.one("SELECT 1 FROM pictures WHERE present > 0 LIMIT 1") is None
+
+    @property
+    def has_captions(self) -> bool:
+        """Whether a picture that is there has a caption."""
+        return captions.any_there(self.catalogue)
+
+    @property
+    def awaits_training(self) -> bool:
+        """Whether there are captions that nobody has tried to learn from yet."""
+        if self.is_trained or not self.has_captions:
+            return False
+        tried = self.catalogue.get("untrained")
+        return tried is None or tried != captions.fingerprint(self.catalogue)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether words mean something: by what was learnt, or by the starter alone."""
+        return current(self.catalogue) is not None
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether captions have taught the model that answers."""
+        version = current(self.catalogue)
+        return version is not None and version.is_trained
+
+    @property
+    def needs_training(self) -> bool:
+        """Whether the model cannot rank new pictures, because it learnt from other features."""
+        version = current(self.catalogue)
+        return version is not None and version.extractor != self.catalogue.get("extractor")
+
+    def __len__(self) -> int:
+        """How many different pictures there are."""
+        return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
+
+    def _look_again_at_captions(self) -> None:
+        """Read stored captions as files are read now, once, unless somebody is writing."""
+        if self.catalogue.get("reading") == captions.READING or not self.is_writable:
+            return
+        with contextlib.suppress(Locked), self.catalogue.writing("reading captions", wait=0):
+            captions.drop_machine_written(self.catalogue)
+
+    def _mend(self) -> None:
+        """Finish what a killed writer left for the index, unless somebody is writing now."""
+        waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
+        if not (waiting or self.catalogue.get("clicks")):
+            return
+        if not self.has_model or not self.is_writable:
+            return
+        from visterm.collection.feedback.service import learn_again
+        from visterm.collection.training.index_sync import catch_up
+
+        with (
+            contextlib.suppress(Locked),
+            self.catalogue.writing("bringing the index up to date", wait=0),
+        ):
+            catch_up(self.catalogue)
+            learn_again(self.catalogue)
+
+    def _number(self, picture: int | str | os.PathLike[str]) -> int:
+        """A picture by its number or by one of its files."""
+        if not isinstance(picture, int):
+            return captions.find_picture(self.catalogue, self.root, picture)
+        return records.record(self.catalogue, picture).picture
+
+    @contextlib.contextmanager
+    def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
+        with self.catalogue.writing(doing, wait):
+            sweep(self.catalogue)  # what a killed writer left
+            yield
+            sweep(self.catalogue)  # what this one replaced
+
+    def _inside(self, path: str | os.PathLike[str]) -> str:
+        inside = location.below(self.root, path)
+        if inside is None:
+            raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
+        return inside
