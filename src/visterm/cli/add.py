@@ -34,11 +34,11 @@ def add(
     """Find new, changed, moved and vanished pictures.
 
     The first time it makes the folder a collection. Renamed and moved pictures keep their captions
-    and cost nothing; a file that cannot be read is told and skipped. Ctrl-C keeps what is done.
+    and cost nothing; a file that cannot be read is named and skipped. Ctrl-C keeps what is done.
     """
     import time
 
-    from visterm.cli.messages import say, skipping, told
+    from visterm.cli.messages import say, skipping, summary
     from visterm.cli.options import opened
     from visterm.cli.output import print_json, progress_bar
     from visterm.collection.ingest.pipeline import Stopped
@@ -56,7 +56,7 @@ def add(
                     on_skip=skipping,
                 )
         except Stopped as stopped:
-            say(f"stopped; kept so far: {told(stopped.report)}; visterm add goes on from there")
+            say(f"stopped; kept so far: {summary(stopped.report)}; visterm add goes on from there")
             raise typer.Exit(130) from None
         if json:
             print_json(_object(found, report, time.perf_counter() - began))
@@ -98,10 +98,10 @@ def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
 
 
 def _print(found: Collection, report: Added, seconds: float) -> None:
-    from visterm.cli.messages import told
+    from visterm.cli.messages import summary
 
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
-    typer.echo(f"{told(report)} in {seconds:.1f} s{rate}")
+    typer.echo(f"{summary(report)} in {seconds:.1f} s{rate}")
     typer.echo(f"{found.root} holds {len(found):,} pictures")
     if found.needs_training:
         typer.echo("the model learnt from other features; visterm train learns from these")

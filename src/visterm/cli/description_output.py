@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 EVEN = 0.5
-"""What is more likely than not is written, unless another chance is named."""
+"""What is more likely than not is written, unless another probability is named."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass
-class _Told:
+class _Described:
     """A description, and what became of the sidecar it was meant for."""
 
     about: Description
@@ -63,18 +63,18 @@ def answer(asked: Asked) -> None:
                 captions=asked.captions,
                 progress=progress,
             )
-            told = [_written(asked, one) for one in said]
+            described = [_written(asked, one) for one in said]
     if asked.json:
         from visterm.cli.output import print_json
 
-        print_json(_object(told))
+        print_json(_object(described))
     else:
-        _print(told)
-    _tell_problems(told)
-    words = [word for one in told for word in one.about.words]
+        _print(described)
+    _report_problems(described)
+    words = [word for one in described for word in one.about.words]
     if asked.write_xmp and words and all(word.probability is None for word in words):
         say("too few captions to know how likely words are, so no word is written")
-    if all(one.about.reason is not None for one in told):
+    if all(one.about.reason is not None for one in described):
         sys.exit(1)
 
 
@@ -119,10 +119,10 @@ def _phrases(wanted: int) -> int:
     return wanted
 
 
-def _written(asked: Asked, about: Description) -> _Told:
+def _written(asked: Asked, about: Description) -> _Described:
     """The sidecar written, or planned on a dry run; a broken one costs only itself."""
     if not asked.write_xmp or about.reason is not None:
-        return _Told(about)
+        return _Described(about)
     from visterm.pictures.metadata import sidecar_change
 
     least = EVEN if asked.least is None else asked.least
@@ -137,15 +137,15 @@ def _written(asked: Asked, about: Description) -> _Told:
         change = sidecar_change(about.path, likely, nearest)
         if change is not None and change.changes and not asked.dry_run:
             change.write()
-            return _Told(about, change, written=True)
+            return _Described(about, change, written=True)
     except VistermError as problem:
-        return _Told(about, problem=str(problem))
-    return _Told(about, change)
+        return _Described(about, problem=str(problem))
+    return _Described(about, change)
 
 
-def _object(told: Iterable[_Told]) -> dict[str, Any]:
+def _object(described: Iterable[_Described]) -> dict[str, Any]:
     found: dict[str, Any] = {"pictures": [], "skipped": []}
-    for one in told:
+    for one in described:
         about = one.about
         if about.reason is not None:
             found["skipped"].append({"path": str(about.path), "reason": about.reason})
@@ -182,10 +182,10 @@ def _object(told: Iterable[_Told]) -> dict[str, Any]:
     return found
 
 
-def _print(told: Iterable[_Told]) -> None:
+def _print(described: Iterable[_Described]) -> None:
     from visterm.cli.messages import shown
 
-    for one in told:
+    for one in described:
         about = one.about
         if about.reason is not None:
             continue
@@ -211,10 +211,10 @@ def _print(told: Iterable[_Told]) -> None:
             print(one.change.diff(), end="")
 
 
-def _tell_problems(told: Iterable[_Told]) -> None:
+def _report_problems(described: Iterable[_Described]) -> None:
     from visterm.cli.messages import say, skipping
 
-    for one in told:
+    for one in described:
         if one.about.reason is not None:
             skipping(str(one.about.path), one.about.reason)
         if one.problem is not None:

@@ -27,7 +27,7 @@ def shown(path: Path) -> str:
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 
 
-def told(report: Added) -> str:
+def summary(report: Added) -> str:
     """What an ``add`` did, in one line."""
     counts = {
         "new": report.new,

@@ -65,7 +65,7 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
 
 
 def _add(found: Collection) -> None:
-    from visterm.cli.messages import say, skipping, told
+    from visterm.cli.messages import say, skipping, summary
     from visterm.cli.output import progress_bar
     from visterm.collection.ingest.pipeline import Stopped
 
@@ -73,9 +73,9 @@ def _add(found: Collection) -> None:
         with progress_bar() as progress:
             report = found.add(wait=0.5, progress=progress, on_skip=skipping)
     except Stopped as stopped:
-        say(f"stopped; kept so far: {told(stopped.report)}; the next search goes on from there")
+        say(f"stopped; kept so far: {summary(stopped.report)}; the next search goes on from there")
         sys.exit(130)
-    if (news := told(report)) != "nothing new":
+    if (news := summary(report)) != "nothing new":
         say(news)
 
 

@@ -116,7 +116,7 @@ class OpenCollection:
 
     @property
     def is_trained(self) -> bool:
-        """Whether captions have taught the model that answers."""
+        """Whether the model that answers was trained on captions."""
         version = current(self.catalogue)
         return version is not None and version.is_trained
 

@@ -1,4 +1,4 @@
-"""The page and its API: a collection searched, looked at and taught in a browser.
+"""The page and its API: a collection searched, shown and trained in a browser.
 
 Importing this room loads nothing; FastAPI and uvicorn come with `visterm.web.app`, when serving.
 """

@@ -45,7 +45,7 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
     app = FastAPI(
         title="visterm",
         version=__version__,
-        summary="A collection of pictures, searched by words and taught by clicks.",
+        summary="A collection of pictures, searched by words, with relevance feedback.",
         openapi_url=f"{API}/openapi.json",
         docs_url=None,  # the usual pages load scripts from elsewhere
         redoc_url=None,

@@ -68,7 +68,7 @@ if __name__ == "__main__":
     try:
         code = main(*sys.argv[1:5])
     except (KeyboardInterrupt, BrokenPipeError):
-        # The server has gone, or its terminal was told to stop: what is committed stays.
+        # The server has gone, or its terminal asked it to stop: what is committed stays.
         code = 130
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - a closed pipe must not complain at exit
     sys.exit(code)

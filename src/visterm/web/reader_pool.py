@@ -1,7 +1,7 @@
 """Threads that answer from a collection, each with a catalogue of its own.
 
 SQLite's connections belong to a thread, and a few threads answer more than many: they share the
-interpreter. Questions wait in line, and a line that grows too long is told to come back later.
+interpreter. Questions wait in line, and a line that grows too long is refused.
 """
 
 from __future__ import annotations

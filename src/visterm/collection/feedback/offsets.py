@@ -1,13 +1,13 @@
-"""What clicks have taught: for each word a direction that is added to what the model knows of it.
+"""Feedback offsets: for each word a direction that is added to what the model knows of it.
 
 The model and its columns in the index stay as they were trained. What clicks add lies in columns of
 its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · (p − m))``, m the mean of all
 pictures. So taking clicks back restores the ranking bit for bit, scores are worth what they were,
-and any model can be offsets, linear or not.
+and any model can learn from clicks, linear or not.
 
 The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
-one before ended. They are committed together with the log; the index is told after that, and a mark
-in the catalogue says until when it has not been.
+one before ended. They are committed together with the log; the index is updated after that, and a
+mark in the catalogue says until when it has not been.
 
 A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
 and their direction is all there is of them. Which words are begun is part of the fold.
@@ -48,7 +48,7 @@ def is_up_to_date(catalogue: Catalogue) -> bool:
 
 
 def mark_up_to_date(catalogue: Catalogue) -> None:
-    """The index shows what the log says; should this be lost, it is told once more."""
+    """The index shows what the log says; should this be lost, it is updated once more."""
     with catalogue.transaction(lasting=False):
         catalogue.set("clicks", None)
 
@@ -68,7 +68,7 @@ class FeedbackOffsets:
     def read(
         cls, catalogue: Catalogue, version: Version, vocabulary: Vocabulary, index: Index
     ) -> FeedbackOffsets:
-        """What the catalogue says was taught."""
+        """The offsets that the catalogue holds."""
         offsets = cls(catalogue, version, vocabulary, index)
         for word, place, direction in catalogue.db.execute("SELECT * FROM taught"):
             offsets.places[word] = place
@@ -266,7 +266,7 @@ def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, floa
 def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
     """Learn the log from the beginning, commit, and tell the index; the caller holds the lock."""
     catalogue = offsets.catalogue
-    told = is_up_to_date(catalogue)
+    was_up_to_date = is_up_to_date(catalogue)
     before = dict(offsets.directions)
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=judge_again)
@@ -276,7 +276,7 @@ def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
         offsets.write(changed)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", "untold")
-    offsets.update_index(changed if told else {*offsets.places, *changed})
+    offsets.update_index(changed if was_up_to_date else {*offsets.places, *changed})
     mark_up_to_date(catalogue)
 
 

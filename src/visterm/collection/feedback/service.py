@@ -105,7 +105,7 @@ def forget(catalogue: Catalogue) -> int:
 
 
 def learn_again(catalogue: Catalogue) -> None:
-    """Bring what was taught, and the index, to what the log says; the caller holds the lock."""
+    """Bring the offsets, and the index, to what the log says; the caller holds the lock."""
     if is_up_to_date(catalogue):
         return
     if catalogue.one("SELECT 1 FROM versions") is None:
@@ -117,7 +117,7 @@ def learn_again(catalogue: Catalogue) -> None:
 
 
 def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
-    """What clicks have taught the version that answers, with an index of one's own to change."""
+    """The feedback offsets of the version that answers, with an index of one's own to change."""
     now = active_model(catalogue)
     return FeedbackOffsets.read(
         catalogue, now.version, now.vocabulary, Index.open(now.version.index)
@@ -145,7 +145,7 @@ def _drawn(
     from visterm.models.feedback import HIGHER, OTHERS
 
     said = {picture, *(one.picture for one in earlier)}
-    # A seed of its own for each click, so that the same story is told the same way twice.
+    # A seed of its own for each click, so that a replay draws the same.
     last = offsets.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
     random = np.random.default_rng([int(last), picture])
     # Far down the ranking nobody is left to beat.

@@ -26,7 +26,7 @@ def choose(catalogue: Catalogue, name: str | None = None) -> str:
     from visterm.features import parse_features
 
     chosen = name or catalogue.get("features") or next(filter(_usable, PREFERRED))
-    parse_features(chosen)  # a wrong name is told before anything is done
+    parse_features(chosen)  # a wrong name is refused before anything is done
     return chosen
 
 
@@ -98,7 +98,7 @@ def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) ->
     extractor = parse_features(name, n_jobs=workers)
     progress("preparing to look", 0, 1)
     with warnings.catch_warnings():
-        # Unreadable pictures of the sample are told one by one when their turn comes.
+        # Unreadable pictures of the sample are reported one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
         extractor.fit([str(path) for path in sample])
     progress("preparing to look", 1, 1)

@@ -80,7 +80,7 @@ def _fitted(
         try:
             return prepare(plan.catalogue, features, sample, workers=workers, progress=progress)
         except BadInput:
-            # Nothing but broken pictures: they are told, left out, and others tried.
+            # Nothing but broken pictures: they are reported, left out, and others tried.
             broken = [
                 one
                 for part in over_pictures(len, [str(path) for path in sample])

@@ -39,7 +39,7 @@ JUDGED = "judged.safetensors"
 """The same model without the held-out pictures: the one that later models are compared with."""
 VOCABULARY = "vocabulary.json"
 STARTER = "starter"
-"""The model of a version that nobody taught: what visterm brings along."""
+"""The model of a version that was not trained here: what visterm brings along."""
 HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
 CALIBRATION = "chances.json"
@@ -74,7 +74,7 @@ class Version:
 
     @property
     def is_trained(self) -> bool:
-        """Whether somebody's captions taught it."""
+        """Whether it was trained on captions."""
         return self.model != STARTER
 
     @property

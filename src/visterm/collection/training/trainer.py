@@ -191,7 +191,7 @@ def _offered(
 
 
 def _started(training_set: TrainingSet) -> dict[str, Any]:
-    """What `fit` is told about where to start; most models start from zero."""
+    """Where `fit` starts; most models start from zero."""
     return {} if training_set.initial is None else {"initial": training_set.initial}
 
 
@@ -265,7 +265,7 @@ def _calibrated(
     starter = None if training_set.initial is None else starter_of(extractor)
     found = elsewhere = None
     if starter is not None:
-        # Of words that nobody taught here, only the starter knows what is usual: in a collection
+        # Of words that no caption here holds, only the starter knows what is usual: in a collection
         # that never shows an insect, the picture most like one is no insect.
         offsets = (
             np.bincount(training_set.captions.indices, minlength=len(training_set.vocabulary)) > 0
@@ -298,7 +298,7 @@ def _avgp(rows: NDArray[np.float32], training_set: TrainingSet) -> float:
 
 
 def _untrained_avgp(training_set: TrainingSet) -> float:
-    """What ranking by chance would give."""
+    """What a random ranking would give."""
     random = np.random.default_rng(0)
     shape = (int(training_set.held.sum()), len(training_set.vocabulary))
     return _avgp(random.standard_normal(shape, dtype=np.float32), training_set)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.1
 _ENOUGH_TO_JUDGE = 10
-"""With fewer held-out pictures a comparison would be chance."""
+"""With fewer held-out pictures a comparison would be noise."""
 _MANY = 100
 """From so many captions on, a word must stand in two: one picture teaches nothing to others."""
 _MOST_SETS = 2_000_000

@@ -118,7 +118,7 @@ export class View {
     this.verdicts.hidden = !this.feed.searches
     this.question.replaceChildren('Does it fit ', el('em', {}, this.feed.query || ''), '?')
     if (one?.probability !== null && one?.probability !== undefined) {
-      this.question.append(el('span', { class: 'chance' }, ` ${percent(one.probability)} likely`))
+      this.question.append(el('span', { class: 'probability' }, ` ${percent(one.probability)} likely`))
     }
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
