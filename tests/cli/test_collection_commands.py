@@ -282,7 +282,7 @@ def test_a_collection_of_before_the_starter_gets_it_with_the_next_search(tmp_pat
     draw_scenes(tmp_path / "Pictures", 4, size=(48, 32))
     (tmp_path / "Pictures" / "captions.tsv").unlink()
     with Collection.open(tmp_path / "Pictures") as collection:
-        collection.add(workers=1)
+        collection.add(n_jobs=1)
         with collection.catalogue.writing("a test"), collection.catalogue.transaction() as db:
             db.execute("DELETE FROM versions")
     ran = visterm("search", "beach", "--paths", cwd=tmp_path / "Pictures")

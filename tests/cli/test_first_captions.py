@@ -28,7 +28,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw_scenes(folder, 8, size=(96, 64))
     (folder / "captions.tsv").unlink()
     with Collection.open(folder) as collection:
-        collection.add(workers=1)
+        collection.add(n_jobs=1)
     return folder
 
 

@@ -36,7 +36,7 @@ def do(job: dict[str, object], root: Path, journal: int) -> None:
 
     with Collection.open(root) as collection:
         if job["do"] == "add":
-            report = collection.add(features="thumbnails", workers=1)
+            report = collection.add(features="thumbnails", n_jobs=1)
             note(added=len(collection), extracted=report.extracted)
         elif job["do"] == "caption":
             for name, text in job["captions"].items():  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ def do(job: dict[str, object], root: Path, journal: int) -> None:
         elif job["do"] == "merge":
             # Small batches and small runs: every few pictures something is written together.
             ingest_module.BATCH, rows_module.RUN = 2, 4
-            collection.add(features="thumbnails", workers=1)
+            collection.add(features="thumbnails", n_jobs=1)
             note(added=len(collection))
 
 

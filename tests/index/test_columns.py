@@ -91,7 +91,7 @@ def test_search_equals_the_full_sort(
             index.append(rows[ids], ids)
         index.prepare()
         assert answer(index.search((asked, weights), k)) == expected
-        assert answer(index.search((asked, weights), k, threads=2)) == expected
+        assert answer(index.search((asked, weights), k, n_jobs=2)) == expected
         with pytest.MonkeyPatch.context() as patch:
             patch.delitem(sys.modules, "visterm.index._kernels")
             assert answer(index.search((asked, weights), k)) == expected

@@ -35,7 +35,7 @@ def taught_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if number < CAPTIONED:
                 print(f"holidays/{path.relative_to(folder)}\t{' '.join(words)}", file=file)
     with Collection.open(folder) as collection:
-        collection.add(features=FEATURES, workers=1)
+        collection.add(features=FEATURES, n_jobs=1)
         collection.caption_from(table)
         collection.train(max_iter=20_000, C=0.1)
     return folder

@@ -51,7 +51,7 @@ def add(
                     paths or [],
                     features=features,
                     folders=folders,
-                    workers=workers,
+                    n_jobs=workers,
                     progress=progress,
                     on_skip=skipping,
                 )

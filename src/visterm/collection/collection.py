@@ -59,7 +59,7 @@ class Collection(PictureViews):
         features: str | Embedder | None = None,
         vectors: ArrayLike | None = None,
         folders: bool | None = None,
-        workers: int | None = None,
+        n_jobs: int | None = None,
         wait: float | None = None,
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
@@ -78,7 +78,7 @@ class Collection(PictureViews):
             Vectors of your own, a row for each file in ``paths``; ``features`` names them.
         folders
             Whether the names of folders are words; as before where not given.
-        workers
+        n_jobs
             Processes that decode and describe pictures.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
@@ -107,7 +107,7 @@ class Collection(PictureViews):
                 self.root,
                 named or scopes(self.catalogue) or [""],
                 choose(self.catalogue, chosen),
-                workers=workers or _workers(),
+                n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
             )
@@ -311,6 +311,6 @@ class Collection(PictureViews):
             raise VistermError(f"cannot delete {self.store}: {error.strerror}") from error
 
 
-def _workers() -> int:
+def _processes() -> int:
     """Processes that decode pictures: one a core, but no more than memory is good for."""
     return min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

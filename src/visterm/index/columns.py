@@ -64,7 +64,7 @@ class Index(Segmented):
     """Up to so many values, adding them all up takes less time than loading the kernels would."""
 
     def search(
-        self, query: Query, k: int, *, allow: npt.ArrayLike | None = None, threads: int = 1
+        self, query: Query, k: int, *, allow: npt.ArrayLike | None = None, n_jobs: int = 1
     ) -> tuple[Integers, Floats]:
         """The ids and scores of the ``k`` best pictures, best first; equal scores by smaller id.
 
@@ -78,13 +78,13 @@ class Index(Segmented):
             How many pictures; fewer come back where there are fewer.
         allow
             The only pictures that may be found: their ids, or a boolean array indexed by id.
-        threads
+        n_jobs
             Segments are searched side by side by so many threads.
         """
         if (queries := rows_of(query, self.words)) is not None:
-            return stacked(self.search(one, k, allow=allow, threads=threads) for one in queries)
+            return stacked(self.search(one, k, allow=allow, n_jobs=n_jobs) for one in queries)
         chosen, weights = read_query(query, self.words)
-        return self._search(chosen, weights, read_count(k), allow, threads, skip=True)[:2]
+        return self._search(chosen, weights, read_count(k), allow, n_jobs, skip=True)[:2]
 
     def prepare(self) -> None:
         """Load the compiled kernels now, so that no search has to wait for it.
@@ -183,7 +183,7 @@ class Index(Segmented):
         weights: Floats,
         k: int,
         allow: npt.ArrayLike | None,
-        threads: int,
+        n_jobs: int,
         *,
         skip: bool,
     ) -> tuple[Integers, Floats, Integers]:
@@ -205,7 +205,7 @@ class Index(Segmented):
             room = np.empty(BLOCK, kind)
             return find(chosen.segments(segments), weights, k, room, skip)
 
-        shares = min(max(threads, 1), len(parts))
+        shares = min(max(n_jobs, 1), len(parts))
         if shares == 1:
             ids, found, counts = run(slice(None))
             return *best(ids, found, k), counts

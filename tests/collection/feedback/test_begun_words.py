@@ -144,7 +144,7 @@ def test_new_pictures_are_ranked_for_a_begun_word(learnt: Collection) -> None:
 
     learnt.judge("anna", 5, True)
     draw_scenes(learnt.root / "more", 3, size=(48, 32), seed=5)
-    learnt.add(workers=1)
+    learnt.add(n_jobs=1)
     assert len(ranking(learnt, "anna")) == 63
     assert learnt.check().is_well
 

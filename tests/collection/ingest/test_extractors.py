@@ -14,9 +14,9 @@ def test_features_with_parameters_are_kept_under_a_key_that_says_them(tmp_path: 
     for number in range(3):
         Image.fromarray(draw_scene(0, number).pixels).save(tmp_path / f"{number}.png")
     with Collection.open(tmp_path) as collection:
-        collection.add(features="cnn(size=64)", workers=1)
+        collection.add(features="cnn(size=64)", n_jobs=1)
         assert collection.status().features == "cnn-1(size=64)"
         assert (collection.store / "features" / "cnn-1(size=64)").is_dir()
     with Collection.open(tmp_path) as collection:
-        collection.add(workers=1)
+        collection.add(n_jobs=1)
         assert collection.status().features == "cnn-1(size=64)", "as before, where nothing is said"

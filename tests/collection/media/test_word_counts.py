@@ -11,7 +11,7 @@ from visterm.datasets.scenes import draw_scenes
 def test_names_of_several_words_are_completed_as_one(tmp_path: Path) -> None:
     draw_scenes(tmp_path, 6, size=(48, 32))
     with Collection.open(tmp_path) as collection:
-        collection.add(features="blocks", workers=1)
+        collection.add(features="blocks", n_jobs=1)
         for number, words in enumerate(("Aunt Rosa", "Aunt Rosa", "a rosy dog", "dog"), 1):
             collection.caption(tmp_path / f"scene-000{number}.jpg", words)
         collection.train(max_iter=100)

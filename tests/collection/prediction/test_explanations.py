@@ -22,7 +22,7 @@ def seen(
     folder: Path = tmp_path_factory.mktemp(request.param)
     draw_scenes(folder, 24, size=(96, 64))
     with Collection.open(folder) as collection:
-        collection.add(features=request.param, workers=1)
+        collection.add(features=request.param, n_jobs=1)
         collection.caption_from(folder / "captions.tsv")
         collection.train(max_iter=2000)
         yield collection

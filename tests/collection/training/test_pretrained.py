@@ -26,7 +26,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw_scenes(folder, FIRST, size=(96, 64))
     shutil.move(folder / "captions.tsv", folder.parent)
     with Collection.open(folder) as collection:
-        collection.add(workers=1)
+        collection.add(n_jobs=1)
     return folder
 
 
@@ -99,7 +99,7 @@ def test_the_status_names_the_starter(begun: Collection):
 
 def test_new_pictures_are_found_too(begun: Collection):
     draw_scenes(begun.root / "more", 3, size=(96, 64), seed=5)
-    begun.add(workers=1)
+    begun.add(n_jobs=1)
     assert len(begun.search("sky", 100).results) == FIRST + 3
 
 
@@ -179,7 +179,7 @@ def test_words_that_nobody_taught_are_worth_what_the_starter_says(begun: Collect
 def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Path):
     draw_scenes(tmp_path, 130, size=(48, 32))
     with Collection.open(tmp_path) as collection:
-        collection.add(workers=1)
+        collection.add(n_jobs=1)
         collection.caption_from(tmp_path / "captions.tsv")
         assert collection.train(max_iter=20_000).held_out >= 10
         version = current(collection.catalogue)
@@ -216,7 +216,7 @@ def test_a_damaged_model_of_ones_own_is_learnt_again(begun: Collection):
 def test_other_features_have_no_starter(tmp_path: Path):
     draw_scenes(tmp_path / "Pictures", 4, size=(48, 32))
     with Collection.open(tmp_path / "Pictures") as collection:
-        collection.add(features="thumbnails", workers=1)
+        collection.add(features="thumbnails", n_jobs=1)
         with pytest.raises(NotTrained):
             collection.search("sky")
 

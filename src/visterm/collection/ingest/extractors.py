@@ -51,7 +51,7 @@ def has_counts(catalogue: Catalogue) -> bool:
     return name is not None and getattr(parse_features(name), "weighting", None) == "counts"
 
 
-def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
+def kept(catalogue: Catalogue, name: str, n_jobs: int = 1) -> Extractor | None:
     """The extractor as it was fitted for this collection; None if it has not been yet."""
     from visterm.features import parse_features
 
@@ -60,7 +60,7 @@ def kept(catalogue: Catalogue, name: str, workers: int = 1) -> Extractor | None:
     if found is None:
         return None
     extractor = type(named).load(catalogue.store / found)
-    extractor.n_jobs = workers
+    extractor.n_jobs = n_jobs
     return extractor
 
 
@@ -69,13 +69,13 @@ def prepare(
     name: str,
     sample: Sequence[Path],
     *,
-    workers: int = 1,
+    n_jobs: int = 1,
     progress: Progress = silent,
 ) -> Extractor:
     """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on."""
-    extractor = kept(catalogue, name, workers)
+    extractor = kept(catalogue, name, n_jobs)
     if extractor is None:
-        extractor = _fit(name, sample, workers, progress)
+        extractor = _fit(name, sample, n_jobs, progress)
         key = extractor.key
         file = Path("features", key, _FILE)
         (catalogue.store / file).parent.mkdir(parents=True, exist_ok=True)
@@ -90,12 +90,12 @@ def prepare(
     return extractor
 
 
-def _fit(name: str, sample: Sequence[Path], workers: int, progress: Progress) -> Extractor:
+def _fit(name: str, sample: Sequence[Path], n_jobs: int, progress: Progress) -> Extractor:
     import warnings
 
     from visterm.features import parse_features
 
-    extractor = parse_features(name, n_jobs=workers)
+    extractor = parse_features(name, n_jobs=n_jobs)
     progress("preparing to look", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are reported one by one when their turn comes.

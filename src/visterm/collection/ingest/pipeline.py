@@ -37,7 +37,7 @@ def ingest(
     paths: Sequence[str],
     features: str,
     *,
-    workers: int = 1,
+    n_jobs: int = 1,
     progress: Progress = silent,
     on_skip: OnSkip = lambda path, reason: None,
 ) -> Added:
@@ -51,13 +51,13 @@ def ingest(
         report.skipped.append((path, reason))
         on_skip(path, reason)
 
-    extractor = kept(catalogue, features, workers)
+    extractor = kept(catalogue, features, n_jobs)
     begin(catalogue, root, paths)
     plan = survey(catalogue, root, paths, None if extractor is None else extractor.key, skip)
     if len(plan) and extractor is None:
-        extractor = _fitted(plan, features, workers, progress, skip)
+        extractor = _fitted(plan, features, n_jobs, progress, skip)
     if extractor is not None:
-        extractor = prepare(catalogue, features, [], workers=min(workers, 1 + len(plan) // WORTH))
+        extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
         batches = Batches(plan, extractor, report, on_skip, progress)
         try:
             for batch in opened_batches(plan, BATCH):
@@ -71,14 +71,14 @@ def ingest(
 
 
 def _fitted(
-    plan: Survey, features: str, workers: int, progress: Progress, skip: OnSkip
+    plan: Survey, features: str, n_jobs: int, progress: Progress, skip: OnSkip
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
     from visterm.features.picture_batches import over_pictures
 
     while sample := plan.sample(SAMPLE):
         try:
-            return prepare(plan.catalogue, features, sample, workers=workers, progress=progress)
+            return prepare(plan.catalogue, features, sample, n_jobs=n_jobs, progress=progress)
         except BadInput:
             # Nothing but broken pictures: they are reported, left out, and others tried.
             broken = [
