@@ -20,26 +20,32 @@ from visterm.errors import BadInput
 Floats = NDArray[np.floating]
 
 
+Spectrum = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Variances along directions, and the directions as columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Means and covariances of paired rows: all that canonical correlation looks at.
 
-    What takes long, and does not depend on ridges, is worked out once and kept.
+    What takes long, and does not depend on ridges, is worked out once and kept. Where there are
+    fewer rows than dimensions, `moments` gives a spectrum in place of a covariance: only as many
+    directions as rows vary at all, and those come from the small matrix of rows by rows.
     """
 
     x_mean: NDArray[np.float64]
     y_mean: NDArray[np.float64]
-    xx: NDArray[np.float64]
-    yy: NDArray[np.float64]
+    xx: NDArray[np.float64] | Spectrum
+    yy: NDArray[np.float64] | Spectrum
     xy: NDArray[np.float64]
 
     @cached_property
-    def x_spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return _spectrum(self.xx)
+    def x_spectrum(self) -> Spectrum:
+        return self.xx if isinstance(self.xx, tuple) else _spectrum(self.xx)
 
     @cached_property
-    def y_spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return _spectrum(self.yy)
+    def y_spectrum(self) -> Spectrum:
+        return self.yy if isinstance(self.yy, tuple) else _spectrum(self.yy)
 
     @cached_property
     def _between(self) -> NDArray[np.float64]:
@@ -49,10 +55,7 @@ class Moments:
         """All pairs of directions, under these ridges; those asked for last are at hand."""
         last: dict[tuple[float, float], Canonical] = self.__dict__.setdefault("_last", {})
         if (x_ridge, y_ridge) not in last:
-            x_scale, y_scale = (
-                _scale(values, ridge)
-                for (values, _), ridge in ((self.x_spectrum, x_ridge), (self.y_spectrum, y_ridge))
-            )
+            x_scale, y_scale = _scale(self.x_spectrum, x_ridge), _scale(self.y_spectrum, y_ridge)
             white = x_scale[:, None] * self._between * y_scale
             left, correlations, right = np.linalg.svd(white, full_matrices=False)
             x_map = (self.x_spectrum[1] * x_scale) @ left
@@ -91,9 +94,8 @@ def moments(X: Floats, Y: Floats) -> Moments:
     x_mean, y_mean = X.mean(axis=0, dtype=np.float64), Y.mean(axis=0, dtype=np.float64)
     # Centred in the precision of the data: covariances of float32 rows need no 64-bit copy.
     x, y = X - x_mean.astype(X.dtype), Y - y_mean.astype(Y.dtype)
-    n = len(X)
-    xx, yy, xy = x.T @ x / n, y.T @ y / n, x.T @ y / n
-    return Moments(x_mean, y_mean, *(np.asarray(one, dtype=np.float64) for one in (xx, yy, xy)))
+    xy = np.asarray(x.T @ y / len(X), dtype=np.float64)
+    return Moments(x_mean, y_mean, _variation(x), _variation(y), xy)
 
 
 def canonical(
@@ -121,15 +123,26 @@ def canonical(
     return Canonical(found.x_map[:, :k], found.y_map[:, :k], found.correlations[:k])
 
 
-def _spectrum(
-    covariance: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _variation(centred: Floats) -> NDArray[np.float64] | Spectrum:
+    """The covariance of centred rows, or its spectrum where rows are fewer than dimensions."""
+    n, width = centred.shape
+    if n >= width:
+        return np.asarray(centred.T @ centred / n, dtype=np.float64)
+    values, vectors = _spectrum(np.asarray(centred @ centred.T / n, dtype=np.float64))
+    varies = values > 1e-12 * max(float(values.max(initial=0.0)), 1e-300)
+    values, vectors = values[varies], vectors[:, varies]
+    return values, np.asarray(centred.T @ vectors, dtype=np.float64) / np.sqrt(n * values)
+
+
+def _spectrum(covariance: NDArray[np.float64]) -> Spectrum:
     values, vectors = np.linalg.eigh(covariance)
     return np.maximum(values, 0.0), vectors
 
 
-def _scale(values: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+def _scale(spectrum: Spectrum, ridge: float) -> NDArray[np.float64]:
     """What whitens directions of these variances; those without variance get nothing."""
-    values = values + ridge * float(values.mean())
-    kept = values > 1e-10 * values.max() if values.max() > 0 else values > 0
+    values, vectors = spectrum
+    mean = float(values.sum()) / len(vectors)  # over all dimensions, whether they vary or not
+    values = values + ridge * mean
+    kept = values > 1e-10 * values.max() if values.size and values.max() > 0 else values > 0
     return np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)

@@ -168,3 +168,11 @@ def test_replaced_words_are_said(trained: Collection) -> None:
     response = trained.search("ocean", 5)
     assert response.replaced == {"ocean": ["sea"]}
     assert response.results == trained.search("sea", 5).results
+
+
+def test_nothing_is_said_of_how_likely_a_word_is_that_a_yes_began(trained: Collection) -> None:
+    trained.judge("Bruno", trained.root / "scene-0007.jpg", True)
+    response = trained.search("Bruno", 5, good=True)
+    assert response.results[0].path.name == "scene-0007.jpg"
+    assert response.cutoff is None
+    assert response.results[0].probability is None

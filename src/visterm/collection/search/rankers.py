@@ -64,7 +64,9 @@ class WordRanker:
         self.unknown = {word: closest_words(word, vocabulary.words) for word in self.vector.unknown}
         if query.words and not self.vector.numbers.size:
             raise UnknownWords(_only_unknown(self.unknown), self.unknown)
-        self.calibration = active.calibration if self.vector.numbers.size else None
+        # Of words that a yes began no held-out picture says what a score is worth.
+        is_new = (self.vector.numbers >= active.version.words).any()
+        self.calibration = None if is_new or not self.vector.numbers.size else active.calibration
         learnt = columns(catalogue) if self.vector.numbers.size else {}
         self.words, self.weights = with_clicks(
             self.vector, learnt, active.version.words, active.index.words
