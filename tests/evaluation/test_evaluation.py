@@ -186,3 +186,9 @@ def test_queries_that_numbered_qrels_leave_out_are_not_measured():
 def test_qrels_that_do_not_fit_the_scores_are_refused(qrels: object, said: str):
     with pytest.raises(BadInput, match=said):
         evaluate([[0.9, 0.8], [0.2, 0.9]], qrels)
+
+
+def test_an_evaluation_shows_its_means_and_ranks_as_they_are():
+    found = evaluate([[0.2, 0.9], [0.8, 0.1]], {0: {0}}, ["AvgP", "median rank"])
+    assert repr(found) == "Evaluation(2 queries, AvgP 50.0, median rank 2.0)"
+    assert repr(found.slice([False, True])) == "Evaluation(1 queries, AvgP nan, median rank nan)"

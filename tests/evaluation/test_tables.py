@@ -138,3 +138,9 @@ def test_published_figures_stand_beside_ours_and_what_one_side_lacks_is_missing(
         "median rank": dict.fromkeys(table.columns) | {"PAMIR published": 9},
     }
     assert list(table.bold) == [("AvgP", "PAMIR ours")]
+
+
+def test_a_table_is_text_in_a_terminal_and_markdown_in_a_notebook():
+    table = Table("T", ["ours"], {"AvgP": [0.5]})
+    assert str(table) == table.to_text()
+    assert table._repr_markdown_() == table.to_markdown()

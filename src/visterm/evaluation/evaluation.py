@@ -21,7 +21,7 @@ PAPERS = ("AvgP", "BEP", "P@10")
 _SCORES_AT_ONCE = 2**24  # 64 MB of float32 a chunk
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What every query gave, in the order of the relevance's queries.
 
@@ -44,6 +44,19 @@ class Evaluation:
 
     def __len__(self) -> int:
         return len(self.relevant)
+
+    def __repr__(self) -> str:
+        """The means, to be read in a notebook.
+
+        >>> Evaluation({"AvgP": np.array([1.0, 0.5])}, np.array([3, 1]))
+        Evaluation(2 queries, AvgP 75.0)
+        """
+        ranks = {name for name in self.per_query if measure(name).is_rank}
+        means = (
+            f"{name} {value if name in ranks else 100 * value:.1f}"
+            for name, value in self.mean().items()
+        )
+        return f"Evaluation({', '.join([f'{len(self)} queries', *means])})"
 
     @property
     def measured(self) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ class Table:
     ...     {"AvgP": [0.192, 0.263], "queries": [2241, None]},
     ...     bold=[("AvgP", "PAMIR")],
     ... )
-    >>> print(table.to_text())
+    >>> print(table)
     Corel test
              CMRM   PAMIR
     AvgP     19.2    26.3*
@@ -71,6 +71,13 @@ class Table:
         unknown = set(self.plain) - set(self.rows) - set(self.columns)
         if unknown:
             raise BadInput(f"{self.title!r} has no row or column called {sorted(unknown)}")
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_markdown_(self) -> str:
+        """What notebooks show."""
+        return self.to_markdown()
 
     def to_text(self) -> str:
         """Aligned plain text; a bold cell ends in ``*``, which hangs so that the digits align."""

@@ -22,7 +22,7 @@ _BEGINNING = 3
 """Letters by which a name of several words is looked for, whatever form its first word has."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Words, their inverse document frequency, and how to find them in a text.
 
@@ -134,6 +134,15 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        """The first of the words, to be read in a notebook.
+
+        >>> Vocabulary.of_words(["sea", "sky", "sun", "tree"])
+        Vocabulary(4 words: sea, sky, sun, …)
+        """
+        some = ", ".join(self.words[:3]) + (", …" if len(self) > 3 else "")
+        return f"Vocabulary({len(self)} words: {some})"
 
     def __contains__(self, word: str) -> bool:
         return self.number(word) is not None
