@@ -140,6 +140,8 @@ def test_texts_are_ranked_by_a_vocabulary_and_by_any_text_space() -> None:
     assert one.tolist() == [0, 2]
     assert scores.shape == (2,)
     lsa = Lsa(n_components=4, min_captions=1).fit(captions)
+    array = np.array(["sea", "alps"])
+    assert rank(Given(), array, rows, 2, text_space=words)[0].tolist() == ids.tolist()
     found, _ = rank(Given(), ("sea",), lsa.transform(captions), 1, text_space=lsa)
     assert found.tolist() == [[2]]
 
@@ -147,5 +149,7 @@ def test_texts_are_ranked_by_a_vocabulary_and_by_any_text_space() -> None:
 def test_texts_without_a_text_space_are_refused() -> None:
     with pytest.raises(BadInput, match="give the text_space"):
         rank(Given(), ["sea"], [[1.0]])
+    with pytest.raises(BadInput, match="texts are strings, not float"):
+        rank(Given(), [1.0], [[1.0]], text_space=Vocabulary.of_words(["sea"]))
     with pytest.raises(BadInput, match="int is no vocabulary"):
         rank(Given(), "sea", [[1.0]], text_space=3)

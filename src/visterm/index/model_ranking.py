@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
 from visterm.index.columns import Index
 from visterm.index.dense import DenseIndex
-from visterm.index.query_vector import Query
 from visterm.index.score import Floats, Integers
 
 if TYPE_CHECKING:
+    from scipy.sparse import sparray
+
     from visterm.text.spaces import TextSpace
     from visterm.text.vocabulary import Vocabulary
 
@@ -27,7 +28,7 @@ class MapsPictures(Protocol):
 
 def rank(
     model: MapsPictures,
-    queries: str | Sequence[str] | Query,
+    queries: str | Sequence[str] | ArrayLike | sparray,
     X: Any,
     k: int = 10,
     *,
@@ -81,11 +82,15 @@ def rank(
 
 
 def _vectors(queries: Any, text_space: Vocabulary | TextSpace | None) -> Any:
-    if not (isinstance(queries, list | tuple) and queries and isinstance(queries[0], str)):
-        return queries if hasattr(queries, "tocsr") else np.asarray(queries, dtype=np.float32)
-    if text_space is None:
+    if text_space is not None:
+        from visterm.text.spaces.space import texts_of
+
+        embed = getattr(text_space, "query_vectors", None) or getattr(text_space, "queries", None)
+        if embed is None:
+            raise BadInput(f"a {type(text_space).__name__} is no vocabulary and no text space")
+        return embed(texts_of(queries))
+    if hasattr(queries, "tocsr"):
+        return queries
+    if isinstance(next(iter(queries), None), str):
         raise BadInput("give the text_space that turns texts into vectors, or query vectors")
-    embed = getattr(text_space, "query_vectors", None) or getattr(text_space, "queries", None)
-    if embed is None:
-        raise BadInput(f"a {type(text_space).__name__} is no vocabulary and no text space")
-    return embed(queries)
+    return np.asarray(queries, dtype=np.float32)
