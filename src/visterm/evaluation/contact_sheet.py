@@ -184,13 +184,14 @@ def _underlined(caption: str, words: set[str]) -> str:
 def _picture(picture: RankedPicture, shown: dict[Path, str]) -> str:
     if picture.path not in shown:
         try:
-            shown[picture.path] = _inlined(picture.path)
+            shown[picture.path] = inlined_picture(picture.path)
         except UnreadablePicture as problem:
             shown[picture.path] = f'<p class="gone">{escape(problem.reason)}</p>'
     return shown[picture.path]
 
 
-def _inlined(path: Path) -> str:
+def inlined_picture(path: Path) -> str:
+    """A small copy of a picture as an element of a page that needs no file beside it."""
     from PIL import Image
 
     pixels = read_picture(path, max_side=THUMBNAIL)

@@ -94,3 +94,9 @@ class SearchResponse:
     """How many pictures, from the best on, are good matches; None where that is not known."""
     more: bool = False
     """Whether there are pictures after these."""
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the pictures themselves."""
+        from visterm.collection.search.notebook_view import as_html
+
+        return as_html(self)
