@@ -40,7 +40,7 @@ def do(job: dict[str, object], root: Path, journal: int) -> None:
             note(added=len(collection), extracted=report.extracted)
         elif job["do"] == "caption":
             for name, text in job["captions"].items():  # type: ignore[attr-defined]
-                note(new_words=name, text=text)
+                note(begun=name, text=text)
                 collection.caption(root / name, text)
                 note(captioned=name, text=text)
         elif job["do"] == "train":

@@ -25,7 +25,7 @@ class OpenCollection:
     def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
         self.root = root
         self.catalogue = catalogue
-        self._shared = shared or SharedState()
+        self._shared, self._is_shared = shared or SharedState(), shared is not None
         active_model.share(catalogue, self._shared.versions)
 
     @classmethod
@@ -68,6 +68,8 @@ class OpenCollection:
 
     def close(self) -> None:
         active_model.close(self.catalogue)
+        if not self._is_shared:
+            self._shared.close()
         self.catalogue.close()
 
     def __enter__(self) -> Self:
