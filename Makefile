@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What builds files of the package: when it changes, the package is installed again.
 ASSETS := $(wildcard build_assets/*.py)
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,7 +30,15 @@ check: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+$(VENV)/.documented: pyproject.toml $(ASSETS) | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $(VENV)/.installed $@
+
+# A site that can be read from the disk: site/index.html.
+docs: $(VENV)/.documented
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(VENV) dist build demo artefacts .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist build site demo artefacts .pytest_cache .mypy_cache .ruff_cache
 	# Kernels that numba has kept name classes by their modules, and fail when those have moved.
 	find src -name '*.nb[ic]' -delete

@@ -34,8 +34,8 @@ people are by skin, hair, age, sex or origin were left out.
 ## How good it is
 
 On IAPR TC-12's {test:,} test pictures: AvgP {words_avgp:.1f} % over {test_words:,} single words
-(chance {chance:.1f} %), {pairs_avgp:.1f} % over {pairs:,} pairs of words. On pictures of quite
-another kind: `docs/results.md`, "The starter model".
+(random order {chance:.1f} %), {pairs_avgp:.1f} % over {pairs:,} pairs of words. On pictures of
+quite another kind: `docs/results/starter.md`.
 
 ## Limits
 
@@ -46,8 +46,8 @@ another kind: `docs/results.md`, "The starter model".
   ImageNet collected: homes, faces, clothes and food of elsewhere are seen through these.
 - It describes people only by roles such as tourist, child or cyclist, and is often wrong about
   them. It identifies nobody.
-- Chances are calibrated on IAPR TC-12; in a collection of another kind they are rough until
-  captions teach them.
+- Probabilities are calibrated on IAPR TC-12; in a collection of another kind they are rough until
+  captions calibrate them anew.
 
 ## Licence
 

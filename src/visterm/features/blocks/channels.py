@@ -15,7 +15,7 @@ PARTS = {
     "colours": slice(TEXTURE_BINS, None),
 }
 
-# Chosen on Corel's validation pictures; docs/results.md shows what each part brings.
+# Chosen on Corel's validation pictures; docs/notes/corel.md shows what each part brings.
 DEFAULT_CHANNELS: tuple[Channel, ...] = (
     (16, "joint", 4000),
     (16, "edges", 2000),

@@ -1,0 +1,101 @@
+"""Every block of code in README and docs that needs no data, network or extra works as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pages import EMPTY, PAGES, ROOT, Reader, blocks, indented_commands, make_tools
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="pages are written for a POSIX shell")
+
+TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+RUN = [name for name, text in TEXTS.items() if any(one.not_run is None for one in blocks(text))]
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with the files that pages speak of, captioned and trained."""
+    from visterm import Collection
+    from visterm.datasets import draw_scenes
+
+    folder = tmp_path_factory.mktemp("pages") / "Pictures"
+    scenes = draw_scenes(folder, 40, size=(96, 64))
+    names = ["IMG_0042.jpg", "IMG_0043.jpg", "beach.jpg", "garden.jpg", "elsewhere/a.jpg"]
+    names += [f"alps/{number}.jpg" for number in range(8)]
+    (folder / "alps").mkdir()
+    (folder / "elsewhere").mkdir()
+    lines = ["path,text"]
+    for number, (path, words) in enumerate(scenes):
+        name = names[number] if number < len(names) else path.name
+        path.rename(folder / name)
+        if number % 4:
+            lines.append(f"{name},{' '.join(words)}")
+    (folder / "captions.tsv").unlink()
+    (folder / "captions.csv").write_text("\n".join(lines) + "\n")
+    with Collection.open(folder) as collection:
+        collection.add()
+        collection.caption_from(folder / "captions.csv")
+        collection.train()
+    return folder
+
+
+def reader(name: str, drawn: Path, tmp_path: Path) -> Reader:
+    folder = tmp_path / "Pictures"
+    if EMPTY in TEXTS[name]:
+        folder = tmp_path / "empty"
+        folder.mkdir()
+    else:
+        shutil.copytree(drawn, folder)
+    return Reader(ROOT / name, folder, make_tools(tmp_path / "bin"))
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_the_blocks_of_a_page_run_as_written(name: str, drawn: Path, tmp_path: Path):
+    somebody = reader(name, drawn, tmp_path)
+    for block in blocks(TEXTS[name]):
+        if block.not_run is None:
+            somebody.run(block)
+    printed = "\n".join(somebody.printed)
+    if name == "README.md":
+        assert re.search(r"scene-\d+\.jpg", printed)
+    if name == "docs/tutorial/first-minutes.md":
+        assert "indexing" in printed
+        assert "'ocean' is taken for sea" in printed
+        found = next(one for one in somebody.printed if "indexing" in one)
+        assert len(re.findall(r"scene-\d+\.jpg", found)) == 5
+        assert "pamir" in printed
+
+
+def test_most_pages_with_code_are_run():
+    assert {"README.md", "docs/tutorial/first-minutes.md", "docs/how-to/python.md"} <= set(RUN)
+    assert len(RUN) >= 8
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_command_stands_in_a_fence_where_it_is_run(name: str):
+    assert indented_commands(TEXTS[name]) == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_to_files_lead_somewhere(name: str):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", TEXTS[name]):
+        if not re.match(r"\w+:", target):
+            assert ((ROOT / name).parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_files_of_the_code_that_a_page_names_exist(name: str):
+    """A page that sends a reader to a file that was renamed is worse than none."""
+    rooms = "|".join(one.name for one in (ROOT / "src/visterm").iterdir() if one.is_dir())
+    named = re.findall(rf"`((?:src/visterm/)?(?:{rooms}|tests)/[\w/]+\.py)`", TEXTS[name])
+    for path in named:
+        own = path.removeprefix("src/visterm/")
+        places = (ROOT / own, ROOT / "src/visterm" / own)
+        assert any(place.exists() for place in places), path
