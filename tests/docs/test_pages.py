@@ -96,6 +96,8 @@ def test_files_of_the_code_that_a_page_names_exist(name: str):
     rooms = "|".join(one.name for one in (ROOT / "src/visterm").iterdir() if one.is_dir())
     named = re.findall(rf"`((?:src/visterm/)?(?:{rooms}|tests)/[\w/]+\.py)`", TEXTS[name])
     for path in named:
+        if "yours" in path:
+            continue  # the file that a contributor would write
         own = path.removeprefix("src/visterm/")
         places = (ROOT / own, ROOT / "src/visterm" / own)
         assert any(place.exists() for place in places), path
