@@ -34,9 +34,9 @@ $(VENV)/.documented: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $(VENV)/.installed $@
 
-# A site that can be read from the disk: site/index.html.
+# The site: site/index.html, or python -m http.server -d site, which lets its search work.
 docs: $(VENV)/.documented
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) dist build site demo artefacts .pytest_cache .mypy_cache .ruff_cache

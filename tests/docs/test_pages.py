@@ -84,6 +84,22 @@ def test_every_command_stands_in_a_fence_where_it_is_run(name: str):
 
 
 @pytest.mark.parametrize("name", TEXTS)
+def test_pages_speak_of_the_software_only(name: str):
+    words = r"\.\./shared|\bissue\b|\bsession\b|\bbusy machine\b|\btaught\b|\bchances?\b"
+    prose = re.sub(r"`[^`]*`", "", TEXTS[name])  # names of tables and files stay what they are
+    assert re.findall(words, prose, re.IGNORECASE) == []
+
+
+def test_doctests_become_code_on_the_site():
+    pytest.importorskip("griffe", reason="the extra docs brings it")
+    sys.path.insert(0, str(ROOT / "docs"))
+    from docstrings import fenced
+
+    assert fenced("Adds.\n>>> 1 + 1\n2\n\nEnd.") == "Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nEnd."
+    assert fenced("Examples\n--------\n>>> 1\n1") == "Examples\n--------\n```pycon\n>>> 1\n1\n```"
+
+
+@pytest.mark.parametrize("name", TEXTS)
 def test_links_to_files_lead_somewhere(name: str):
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", TEXTS[name]):
         if not re.match(r"\w+:", target):

@@ -39,7 +39,7 @@ def describe(
 ) -> None:
     """Say what pictures show, in words, phrases and captions.
 
-    What a picture is likely to show comes from what the collection's captions offsets. With
+    What a picture is likely to show is what the collection's model predicts. With
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
     visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
     What the captions of other pictures say is written only where --with-captions asks for it.
