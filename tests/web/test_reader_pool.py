@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection, SearchResult, SharedState
+from visterm.collection.store.active_model import active_model
 from visterm.errors import BadInput
 from visterm.web.reader_pool import Busy, ReaderPool
 
@@ -82,3 +83,12 @@ def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
         after = writer.search("sea", 60).results
     assert asyncio.run(readers.ask(many)) == after != before
     readers.close()
+
+
+def test_those_who_share_their_state_open_a_model_once(taught_folder: Path) -> None:
+    shared = SharedState()
+    with (
+        Collection.open(taught_folder, shared=shared) as one,
+        Collection.open(taught_folder, shared=shared) as other,
+    ):
+        assert active_model(one.catalogue) is active_model(other.catalogue)

@@ -137,7 +137,7 @@ def _check_features(catalogue: Catalogue, found: Checked) -> None:
 
 
 def _index_problems(catalogue: Catalogue, version: Version, found: Checked) -> list[str]:
-    """Files and rows of the index; rows of which it has not heard yet are no problem."""
+    """Files and rows of the index; rows that still wait for it are no problem."""
     try:
         index = Index.open(version.index)
         problems = index.verify()
@@ -176,7 +176,7 @@ def _wrong_rows(
         offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
         more = offsets.rows(vectors, index.words - version.words)
     else:
-        more = index.rows(some)[:, version.words :]  # the next writer tells it
+        more = index.rows(some)[:, version.words :]  # the next writer brings them up to date
     mapped = np.concatenate([mapped, more], axis=1)
     if np.allclose(index.rows(some), mapped, rtol=1e-3, atol=1e-4):
         return []
@@ -232,7 +232,7 @@ def _rebuild_index(catalogue: Catalogue, version: Version, progress: Progress) -
     from visterm.collection.store import versions
     from visterm.models import load_model
 
-    new = replace(version, id=versions.next_number(catalogue))
+    new = replace(version, id=catalogue.last_number("versions") + 1)
     shutil.copytree(version.folder, new.folder, dirs_exist_ok=True)
     build(catalogue, new, load_model(new.folder / MODEL), progress=progress)
     with catalogue.transaction() as db:

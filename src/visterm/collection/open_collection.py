@@ -57,7 +57,7 @@ class OpenCollection:
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
                 )
             location.make(where)
-        opened = cls(where.root, Catalogue(where.store))
+        opened = cls(where.root, Catalogue(where.store), shared)
         opened._look_again_at_captions()
         return opened
 

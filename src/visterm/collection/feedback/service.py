@@ -146,20 +146,21 @@ def _drawn(
 
     said = {picture, *(one.picture for one in earlier)}
     # A seed of its own for each click, so that a replay draws the same.
-    last = offsets.catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'feedback'") or 0
-    random = np.random.default_rng([int(last), picture])
+    random = np.random.default_rng([offsets.catalogue.last_number("feedback"), picture])
     # Far down the ranking nobody is left to beat.
     high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
     asked = offsets.asked(query)
     # A word that is only just begun ranks nobody yet.
     pool = offsets.index.search(asked, high)[0] if asked[0].size else offsets.index.ids()
     drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
-    answers = _told(offsets, query, drawn)
+    answers = _by_captions(offsets, query, drawn)
     fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]
     return fits[:wanted]
 
 
-def _told(offsets: FeedbackOffsets, query: QueryVector, pictures: list[int]) -> dict[int, bool]:
+def _by_captions(
+    offsets: FeedbackOffsets, query: QueryVector, pictures: list[int]
+) -> dict[int, bool]:
     """Whether the captions of those pictures that have some hold all wanted words of a query."""
     wanted = set(query.numbers[query.weights > 0].tolist())
     return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, OnSkip, Survey, Task
 from visterm.collection.ingest.hashing import Opened, still_as
 from visterm.collection.media import captions
+from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.progress import Progress
 
@@ -93,14 +94,9 @@ class Batches:
         return vectors, [digest for number in sound if (digest := found[number].digest)]
 
     def _described(self, digest: bytes) -> bool:
-        return bool(
-            self.catalogue.one(
-                """SELECT 1 FROM pictures JOIN rows ON rows.picture = pictures.id
-                    WHERE hash = ? AND rows.extractor = ?""",
-                digest,
-                self.rows.extractor,
-            )
-        )
+        question = """SELECT 1 FROM pictures JOIN rows ON rows.picture = pictures.id
+            WHERE hash = ? AND rows.extractor = ?"""
+        return bool(self.catalogue.one(question, digest, self.rows.extractor))
 
     def _store(self, one: Opened, new: Sequence[bytes]) -> None:
         """Write one file's news into the catalogue."""
@@ -116,7 +112,8 @@ class Batches:
                     "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
                     (*at, *stamp, one.reason),
                 )
-            if self.extractor.ready or (old and not _holds(db, old[1], one.digest)):
+            digest = "SELECT hash FROM pictures WHERE id = ?"
+            if self.extractor.ready or (old and self.catalogue.one(digest, old[1]) != one.digest):
                 db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
             self.report.skipped.append((task.path, one.reason))
             self.on_skip(task.path, one.reason)
@@ -128,7 +125,7 @@ class Batches:
             return
         picture = old[1] if one.digest is None else _picture(db, one.digest)
         if task.what == READ:
-            fresh = one.digest in new and not _elsewhere(db, picture)
+            fresh = one.digest in new and not _elsewhere(self.catalogue, picture)
             self._place(task, picture, old, is_new=fresh)
         self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
 
@@ -140,7 +137,7 @@ class Batches:
         if old is None:
             report.new += is_new
             if not is_new:
-                elsewhere = _elsewhere(db, picture)
+                elsewhere = _elsewhere(self.catalogue, picture)
                 report.duplicates += elsewhere
                 report.moved += not elsewhere
             db.execute(
@@ -158,7 +155,7 @@ class Batches:
         report.returned += bool(vanished)
         if before != picture:
             report.changed += 1
-            if is_new and not _elsewhere(db, before):
+            if is_new and not _elsewhere(self.catalogue, before):
                 captions.inherit(self.catalogue, before, picture)
 
     def _keep_captions(self, one: Opened, picture: int, *, was_here: bool) -> None:
@@ -166,9 +163,7 @@ class Batches:
         for problem in one.problems:
             where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
             self.on_skip(f"the metadata of {where}", reason)
-        alone = (
-            db.execute("SELECT present FROM pictures WHERE id = ?", (picture,)).fetchone()[0] < 2
-        )
+        alone = self.catalogue.one("SELECT present FROM pictures WHERE id = ?", picture) < 2
         captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
         self.report.captions += bool(one.captions) or task.what == CAPTIONS
         db.execute(
@@ -183,18 +178,8 @@ def _picture(db: Any, digest: bytes) -> int:
     return int(db.execute("SELECT id FROM pictures WHERE hash = ?", (digest,)).fetchone()[0])
 
 
-def _holds(db: Any, picture: int, digest: bytes | None) -> bool:
-    """Whether a picture is the one of a content."""
-    found = db.execute("SELECT hash FROM pictures WHERE id = ?", (picture,)).fetchone()
-    return bool(found[0] == digest)
-
-
-def _elsewhere(db: Any, picture: int) -> bool:
+def _elsewhere(catalogue: Catalogue, picture: int) -> bool:
     """Whether a picture lies at a place that is still there, as far as the survey saw."""
-    return bool(
-        db.execute(
-            """SELECT 1 FROM places WHERE picture = ? AND NOT vanished
-                AND id NOT IN (SELECT place FROM temp.gone)""",
-            (picture,),
-        ).fetchone()
-    )
+    question = """SELECT 1 FROM places WHERE picture = ? AND NOT vanished
+        AND id NOT IN (SELECT place FROM temp.gone)"""
+    return bool(catalogue.one(question, picture))

@@ -21,6 +21,13 @@ SAMPLE = 2000
 _FILE = "extractor.safetensors"
 
 
+class NoPictures(VistermError):
+    """The collection is still empty."""
+
+    def __init__(self) -> None:
+        super().__init__("there are no pictures yet; visterm add finds them")
+
+
 def choose(catalogue: Catalogue, name: str | None = None) -> str:
     """The name of the extractor to use: as asked, as before, or the best there is."""
     from visterm.features import parse_features
@@ -33,6 +40,14 @@ def choose(catalogue: Catalogue, name: str | None = None) -> str:
 def current_key(catalogue: Catalogue) -> str | None:
     """The key under which the collection's vectors are kept; None before the first picture."""
     return catalogue.get("extractor")
+
+
+def described_by(catalogue: Catalogue) -> str:
+    """The key under which the collection's vectors are kept; an error before the first picture."""
+    key = current_key(catalogue)
+    if key is None:
+        raise NoPictures
+    return key
 
 
 def block_numbers(catalogue: Catalogue) -> int | None:
@@ -61,6 +76,14 @@ def kept(catalogue: Catalogue, name: str, n_jobs: int = 1) -> Extractor | None:
         return None
     extractor = type(named).load(catalogue.store / found)
     extractor.n_jobs = n_jobs
+    return extractor
+
+
+def current_extractor(catalogue: Catalogue) -> Extractor:
+    """The extractor of the collection's vectors; an error before the first picture."""
+    extractor = kept(catalogue, catalogue.get("features") or "")
+    if extractor is None:
+        raise NoPictures
     return extractor
 
 

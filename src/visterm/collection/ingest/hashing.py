@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from visterm.collection.ingest.diff import READ, RETURNED, Survey, Task
+from visterm.collection.store.location import is_unchanged
 
 
 @dataclass
@@ -39,18 +38,7 @@ def opened_batches(plan: Survey, size: int) -> Iterator[list[Opened]]:
 
 def still_as(root: Path, task: Task) -> bool:
     """Whether a file is still as it was when its folder was listed."""
-    try:
-        about = os.stat(root / task.folder / task.file.name)
-    except OSError:
-        return False
-    return (about.st_size, about.st_mtime_ns) == (task.file.size, task.file.mtime_ns)
-
-
-def _sha256(file: BinaryIO) -> bytes:
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
-    return digest.digest()
+    return is_unchanged(root / task.path, task.file.size, task.file.mtime_ns)
 
 
 def _open_all(root: Path, tasks: list[Task]) -> list[Opened]:
@@ -64,11 +52,11 @@ def _open(root: Path, task: Task) -> Opened:
     found = Opened(task)
     if task.what == RETURNED:
         return found
-    path = root / task.folder / task.file.name
+    path = root / task.path
     if task.what == READ:
         try:
             with opened(path) as file:
-                found.digest = _sha256(file)
+                found.digest = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
         except Refused as reason:
             found.reason = str(reason)
             return found

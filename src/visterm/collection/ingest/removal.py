@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.errors import BadInput
 
 
@@ -22,7 +22,7 @@ def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
                 raise BadInput("the whole collection is removed with --everything")
             folder, _, name = path.rpartition("/")
             condition = "(folder = ? AND name = ?) OR folder = ? OR folder LIKE ? ESCAPE '\\'"
-            values = (folder, name, path, _inside(path))
+            values = (folder, name, path, below_pattern(path))
             gone = db.execute(f"DELETE FROM places WHERE {condition}", values).rowcount
             gone += db.execute(f"DELETE FROM skipped WHERE {condition}", values).rowcount
             if not gone:
@@ -38,14 +38,9 @@ def welcome(catalogue: Catalogue, paths: Sequence[str]) -> None:
         for path in paths:
             db.execute(
                 "DELETE FROM excluded WHERE path = ? OR path LIKE ? ESCAPE '\\'",
-                (path, _inside(path) if path else "%"),
+                (path, below_pattern(path) if path else "%"),
             )
             outer = "SELECT path FROM excluded WHERE substr(?, 1, length(path) + 1) = path || '/'"
             removed = catalogue.one(outer, path)
             if removed is not None:
                 raise BadInput(f"{path} lies in {removed}, which was removed; add {removed} first")
-
-
-def _inside(path: str) -> str:
-    """What the paths below a folder are like, to SQL."""
-    return path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"

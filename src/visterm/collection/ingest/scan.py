@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -77,13 +78,9 @@ def look(root: str | os.PathLike[str], folder: str, name: str) -> File | None:
     if not stat.S_ISREG(about.st_mode):
         return None
     beside = {}
-    for stem in {name, os.path.splitext(name)[0]}:
-        for ending in _BESIDE:
-            for spelt in (stem + ending, stem + ending.upper()):
-                try:
-                    beside[spelt] = os.stat(os.path.join(root, folder, spelt))
-                except OSError:
-                    continue
+    for _, spelt in _sidecars(name):
+        with contextlib.suppress(OSError):
+            beside[spelt] = os.stat(os.path.join(root, folder, spelt))
     return File(name, about.st_size, about.st_mtime_ns, _stamp(name, beside))
 
 
@@ -127,14 +124,19 @@ def _list(path: str, folder: str, mtime_ns: int) -> tuple[Listing, list[str]]:
 
 def _stamp(name: str, beside: dict[str, os.stat_result]) -> str:
     """The sidecars of a picture with size and time, as one short text."""
-    stamps = []
+    return " ".join(
+        f"{ending}:{about.st_size}:{about.st_mtime_ns}"
+        for ending, spelt in _sidecars(name)
+        if (about := beside.get(spelt)) is not None
+    )
+
+
+def _sidecars(name: str) -> Iterator[tuple[str, str]]:
+    """The ending and the whole name of every file that may lie beside a picture as its sidecar."""
     for stem in (name, os.path.splitext(name)[0]):
         for ending in _BESIDE:
-            for spelt in (stem + ending, stem + ending.upper()):
-                about = beside.get(spelt)
-                if about is not None:
-                    stamps.append(f"{spelt[len(stem) :]}:{about.st_size}:{about.st_mtime_ns}")
-    return " ".join(stamps)
+            yield ending, stem + ending
+            yield ending.upper(), stem + ending.upper()
 
 
 def _is_text(name: str) -> bool:

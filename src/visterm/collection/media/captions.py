@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from visterm.collection.store.catalogue import Catalogue
@@ -126,21 +128,16 @@ def effective_caption(texts: Mapping[str, str]) -> str:
 def effective_captions(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, str]:
     """The effective captions of those of the pictures that have any."""
     texts: dict[int, dict[str, str]] = {}
-    for first in range(0, len(pictures), 500):
-        some = pictures[first : first + 500]
-        marks = ",".join("?" * len(some))
-        for picture, source, text in catalogue.db.execute(
-            f"SELECT picture, source, text FROM captions WHERE picture IN ({marks}) ORDER BY 1, 2",
-            some,
-        ):
-            texts.setdefault(picture, {})[source] = text
+    question = "SELECT picture, source, text FROM captions WHERE picture IN {numbers} ORDER BY 1, 2"
+    for picture, source, text in catalogue.among(question, pictures):
+        texts.setdefault(picture, {})[source] = text
     return {picture: effective_caption(found) for picture, found in texts.items()}
 
 
 def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
     """Id, content hash and text of every picture that has words and a vector, by id.
 
-    A person's own caption stands alone; otherwise every source is heard. With the setting
+    A person's own caption stands alone; otherwise every source counts. With the setting
     ``folders`` the names of a picture's folders are words too.
     """
     folders = catalogue.get("folders") == "yes"
@@ -157,16 +154,12 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
         JOIN places ON places.picture = pictures.id
         WHERE NOT vanished AND folder != ''"""
         values.append(extractor)
-    texts: dict[str, str] = {}
-    before: tuple[int, bytes] | None = None
-    for picture, digest, source, text in catalogue.db.execute(question + " ORDER BY 1, 3", values):
-        if before is not None and before[0] != picture:
-            yield (*before, effective_caption(texts))
-            texts = {}
-        before = (picture, digest)
-        texts[source] = f"{texts[source]}\n{text}" if source in texts else text
-    if before is not None:
-        yield (*before, effective_caption(texts))
+    found = catalogue.db.execute(question + " ORDER BY 1, 3", values)
+    for (picture, digest), rows in groupby(found, itemgetter(0, 1)):
+        texts: dict[str, str] = {}
+        for _, _, source, text in rows:
+            texts[source] = f"{texts[source]}\n{text}" if source in texts else text
+        yield picture, digest, effective_caption(texts)
 
 
 def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
@@ -193,18 +186,17 @@ def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
 
 def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int:
     """The picture of which this file is a copy."""
-    found = below(root, path)
-    picture = None if found is None else at_path(catalogue, found)
+    picture = at_path(catalogue, root, path)
     if picture is None:
-        hint = "visterm add finds new pictures" if found is not None else f"it is outside {root}"
+        is_outside = below(root, path) is None
+        hint = f"it is outside {root}" if is_outside else "visterm add finds new pictures"
         raise BadInput(f"{os.fspath(path)} is not in the collection; {hint}")
     return picture
 
 
 def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | None:
     for start in (beside, root):
-        found = below(root, start / path)
-        picture = None if found is None else at_path(catalogue, found)
+        picture = at_path(catalogue, root, start / path)
         if picture is not None:
             return picture
     name = path.replace("\\", "/").rsplit("/", 1)[-1]
@@ -214,9 +206,12 @@ def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | N
     return int(called[0][0]) if len(called) == 1 else None
 
 
-def at_path(catalogue: Catalogue, path: str) -> int | None:
-    """The picture at a path below the collection's folder."""
-    folder, _, name = path.rpartition("/")
+def at_path(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int | None:
+    """The number of the picture in a file; None where the collection has no such file."""
+    inside = below(root, path)
+    if inside is None:
+        return None
+    folder, _, name = inside.rpartition("/")
     picture = catalogue.one(
         "SELECT picture FROM places WHERE folder = ? AND name = ?", folder, name
     )

@@ -38,20 +38,15 @@ class PictureRecord:
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    wanted = list(dict.fromkeys(pictures))
     found: dict[int, tuple[str, list[PictureFile]]] = {}
-    for first in range(0, len(wanted), 500):
-        some = wanted[first : first + 500]
-        marks = ",".join("?" * len(some))
-        for picture, digest, folder, name, size, mtime in catalogue.db.execute(
-            f"""SELECT picture, hex(hash), folder, name, size, mtime_ns FROM places
-                JOIN pictures ON pictures.id = picture
-                WHERE NOT vanished AND picture IN ({marks}) ORDER BY folder, name""",
-            some,
-        ):
-            path = f"{folder}/{name}" if folder else name
-            about = found.setdefault(picture, (digest.lower(), []))
-            about[1].append(PictureFile(path, size, mtime))
+    question = """SELECT picture, hex(hash), folder, name, size, mtime_ns FROM places
+        JOIN pictures ON pictures.id = picture
+        WHERE NOT vanished AND picture IN {numbers} ORDER BY folder, name"""
+    rows = catalogue.among(question, list(dict.fromkeys(pictures)))
+    for picture, digest, folder, name, size, mtime in rows:
+        path = f"{folder}/{name}" if folder else name
+        about = found.setdefault(picture, (digest.lower(), []))
+        about[1].append(PictureFile(path, size, mtime))
     return {
         picture: PictureRecord(picture, digest, tuple(files))
         for picture, (digest, files) in found.items()
@@ -73,15 +68,12 @@ def located(
 ) -> dict[int, tuple[Path, ...]]:
     """Where pictures lie now: files in the asked-for folders first, then by name."""
     places: dict[int, list[tuple[bool, str, str]]] = {}
-    for first in range(0, len(ids), 500):
-        some = ids[first : first + 500]
-        marks = ",".join("?" * len(some))
-        for picture, folder, name in catalogue.db.execute(
-            f"SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN ({marks})",
-            some,
-        ):
-            away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
-            places.setdefault(picture, []).append((away, folder, name))
+    question = (
+        "SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN {numbers}"
+    )
+    for picture, folder, name in catalogue.among(question, ids):
+        away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
+        places.setdefault(picture, []).append((away, folder, name))
     return {
         picture: tuple(Path(root, folder, name) for _, folder, name in sorted(found))
         for picture, found in places.items()
@@ -90,10 +82,5 @@ def located(
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
     """Numbers of pictures, those that came last first."""
-    return [
-        picture
-        for (picture,) in catalogue.db.execute(
-            "SELECT id FROM pictures WHERE present > 0 ORDER BY id DESC LIMIT ? OFFSET ?",
-            (k, offset),
-        )
-    ]
+    question = "SELECT id FROM pictures WHERE present > 0 ORDER BY id DESC LIMIT ? OFFSET ?"
+    return [picture for (picture,) in catalogue.db.execute(question, (k, offset))]

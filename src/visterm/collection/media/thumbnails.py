@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.collection.media.records import PictureRecord
-from visterm.collection.store.location import may_write
+from visterm.collection.store.location import is_unchanged, may_write
 from visterm.errors import BadInput, UnreadablePicture
 
 SIDES = (160, 320, 640, 1280, 2048)
@@ -114,7 +114,7 @@ class Thumbnails:
         reason = "no file of it is left"
         for file in record.files:
             try:
-                sure = _unchanged(file.at(self.root), file.size, file.mtime_ns)
+                sure = is_unchanged(file.at(self.root), file.size, file.mtime_ns)
                 pixels = read_picture(file.at(self.root), max_side=side)
             except UnreadablePicture as problem:
                 reason = problem.reason
@@ -133,7 +133,7 @@ class Thumbnails:
                 continue
             with contextlib.suppress(UnreadablePicture):
                 size = picture_size(path)
-                if _unchanged(path, file.size, file.mtime_ns):
+                if is_unchanged(path, file.size, file.mtime_ns):
                     self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", record, *size)
                 return size
         return None
@@ -182,12 +182,3 @@ def _made(db: sqlite3.Connection) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = OFF")
     db.executescript(_TABLES)
     return db
-
-
-def _unchanged(path: str | Path, size: int, mtime_ns: int) -> bool:
-    """Whether a file is still the one whose content the catalogue knows."""
-    try:
-        now = os.stat(path)
-    except OSError:
-        return False
-    return (now.st_size, now.st_mtime_ns) == (size, mtime_ns)

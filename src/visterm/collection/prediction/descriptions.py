@@ -16,21 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import columns
-from visterm.collection.ingest.extractors import current_key, kept
+from visterm.collection.ingest.extractors import current_extractor, described_by
 from visterm.collection.media import captions
 from visterm.collection.media.records import located
 from visterm.collection.prediction.explanations import Likely, likeliest, values_of
 from visterm.collection.store.active_model import ActiveModel, NotTrained, active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import FINDABLE, Rows
-from visterm.collection.store.location import below
 from visterm.collection.store.versions import MODEL
 from visterm.errors import VistermError
 from visterm.index.score import best
 from visterm.progress import Progress, silent
 
 NEIGHBOURS = 12
-"""Captioned pictures whose phrases are heard."""
+"""Captioned pictures whose phrases count."""
 SHARPNESS = 20.0
 """How much more the nearest of them count: weights are ``exp(SHARPNESS · cosine)``.
 
@@ -92,9 +91,7 @@ def descriptions(
     progress: Progress = silent,
 ) -> Iterator[Description]:
     """What is to be said of each picture, in order."""
-    extractor = current_key(catalogue)
-    if extractor is None:
-        raise VistermError("there are no pictures yet; visterm add finds them")
+    extractor = described_by(catalogue)
     try:
         now = active_model(catalogue)
     except NotTrained:
@@ -119,13 +116,14 @@ def _described(
     paths: list[Path],
     wanted: Wanted,
 ) -> Iterator[Description]:
-    numbers = [_number(catalogue, root, path) for path in paths]
+    numbers = [captions.at_path(catalogue, root, path) for path in paths]
     looked = _looked(catalogue, rows, paths, numbers)
     seen = [place for place in range(len(paths)) if looked.reasons[place] is None]
     theirs = [numbers[place] for place in seen]
     words = _words(catalogue, now, looked.vectors, theirs, wanted.words)
-    heard = wanted.phrases or wanted.captions
-    alike = _alike(catalogue, root, rows, looked.vectors, theirs) if heard else [[] for _ in seen]
+    alike: list[list[_Near]] = [[] for _ in seen]
+    if wanted.phrases or wanted.captions:
+        alike = _alike(catalogue, root, rows, looked.vectors, theirs)
     said = iter(zip(words, alike, strict=True))
     for path, number, reason in zip(paths, numbers, looked.reasons, strict=True):
         if reason is not None:
@@ -149,11 +147,6 @@ class _Looked:
     reasons: list[str | None]
 
 
-def _number(catalogue: Catalogue, root: Path, path: Path) -> int | None:
-    inside = below(root, path)
-    return None if inside is None else captions.at_path(catalogue, inside)
-
-
 def _looked(
     catalogue: Catalogue, rows: Rows, paths: list[Path], numbers: list[int | None]
 ) -> _Looked:
@@ -169,9 +162,7 @@ def _looked(
         from visterm.features.picture_batches import over_pictures
         from visterm.models.inputs import dense
 
-        extractor = kept(catalogue, catalogue.get("features") or "")
-        if extractor is None:
-            raise VistermError("there are no pictures yet; visterm add finds them")
+        extractor = current_extractor(catalogue)
         files = [str(paths[place]) for place in new]
         for batch in over_pictures(extractor.rows, files, max_side=extractor.max_side):
             for skipped in batch.skipped:

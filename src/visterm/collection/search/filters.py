@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.errors import BadInput
 from visterm.text.query import Filters, closest_words
 
@@ -18,7 +18,7 @@ def allowed(catalogue: Catalogue, filters: Filters) -> NDArray[np.int64] | None:
     if filters.folders:
         inside = " OR ".join("'/' || folder || '/' LIKE ? ESCAPE '\\'" for _ in filters.folders)
         conditions.append(f"id IN (SELECT picture FROM places WHERE NOT vanished AND ({inside}))")
-        values += [f"%/{_escaped(folder)}/%" for folder in filters.folders]
+        values += [f"%/{below_pattern(folder)}" for folder in filters.folders]
     if filters.captioned is not None:
         negation = "" if filters.captioned else "NOT"
         conditions.append(f"id {negation} IN (SELECT picture FROM captions)")
@@ -44,7 +44,3 @@ def _check_folders(catalogue: Catalogue, filters: Filters) -> None:
             near = closest_words(folder, sorted(known))
             hint = f"; did you mean {' or '.join('in:' + one for one in near)}?" if near else ""
             raise BadInput(f"the collection has no folder {folder!r}{hint}")
-
-
-def _escaped(folder: str) -> str:
-    return folder.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.ingest.extractors import current_key, kept
+from visterm.collection.ingest.extractors import current_extractor, current_key, described_by
 from visterm.collection.media.captions import at_path
-from visterm.collection.search.rankers import Ranked, Ranker, Uncalibrated
+from visterm.collection.search.rankers import Ranked, Ranker
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.location import below
+from visterm.collection.store.feature_rows import FINDABLE, Rows
 from visterm.errors import BadInput, UnreadablePicture, VistermError
 from visterm.index.score import best
 
@@ -31,7 +30,7 @@ On 75 Corel pictures, copies at half size, with 5 % cut off or of JPEG quality 3
 ALIKE_OTHERWISE = 0.97
 
 
-class LikenessRanker(Uncalibrated):
+class LikenessRanker(Ranker):
     """Likeness to a picture by cosine, itself left out.
 
     With ``beside``, what else is asked for counts as much: both kinds of scores are standardised
@@ -48,10 +47,7 @@ class LikenessRanker(Uncalibrated):
         super().__init__()
         if beside is not None:
             self.unknown, self.replaced = beside.unknown, beside.replaced
-        extractor = current_key(catalogue)
-        if extractor is None:
-            raise VistermError("there are no pictures yet; visterm add finds them")
-        rows = Rows(catalogue, extractor)
+        rows = Rows(catalogue, described_by(catalogue))
         vector, own = _vector(catalogue, root, rows, picture)
         self.ids, self.cosines = _cosines(rows, vector, own)
         if beside is not None and self.ids.size:
@@ -95,7 +91,7 @@ def _vector(
     catalogue: Catalogue, root: Path, rows: Rows, picture: int | str | os.PathLike[str]
 ) -> tuple[NDArray[np.float32], int | None]:
     """The vector of a picture of the collection, with its number, or of any other file."""
-    number = picture if isinstance(picture, int) else _number(catalogue, root, picture)
+    number = picture if isinstance(picture, int) else at_path(catalogue, root, picture)
     if number is not None:
         found = rows.of([number]).get(number)
         if found is not None:
@@ -107,18 +103,11 @@ def _vector(
 
     if not Path(picture).exists():
         raise BadInput(f"there is no picture {os.fspath(picture)}")
-    extractor = kept(catalogue, catalogue.get("features") or "")
-    if extractor is None:
-        raise VistermError("there are no pictures yet; visterm add finds them")
+    extractor = current_extractor(catalogue)
     (batch,) = over_pictures(extractor.rows, [str(picture)], max_side=extractor.max_side)
     if batch.result is None:
         raise UnreadablePicture(str(picture), batch.skipped[0].reason)
     return dense(batch.result)[0], None
-
-
-def _number(catalogue: Catalogue, root: Path, picture: str | os.PathLike[str]) -> int | None:
-    inside = below(root, picture)
-    return None if inside is None else at_path(catalogue, inside)
 
 
 def _cosines(
@@ -142,8 +131,7 @@ def _pass(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     length = float(np.linalg.norm(vector)) or 1.0
     ids, cosines = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-    findable = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
-    for numbers, places, block in rows.blocks(wanted=findable):
+    for numbers, places, block in rows.blocks(wanted=FINDABLE):
         lengths = np.maximum(block.lengths(), np.finfo(np.float32).tiny)
         near = (block.products(vector) / (lengths * length)).astype(np.float32)[places]
         keep = numbers != (-1 if own is None else own)

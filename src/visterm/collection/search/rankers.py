@@ -6,7 +6,7 @@ index holds the pictures' rows: a score is the inner product of the two.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,37 +23,43 @@ Ranked = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Ids and scores, best first; equal scores by smaller id."""
 
 
-class Ranker(Protocol):
-    """Ranks pictures for one query."""
+class Ranker(ABC):
+    """Ranks pictures for one query; its scores are not calibrated unless it says so."""
 
-    unknown: dict[str, list[str]]
-    replaced: dict[str, list[str]]
+    is_calibrated = False
 
+    def __init__(self) -> None:
+        self.unknown: dict[str, list[str]] = {}
+        self.replaced: dict[str, list[str]] = {}
+
+    @abstractmethod
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         """The ``k`` best of the pictures that filters ``allow``, or of all."""
 
+    @abstractmethod
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
         """The scores of these pictures."""
 
     def probabilities(self, scores: NDArray[np.float32]) -> list[float | None]:
         """How likely pictures with these scores answer; None where that is not known."""
+        return [None] * len(scores)
 
     # Where good matches end, for rankers whose scores are calibrated.
 
-    @property
-    def is_calibrated(self) -> bool: ...
-
     def threshold(self, highest: float) -> float:
         """The score from which a match is good, given the highest of all."""
+        raise NotImplementedError("the scores of this ranker are not calibrated")
 
     def known_cutoff(self) -> int | None:
         """How many good matches the same query had before, if that is remembered."""
+        return None
 
     def keep_cutoff(self, count: int) -> None:
-        """Remember how many good matches there are."""
+        """Remember how many good matches there are, if that is known."""
+        return
 
 
-class WordRanker:
+class WordRanker(Ranker):
     """Words with weights, ranked by the index of words and by what clicks added to it."""
 
     def __init__(self, catalogue: Catalogue, active: ActiveModel, query: Query) -> None:
@@ -67,6 +73,7 @@ class WordRanker:
         # Of words that a yes began no held-out picture says what a score is worth.
         is_new = (self.vector.numbers >= active.version.words).any()
         self.calibration = None if is_new or not self.vector.numbers.size else active.calibration
+        self.is_calibrated = self.calibration is not None
         learnt = columns(catalogue) if self.vector.numbers.size else {}
         self.words, self.weights = with_clicks(
             self.vector, learnt, active.version.words, active.index.words
@@ -82,13 +89,9 @@ class WordRanker:
 
     def probabilities(self, scores: NDArray[np.float32]) -> list[float | None]:
         if self.calibration is None:
-            return [None] * len(scores)
+            return super().probabilities(scores)
         found = self.calibration.probabilities(self.vector.numbers, self.vector.weights, scores)
         return [float(one) for one in found]
-
-    @property
-    def is_calibrated(self) -> bool:
-        return self.calibration is not None
 
     def threshold(self, highest: float) -> float:
         assert self.calibration is not None
@@ -102,29 +105,7 @@ class WordRanker:
             self.active.cutoffs.keep(self._key, count)
 
 
-class Uncalibrated:
-    """A ranker that knows every word, and whose scores are worth nothing by themselves."""
-
-    is_calibrated = False
-
-    def __init__(self) -> None:
-        self.unknown: dict[str, list[str]] = {}
-        self.replaced: dict[str, list[str]] = {}
-
-    def probabilities(self, scores: NDArray[np.float32]) -> list[float | None]:
-        return [None] * len(scores)
-
-    def threshold(self, highest: float) -> float:
-        raise NotImplementedError("the scores of this ranker are not calibrated")
-
-    def known_cutoff(self) -> int | None:
-        return None
-
-    def keep_cutoff(self, count: int) -> None:
-        """Nothing is known that could be kept."""
-
-
-class SentenceRanker(Uncalibrated):
+class SentenceRanker(Ranker):
     """A sentence, ranked by the rows of pictures in its text space."""
 
     def __init__(self, active: ActiveSpace, sentence: str) -> None:

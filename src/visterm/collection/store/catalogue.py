@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,9 @@ from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import NEWEST, check_version, migrate, version_of
 from visterm.errors import VistermError
+
+_VALUES = 500
+"""SQLite takes so many values in one question; not every build takes more."""
 
 
 class Catalogue:
@@ -114,6 +117,25 @@ class Catalogue:
             row = self.db.execute(question, values).fetchone()
         return None if row is None else row[0]
 
+    def among(self, question: str, numbers: Sequence[int], *values: Any) -> Iterator[Any]:
+        """The rows of a question about some pictures, whose numbers stand for ``{numbers}``.
+
+        ``values`` are those of the question marks before it.
+
+        >>> import tempfile
+        >>> catalogue = Catalogue(Path(tempfile.mkdtemp()))
+        >>> list(catalogue.among("SELECT id FROM pictures WHERE id IN {numbers}", range(9_999)))
+        []
+        """
+        for first in range(0, len(numbers), _VALUES):
+            some = numbers[first : first + _VALUES]
+            marks = f"({','.join('?' * len(some))})"
+            yield from self.db.execute(question.format(numbers=marks), (*values, *some))
+
+    def last_number(self, table: str) -> int:
+        """The highest number that a row of a table ever had, also one that is gone."""
+        return int(self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table) or 0)
+
     def get(self, name: str) -> str | None:
         """A setting."""
         found = self.one("SELECT value FROM settings WHERE name = ?", name)
@@ -134,6 +156,15 @@ class Catalogue:
         except sqlite3.Error as error:
             return [f"{self.path}: {error}"]
         return [f"{self.path}: {row[0]}" for row in rows if row[0] != "ok"]
+
+
+def below_pattern(folder: str) -> str:
+    r"""What the paths below a folder are like, for SQL's ``LIKE ... ESCAPE '\'``.
+
+    >>> below_pattern("50%_off")
+    '50\\%\\_off/%'
+    """
+    return folder.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
 
 
 def _connect(path: Path) -> sqlite3.Connection:

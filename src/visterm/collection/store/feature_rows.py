@@ -42,7 +42,8 @@ class Rows:
     def write(self, vectors: Vectors) -> dict[str, Any]:
         """Write a segment's files; they are rubbish until `name` is called in a transaction."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        number = _next_number(self.catalogue)
+        # A number that no segment ever had, so that no name of a file is used twice.
+        number = self.catalogue.last_number("segments") + 1
         files = {}
         for part, array in parts_of(vectors).items():
             file = f"{number:08d}.{part}.npy"
@@ -52,15 +53,24 @@ class Rows:
 
     def name(self, written: dict[str, Any], pictures: Sequence[int]) -> None:
         """Name a segment and whose rows it holds, inside a transaction."""
-        db, number = self.catalogue.db, written["id"]
-        db.execute(
+        self._insert(written)
+        self.catalogue.db.executemany(
+            "INSERT INTO rows (segment, place, extractor, picture) VALUES (?, ?, ?, ?)",
+            self._places(written, pictures),
+        )
+
+    def _insert(self, written: dict[str, Any]) -> None:
+        self.catalogue.db.execute(
             "INSERT INTO segments (id, extractor, rows, width, files) VALUES (?, ?, ?, ?, ?)",
-            (number, self.extractor, written["rows"], written["width"], written["files"]),
+            (written["id"], self.extractor, written["rows"], written["width"], written["files"]),
         )
-        db.executemany(
-            "INSERT INTO rows VALUES (?, ?, ?, ?)",
-            ((self.extractor, picture, number, place) for place, picture in enumerate(pictures)),
-        )
+
+    def _places(
+        self, written: dict[str, Any], pictures: Sequence[int]
+    ) -> Iterator[tuple[int, int, str, int]]:
+        """Segment, place, extractor and picture of every row that was written."""
+        for place, picture in enumerate(pictures):
+            yield written["id"], place, self.extractor, picture
 
     def segment(self, number: int) -> Block:
         """A segment's vectors, read only when touched."""
@@ -100,14 +110,9 @@ class Rows:
 
     def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """The vectors of a few pictures, without SciPy."""
-        found = []
-        for first in range(0, len(pictures), 500):  # SQLite takes so many values and not all more
-            some = pictures[first : first + 500]
-            found += self.catalogue.db.execute(
-                f"""SELECT picture, segment, place FROM rows
-                    WHERE extractor = ? AND picture IN ({",".join("?" * len(some))})""",
-                (self.extractor, *some),
-            ).fetchall()
+        question = """SELECT picture, segment, place FROM rows
+            WHERE extractor = ? AND picture IN {numbers}"""
+        found = list(self.catalogue.among(question, pictures, self.extractor))
         blocks = {number: self.segment(number) for number in {segment for _, segment, _ in found}}
         return {picture: blocks[segment].row(place) for picture, segment, place in found}
 
@@ -133,22 +138,13 @@ class Rows:
         written = self.write(stack_rows(parts)) if parts else None
         with self.catalogue.transaction() as db:
             if written is not None:
-                self._move(db, written, pictures)
+                self._insert(written)
+                db.executemany(
+                    "UPDATE rows SET segment = ?, place = ? WHERE extractor = ? AND picture = ?",
+                    self._places(written, pictures),
+                )
             db.executemany("DELETE FROM segments WHERE id = ?", ((number,) for number in run))
         return True
-
-    def _move(self, db: Any, written: dict[str, Any], pictures: list[int]) -> None:
-        db.execute(
-            "INSERT INTO segments (id, extractor, rows, width, files) VALUES (?, ?, ?, ?, ?)",
-            (written["id"], self.extractor, written["rows"], written["width"], written["files"]),
-        )
-        db.executemany(
-            "UPDATE rows SET segment = ?, place = ? WHERE extractor = ? AND picture = ?",
-            (
-                (written["id"], place, self.extractor, picture)
-                for place, picture in enumerate(pictures)
-            ),
-        )
 
 
 def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
@@ -172,12 +168,6 @@ def vectors_of(catalogue: Catalogue, extractor: str, pictures: list[int]) -> Vec
             parts.append(block.vectors()[places[here]])
             order += [place[number] for number in numbers[here].tolist()]
     return stack_rows(parts)[np.argsort(order)]
-
-
-def _next_number(catalogue: Catalogue) -> int:
-    """A number that no segment ever had, so that no name of a file is used twice."""
-    used = catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'segments'")
-    return int(used or 0) + 1
 
 
 def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:

@@ -58,6 +58,15 @@ def may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
+def is_unchanged(path: str | os.PathLike[str], size: int, mtime_ns: int) -> bool:
+    """Whether a file still has the size and the time that it was read with."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return False
+    return (now.st_size, now.st_mtime_ns) == (size, mtime_ns)
+
+
 def below(root: Path, path: str | os.PathLike[str]) -> str | None:
     """A path as it is called below the collection's folder, with slashes; None for others.
 

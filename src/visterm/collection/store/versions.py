@@ -43,7 +43,7 @@ STARTER = "starter"
 HELD = "held.json"
 """Held-out pictures and their words, which watch over clicks."""
 CALIBRATION = "chances.json"
-"""What is usual for each word's values, and how scores become chances."""
+"""What is usual for each word's values, and how scores become probabilities."""
 METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
 MEAN = "mean.npy"
@@ -61,10 +61,10 @@ class Version:
     extractor: str
     words: int
     captioned: int
-    avgp: float | None
     time: float
     files: dict[str, str]
     store: Path
+    avgp: float | None = None
     space: str = WORDS
     """The text space whose queries it answers."""
     caption_changes: int = 0
@@ -173,33 +173,17 @@ def hashes(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def next_number(catalogue: Catalogue) -> int:
-    """A number that no version ever had."""
-    used = catalogue.one("SELECT seq FROM sqlite_sequence WHERE name = 'versions'")
-    return int(used or 0) + 1
-
-
 def name(catalogue: Catalogue, version: Version) -> None:
     """Make a version the one that answers in its space, inside a transaction."""
     catalogue.db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
+    columns = _COLUMNS.split(", ")
+    about = {**vars(version), "files": json.dumps(version.files)}
     catalogue.db.execute(
-        f"INSERT INTO versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            version.id,
-            version.model,
-            version.extractor,
-            version.words,
-            version.captioned,
-            version.avgp,
-            version.time,
-            json.dumps(version.files),
-            version.space,
-            version.caption_changes,
-        ),
+        f"INSERT INTO versions ({_COLUMNS}) VALUES ({', '.join('?' * len(columns))})",
+        [about[column] for column in columns],
     )
     if version.space == WORDS:
-        begun = json.dumps(version.new_words, ensure_ascii=False) if version.new_words else None
-        catalogue.set(_BEGUN, begun)
+        _set_begun(catalogue, version.new_words)
 
 
 def set_new_words(catalogue: Catalogue, words: Sequence[str]) -> None:
@@ -207,8 +191,12 @@ def set_new_words(catalogue: Catalogue, words: Sequence[str]) -> None:
 
     Its time changes as well: by that, whoever has opened it sees that its words are others.
     """
-    catalogue.set(_BEGUN, json.dumps(list(words), ensure_ascii=False) if words else None)
+    _set_begun(catalogue, words)
     catalogue.db.execute("UPDATE versions SET time = ? WHERE space = 'words'", (time.time(),))
+
+
+def _set_begun(catalogue: Catalogue, words: Sequence[str]) -> None:
+    catalogue.set(_BEGUN, json.dumps(list(words), ensure_ascii=False) if words else None)
 
 
 def sweep(catalogue: Catalogue) -> None:

@@ -39,8 +39,7 @@ def build(
     done = 0
     to_rows = _text_space_rows(version, model)
     for ids, values in _gathered(rows, to_rows, max(1, _AT_ONCE // max(1, version.words))):
-        order = np.argsort(ids)
-        index.append(values[order], ids[order])
+        index.append(values, ids)
         done += len(ids)
         progress("mapping pictures", done, total)
     while index.merge():
@@ -100,8 +99,7 @@ class _Synchronised:
         rows = Rows(self.catalogue, self.version.extractor)
         found = [np.empty(0, np.int64)]
         for ids, values in _gathered(rows, self.to_rows, len(pictures), source):
-            order = np.argsort(ids)
-            self.index.append(values[order], ids[order], replace=True)
+            self.index.append(values, ids, replace=True)
             found.append(ids)
         self.index.remove(np.setdiff1d(np.array(pictures), np.concatenate(found)))
 
@@ -141,7 +139,7 @@ def _with_clicks(
 def _gathered(
     rows: Rows, to_rows: ToRows, size: int, source: str = "rows"
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Ids and text-space rows, about ``size`` pictures at a time, from however many segments."""
+    """Ids and text-space rows, about ``size`` pictures at a time, ids ascending in each."""
     ids: list[NDArray[np.int64]] = []
     values: list[NDArray[np.float32]] = []
     held = 0
@@ -152,10 +150,18 @@ def _gathered(
             values.append(mapped[first : first + size])
             held += len(ids[-1])
             if held >= size:
-                yield np.concatenate(ids), np.concatenate(values)
+                yield _by_id(ids, values)
                 ids, values, held = [], [], 0
     if ids:
-        yield np.concatenate(ids), np.concatenate(values)
+        yield _by_id(ids, values)
+
+
+def _by_id(
+    ids: list[NDArray[np.int64]], values: list[NDArray[np.float32]]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    every = np.concatenate(ids)
+    order = np.argsort(every)
+    return every[order], np.concatenate(values)[order]
 
 
 def _pending(catalogue: Catalogue) -> list[int]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import CALIBRATION, MODEL, STARTER, VOCABULARY, Version
-from visterm.files import write_whole
+from visterm.collection.store.versions import STARTER
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -33,7 +29,8 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
-    from visterm.collection.training.index_sync import build, catch_up
+    from visterm.collection.training.index_sync import catch_up
+    from visterm.collection.training.version_files import write_version, write_vocabulary
 
     if versions.current(catalogue) is not None:
         return False
@@ -44,26 +41,16 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
         return False
     catch_up(catalogue)  # so that nothing waits for an index when this one is named
-    model = starter.model()
-    version = Version(
-        versions.next_number(catalogue),
-        STARTER,
-        extractor,
-        len(starter.vocabulary),
-        0,
-        None,
-        time.time(),
-        {},
-        catalogue.store,
+    vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()
+    version = write_version(
+        catalogue,
+        starter.model(),
+        lambda folder: write_vocabulary(folder, vocabulary, calibration),
+        name=STARTER,
+        extractor=extractor,
+        words=len(vocabulary),
+        progress=progress,
     )
-    version.folder.mkdir(parents=True, exist_ok=True)
-    model.save(version.folder / MODEL)
-    words = json.dumps(starter.vocabulary.to_json(), ensure_ascii=False)
-    write_whole(version.folder / VOCABULARY, words.encode())
-    chances = json.dumps(starter.calibration().to_json())
-    write_whole(version.folder / CALIBRATION, chances.encode())
-    version = replace(version, files=versions.hashes(version.folder))
-    build(catalogue, version, model, progress=progress)
     with catalogue.transaction():
         versions.name(catalogue, version)
         if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):

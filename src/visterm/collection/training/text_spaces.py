@@ -8,22 +8,21 @@ captions have changed, or with everything else by ``visterm train``.
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.ingest.extractors import current_key
+from visterm.collection.ingest.extractors import current_key, described_by
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import vectors_of
-from visterm.collection.store.versions import MODEL, SPACE, Version, hashes
-from visterm.collection.training.index_sync import build, catch_up
+from visterm.collection.store.versions import SPACE
+from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.training_set import held_out
-from visterm.errors import BadInput, VistermError
+from visterm.collection.training.version_files import write_version
+from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -53,9 +52,7 @@ def is_stale(catalogue: Catalogue, name: str) -> bool:
 
 def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent) -> None:
     """Train what answers in a space; the caller holds the lock."""
-    extractor = current_key(catalogue)
-    if extractor is None:
-        raise VistermError("there are no pictures yet; visterm add finds them")
+    extractor = described_by(catalogue)
     captioned = list(to_learn_from(catalogue, extractor))
     if len(captioned) < _ENOUGH:
         raise BadInput(
@@ -68,24 +65,17 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
     vectors = vectors_of(catalogue, extractor, [picture for picture, *_ in captioned])
     held = np.array([held_out(digest) for _, digest, _ in captioned])
     model = _model(vectors, np.asarray(space.transform(texts)), held, progress)
-    version = Version(
-        versions.next_number(catalogue),
-        model.name,
-        extractor,
-        model.text_map_.shape[1],
-        len(captioned),
-        None,
-        time.time(),
-        {},
-        catalogue.store,
-        name,
-        versions.caption_changes(catalogue),
+    version = write_version(
+        catalogue,
+        model,
+        lambda folder: space.save(folder / SPACE),
+        extractor=extractor,
+        words=model.text_map_.shape[1],
+        captioned=len(captioned),
+        space=name,
+        caption_changes=versions.caption_changes(catalogue),
+        progress=progress,
     )
-    version.folder.mkdir(parents=True, exist_ok=True)
-    space.save(version.folder / SPACE)
-    model.save(version.folder / MODEL)
-    version = replace(version, files=hashes(version.folder))
-    build(catalogue, version, model, progress=progress)
     with catalogue.transaction():
         versions.name(catalogue, version)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,25 +14,17 @@ from numpy.typing import NDArray
 from visterm.collection.feedback.guard import to_json
 from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
-from visterm.collection.ingest.extractors import block_numbers, current_key, has_counts
+from visterm.collection.ingest.extractors import block_numbers, described_by, has_counts
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.vector_files import save
-from visterm.collection.store.versions import (
-    CALIBRATION,
-    HELD,
-    JUDGED,
-    MEAN,
-    METRIC,
-    MODEL,
-    VOCABULARY,
-    Version,
-)
-from visterm.collection.training.index_sync import build, catch_up
+from visterm.collection.store.versions import HELD, JUDGED, MEAN, METRIC, MODEL, Version
+from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
-from visterm.errors import BadInput, VistermError
+from visterm.collection.training.version_files import write_version, write_vocabulary
+from visterm.errors import BadInput
 from visterm.files import write_whole
 from visterm.index import Index
 from visterm.progress import Progress, silent
@@ -85,9 +76,7 @@ def train(
     from visterm.models import model_of
 
     kind = model_of(model)
-    extractor = current_key(catalogue)
-    if extractor is None:
-        raise VistermError("there are no pictures yet; visterm add finds them")
+    extractor = described_by(catalogue)
     starter = starter_of(extractor) if kind.supports_warm_start else None
     catch_up(catalogue)  # so that nothing waits for an index when the new one is named
     training_set = read_training_set(catalogue, extractor, starter)
@@ -112,8 +101,16 @@ def train(
         training_set.vectors, training_set.captions, progress=progress, **_started(training_set)
     )
     _stay_near(learner, training_set, training_set.captions)
-    version = _write(catalogue, learner, judged, training_set, extractor, avgp)
-    build(catalogue, version, learner, progress=progress)
+    version = write_version(
+        catalogue,
+        learner,
+        lambda folder: _write(folder, catalogue, learner, judged, training_set, extractor),
+        extractor=extractor,
+        words=len(training_set.vocabulary),
+        captioned=len(training_set),
+        avgp=avgp,
+        progress=progress,
+    )
     offsets = FeedbackOffsets(
         catalogue, version, training_set.vocabulary, Index.open(version.index)
     )
@@ -204,47 +201,27 @@ def _stay_near(model: Model, training_set: TrainingSet, captions: csr_array) -> 
 
 
 def _write(
+    folder: Path,
     catalogue: Catalogue,
     learner: Model,
     judged: Model | None,
     training_set: TrainingSet,
     extractor: str,
-    avgp: float | None,
-) -> Version:
-    """Write the files of a version that no catalogue names yet."""
-    version = Version(
-        versions.next_number(catalogue),
-        learner.name,
-        extractor,
-        len(training_set.vocabulary),
-        len(training_set),
-        avgp,
-        time.time(),
-        {},
-        catalogue.store,
-    )
-    version.folder.mkdir(parents=True, exist_ok=True)
-    learner.save(version.folder / MODEL)
+) -> None:
+    """Write what a version keeps beside its model."""
     if judged is not None:
-        judged.save(version.folder / JUDGED)
-    words = json.dumps(training_set.vocabulary.to_json(), ensure_ascii=False)
-    write_whole(version.folder / VOCABULARY, words.encode())
-    if judged is not None:
+        judged.save(folder / JUDGED)
         held = training_set.held
-        write_whole(
-            version.folder / HELD,
-            to_json(training_set.pictures[held].tolist(), training_set.captions[held]),
-        )
+        pictures = training_set.pictures[held].tolist()
+        write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
     some = _at_large(catalogue, extractor)
-    chances = _calibrated(learner.transform(some), judged, training_set, extractor)
-    write_whole(version.folder / CALIBRATION, json.dumps(chances).encode())
-    mean = np.asarray(some.mean(axis=0), np.float32).ravel()
-    save(version.folder / MEAN, mean)
+    calibration = _calibrated(learner.transform(some), judged, training_set, extractor)
+    write_vocabulary(folder, training_set.vocabulary, calibration)
+    save(folder / MEAN, np.asarray(some.mean(axis=0), np.float32).ravel())
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
         from visterm.models.feedback import Metric
 
-        save(version.folder / METRIC, Metric.of(some).rows)
-    return replace(version, files=versions.hashes(version.folder))
+        save(folder / METRIC, Metric.of(some).rows)
 
 
 def _at_large(catalogue: Catalogue, extractor: str) -> Any:
@@ -267,12 +244,11 @@ def _calibrated(
     if starter is not None:
         # Of words that no caption here holds, only the starter knows what is usual: in a collection
         # that never shows an insect, the picture most like one is no insect.
-        offsets = (
-            np.bincount(training_set.captions.indices, minlength=len(training_set.vocabulary)) > 0
-        )
+        words = np.arange(len(training_set.vocabulary))
+        captioned = np.isin(words, training_set.captions.indices)
         elsewhere = starter.calibration(training_set.vocabulary)
-        means = np.where(offsets, means, elsewhere.means)
-        deviations = np.where(offsets, deviations, elsewhere.deviations)
+        means = np.where(captioned, means, elsewhere.means)
+        deviations = np.where(captioned, deviations, elsewhere.deviations)
         found = elsewhere = elsewhere.with_statistics(means, deviations)
     if judged is not None:
         found = calibrate(
@@ -280,7 +256,7 @@ def _calibrated(
         )
         found = found.with_statistics(means, deviations)
         if elsewhere is not None:
-            found = found.with_fallback(offsets, elsewhere)
+            found = found.with_fallback(captioned, elsewhere)
     if found is None:
         return {"means": means.tolist(), "spreads": deviations.tolist()}
     return found.to_json()

@@ -1,0 +1,69 @@
+"""A new version: its files and its index, written before the catalogue names it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import CALIBRATION, MODEL, VOCABULARY, Version, hashes
+from visterm.collection.training.index_sync import build
+from visterm.files import write_whole
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.models import Model
+    from visterm.text import Vocabulary
+
+
+def write_version(
+    catalogue: Catalogue,
+    model: Model,
+    write_files: Callable[[Path], None],
+    *,
+    extractor: str,
+    words: int,
+    captioned: int = 0,
+    name: str | None = None,
+    progress: Progress = silent,
+    **about: Any,
+) -> Version:
+    """Write a model, what belongs to it, and the index of all pictures.
+
+    Parameters
+    ----------
+    write_files
+        Writes everything but the model into the folder it is given.
+    name
+        What the version is called, if not as its model.
+    about
+        Other fields of `Version` that are not as usual, such as ``space``.
+    """
+    version = Version(
+        id=catalogue.last_number("versions") + 1,  # a number that no version ever had
+        model=name or model.name,
+        extractor=extractor,
+        words=words,
+        captioned=captioned,
+        time=time.time(),
+        files={},
+        store=catalogue.store,
+        **about,
+    )
+    version.folder.mkdir(parents=True, exist_ok=True)
+    model.save(version.folder / MODEL)
+    write_files(version.folder)
+    version = replace(version, files=hashes(version.folder))
+    build(catalogue, version, model, progress=progress)
+    return version
+
+
+def write_vocabulary(folder: Path, vocabulary: Vocabulary, calibration: dict[str, Any]) -> None:
+    """The files of a vocabulary and of what its words' scores are worth."""
+    words = json.dumps(vocabulary.to_json(), ensure_ascii=False)
+    write_whole(folder / VOCABULARY, words.encode())
+    write_whole(folder / CALIBRATION, json.dumps(calibration).encode())
