@@ -21,11 +21,26 @@ RUN = [name for name, text in TEXTS.items() if any(one.not_run is None for one i
 
 @pytest.fixture(scope="session")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A collection with the files that pages speak of, captioned and trained."""
+    """A collection with the files that pages speak of: one for all processes of a test run."""
+    import fcntl
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    folder = shared / "pages" / "Pictures"
+    folder.parent.mkdir(exist_ok=True)
+    with open(folder.parent / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder.parent / "done").exists():
+            make_collection(folder)
+            (folder.parent / "done").touch()
+    return folder
+
+
+def make_collection(folder: Path) -> None:
+    """Draw, caption and train."""
     from visterm import Collection
     from visterm.datasets import draw_scenes
 
-    folder = tmp_path_factory.mktemp("pages") / "Pictures"
     scenes = draw_scenes(folder, 40, size=(96, 64))
     names = ["IMG_0042.jpg", "IMG_0043.jpg", "beach.jpg", "garden.jpg", "elsewhere/a.jpg"]
     names += [f"alps/{number}.jpg" for number in range(8)]
@@ -43,7 +58,6 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         collection.add()
         collection.caption_from(folder / "captions.csv")
         collection.train()
-    return folder
 
 
 def reader(name: str, drawn: Path, tmp_path: Path) -> Reader:
