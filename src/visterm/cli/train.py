@@ -31,6 +31,14 @@ def train(
             help=f"Which model learns: {', '.join(NAMES)}; with parameters: bitr(loss=manhattan)."
         ),
     ] = "pamir",
+    training: Annotated[
+        Path | None,
+        typer.Option("--train", help="Take captions from this table first, as caption --from."),
+    ] = None,
+    validation: Annotated[
+        Path | None,
+        typer.Option(help="Hold out the pictures of this table, with its captions, to measure by."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take the new model even if it is worse.")
     ] = False,
@@ -40,8 +48,8 @@ def train(
 ) -> None:
     """Learn from all captions, and keep what is better.
 
-    A tenth of the captioned pictures is held out; AvgP on it is shown beside that of the model
-    before. The new model answers from then on, unless it is worse.
+    A tenth of the captioned pictures is held out, or those of --validation; AvgP on it is shown
+    beside that of the model before. The new model answers from then on, unless it is worse.
     """
     import time
     from dataclasses import asdict
@@ -52,11 +60,17 @@ def train(
     from visterm.features.notation import parse_named
 
     name, parameters = parse_named(model)
-    for word in parameters.keys() & {"model", "force", "progress"}:  # of train, not of any model
+    own = {"model", "force", "validation", "progress"}  # of train, not of any model
+    for word in parameters.keys() & own:
         raise BadInput(f"{name} has no parameter {word!r}")
     began = time.perf_counter()
     with opened(collection, store) as found, progress_bar() as progress:
-        done = found.train(model=name, force=force, progress=progress, **parameters)
+        if training is not None:
+            found.caption_from(training)
+        held = None if validation is None else found.caption_from(validation).numbers
+        done = found.train(
+            model=name, force=force, validation=held, progress=progress, **parameters
+        )
     seconds = time.perf_counter() - began
     if json:
         print_json({**asdict(done), "seconds": round(seconds, 3)})
@@ -66,7 +80,7 @@ def train(
         typer.echo(f"{done.held_out} held-out pictures are too few to measure how well")
     else:
         typer.echo(f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}")
-        typer.echo(f"  by probability: {_percent(done.untrained_avgp)}")
+        typer.echo(f"  a random order: {_percent(done.untrained_avgp)}")
         if done.previous_avgp is not None:
             typer.echo(f"  the model before: {_percent(done.previous_avgp)}")
     if done.kept == "previous":

@@ -136,19 +136,27 @@ class Collection(PictureViews):
         *,
         model: str = "pamir",
         force: bool = False,
+        validation: Iterable[int | str | os.PathLike[str]] | None = None,
         progress: Progress = silent,
         **parameters: Any,
     ) -> Trained:
         """Learn from all captions; the model that was there stays if the new one is worse.
 
-        ``force`` takes the new one anyway; ``parameters`` are the model's own.
+        ``force`` takes the new one anyway. ``validation`` are pictures to hold out and measure by,
+        a tenth of all by default; ``parameters`` are the model's own.
         """
         from visterm.collection.training.text_spaces import is_stale, train_space
         from visterm.collection.training.trainer import train
 
+        held = None if validation is None else [self._number(picture) for picture in validation]
         with self._writing("training"):
             trained = train(
-                self.catalogue, model=model, force=force, progress=progress, **parameters
+                self.catalogue,
+                model=model,
+                force=force,
+                validation=held,
+                progress=progress,
+                **parameters,
             )
             for space in SENTENCE_SPACES:
                 if is_stale(self.catalogue, space):

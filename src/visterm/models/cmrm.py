@@ -48,7 +48,7 @@ class Cmrm(Annotator):
         plainly; less than 1 keeps large plain areas from speaking for the whole picture.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
-    max_words : int, rules.optional
+    max_words : int, optional
         Largest query made from the captions of validation pictures; None makes them all.
 
     Attributes

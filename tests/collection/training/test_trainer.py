@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -217,3 +218,13 @@ def test_models_that_count_need_no_advice_over_counts(collection: Collection) ->
     with collection.catalogue.writing("testing"), collection.catalogue.transaction():
         collection.catalogue.set("features", "visterm-counts")
     assert has_counts(collection.catalogue)
+
+
+def test_given_pictures_are_held_out_in_place_of_a_tenth(learnt: Collection) -> None:
+    held = sorted(learnt.root.glob("*.jpg"))[:25]
+    done = learnt.train(max_iter=500, force=True, validation=held)
+    assert (done.held_out, done.pictures) == (25, 60)
+    version = current(learnt.catalogue)
+    assert version is not None
+    stored = json.loads((version.folder / "held.json").read_bytes())
+    assert sorted(stored["pictures"]) == sorted(learnt._number(path) for path in held)

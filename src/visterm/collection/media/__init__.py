@@ -1,1 +1,1 @@
-"""What belongs to single pictures: records, captions, thumbnails, descriptions, explanations."""
+"""What belongs to single pictures: records, captions, thumbnails, and words to complete."""

@@ -29,6 +29,8 @@ class Imported:
 
     pictures: int = 0
     unknown: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list, repr=False)
+    """The pictures that got captions."""
 
 
 def give(catalogue: Catalogue, picture: int, source: str, text: str) -> None:
@@ -180,7 +182,7 @@ def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
             said[picture].append(text)
     for picture, texts in said.items():
         give(catalogue, picture, TABLE, "\n".join(texts))
-    report.pictures = len(said)
+    report.pictures, report.numbers = len(said), list(said)
     return report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +66,14 @@ def train(
     *,
     model: str = "pamir",
     force: bool = False,
+    validation: Collection[int] | None = None,
     progress: Progress = silent,
     **parameters: Any,
 ) -> Trained:
     """Learn from all captions, and answer queries with what was learnt if it is no worse.
 
-    The caller holds the lock. ``parameters`` are the model's own.
+    The caller holds the lock. ``validation`` are the pictures to hold out, a tenth of all by
+    default; ``parameters`` are the model's own.
     """
     from visterm.models import model_of
 
@@ -79,7 +81,7 @@ def train(
     extractor = described_by(catalogue)
     starter = starter_of(extractor) if kind.supports_warm_start else None
     catch_up(catalogue)  # so that nothing waits for an index when the new one is named
-    training_set = read_training_set(catalogue, extractor, starter)
+    training_set = read_training_set(catalogue, extractor, starter, validation)
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
     judged, learner = _judged(kind, training_set, parameters, progress)

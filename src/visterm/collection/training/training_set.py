@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
@@ -83,9 +84,14 @@ class TrainingSet:
 
 
 def read_training_set(
-    catalogue: Catalogue, extractor: str, starter: Starter | None = None
+    catalogue: Catalogue,
+    extractor: str,
+    starter: Starter | None = None,
+    validation: Collection[int] | None = None,
 ) -> TrainingSet:
     """Everything that can be learnt from now; a ``starter`` brings its words and a beginning.
+
+    The pictures of ``validation`` are held out, or else a tenth by their content.
 
     Raises
     ------
@@ -121,7 +127,10 @@ def read_training_set(
     worded[len(texts) :] = True
     kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
     captions = captions[np.flatnonzero(worded)]
-    held = [held_out(digest) for _, digest, _ in kept] + [False] * len(negatives)
+    chosen = None if validation is None else set(validation)
+    held = [
+        held_out(digest) if chosen is None else number in chosen for number, digest, _ in kept
+    ] + [False] * len(negatives)
     pictures = [number for number, *_ in kept] + negatives
     return TrainingSet(
         np.array(pictures),

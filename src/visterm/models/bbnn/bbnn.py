@@ -37,7 +37,7 @@ class Bbnn(Model):
 
     Parameters
     ----------
-    block_width : int, rules.optional
+    block_width : int, optional
         How many numbers describe one block: a picture vector is its blocks one after another, and
         a block of zeros is none, so that pictures may have fewer blocks than others. None takes
         the whole vector for one block, which makes an ordinary network with two hidden layers; it
@@ -57,9 +57,9 @@ class Bbnn(Model):
         At most so many rounds of so many pairs; with validation pictures the best round counts.
     margin : {"caption", "constant"}
         ε = max(``least_margin``, q·c⁺ − q·c⁻) with c the captions, or ε = ``least_margin``.
-    least_margin : float, rules.optional
+    least_margin : float, optional
         Default 0.1 for the caption margin and 1 for the constant one.
-    max_words : int, rules.optional
+    max_words : int, optional
         Largest query made from a caption; None makes them all.
     retrain : bool
         Learn again from training and validation pictures, for as many rounds as were best.

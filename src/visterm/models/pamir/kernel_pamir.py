@@ -55,11 +55,11 @@ class KernelPamir(PassiveAggressive):
         parameters, such as ``Sum((RBF(2), Linear()), weights=(1, 0.5))``), or "precomputed": X is
         then the n × n table of the training pictures when fitting, and new × n afterwards (also
         for validation pictures).
-    n_components : int, rules.optional
+    n_components : int, optional
         Learn through so many landmarks, chosen by pivoted Cholesky: ``K ≈ L Lᵀ``, and PAMIR is
         linear on the rows of L. For more pictures than a table of all pairs can hold, or to map
         new pictures faster. None is exact.
-    clip : bool, rules.optional
+    clip : bool, optional
         Leave out the directions in which the kernel is negative (the match kernel has some): K
         becomes the nearest positive semi-definite table, and new pictures are compared within it.
         None does so where the kernel says that it is not positive; a precomputed one is trusted. A
