@@ -121,6 +121,16 @@ def test_links_to_files_lead_somewhere(name: str):
 
 
 @pytest.mark.parametrize("name", TEXTS)
+def test_benchmarks_and_tables_that_a_page_names_exist(name: str):
+    from visterm.experiments.papers.registry import TABLES
+
+    for benchmark in re.findall(r"python -m benchmarks\.(\w+)", TEXTS[name]):
+        assert benchmark == "NAME" or (ROOT / "benchmarks" / f"{benchmark}.py").exists(), benchmark
+    for tables in re.findall(r"visterm reproduce((?: [a-z]+-[\w-]+)+)", TEXTS[name]):
+        assert set(tables.split()) <= set(TABLES), tables
+
+
+@pytest.mark.parametrize("name", TEXTS)
 def test_files_of_the_code_that_a_page_names_exist(name: str):
     """A page that sends a reader to a file that was renamed is worse than none."""
     rooms = "|".join(one.name for one in (ROOT / "src/visterm").iterdir() if one.is_dir())
