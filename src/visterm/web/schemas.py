@@ -50,7 +50,7 @@ class Picture(BaseModel):
     thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
 
 
-class RankedPicture(Picture):
+class RankedResult(Picture):
     """A picture in a ranking."""
 
     score: float
@@ -65,7 +65,7 @@ class Ranking(BaseModel):
 
     query: str
     offset: int
-    results: list[RankedPicture]
+    results: list[RankedResult]
     more: bool = Field(description="Whether there are pictures after these.")
     cutoff: int | None = Field(
         description="How many of the leading pictures are good matches, if that is known."
@@ -119,7 +119,7 @@ class PictureDetails(Picture):
     captions: dict[str, str]
 
 
-class Word(BaseModel):
+class CompletedWord(BaseModel):
     """A word and how many captions hold it."""
 
     word: str
@@ -127,10 +127,10 @@ class Word(BaseModel):
     known: bool = Field(description="Whether the model has learnt it.")
 
 
-class Words(BaseModel):
+class CompletedWords(BaseModel):
     """Words to complete what somebody types."""
 
-    words: list[Word]
+    words: list[CompletedWord]
 
 
 class PredictedWord(BaseModel):
@@ -141,7 +141,7 @@ class PredictedWord(BaseModel):
     probability: float | None
 
 
-class Description(BaseModel):
+class DescriptionResponse(BaseModel):
     """The words that a picture is predicted to show."""
 
     picture: int
@@ -156,7 +156,7 @@ class WordContribution(BaseModel):
     places: list[list[float]] = Field(description="Rows of places, from the top left.")
 
 
-class Explanation(BaseModel):
+class ExplanationResponse(BaseModel):
     """The score of a picture, taken apart: all totals and the rest add up to it."""
 
     picture: int
@@ -178,7 +178,7 @@ class NewJudgement(BaseModel):
     relevant: Annotated[bool, Field(strict=True)]
 
 
-class Judgement(BaseModel):
+class JudgementResponse(BaseModel):
     id: int
     query: str
     picture: int
@@ -187,7 +187,7 @@ class Judgement(BaseModel):
 
 
 class Judgements(BaseModel):
-    judgements: list[Judgement]
+    judgements: list[JudgementResponse]
     total: int
 
 
@@ -207,7 +207,7 @@ class NewJob(BaseModel):
     )
 
 
-class Job(BaseModel):
+class JobResponse(BaseModel):
     """Work in the background."""
 
     id: int
@@ -220,13 +220,13 @@ class Job(BaseModel):
     error: str | None
 
 
-class Jobs(BaseModel):
+class LastJob(BaseModel):
     """The last job; null where there was none since the server began."""
 
-    job: Job | None
+    job: JobResponse | None
 
 
-class Status(BaseModel):
+class StatusResponse(BaseModel):
     """How much there is of everything."""
 
     name: str = Field(description="The folder's name.")
@@ -237,5 +237,5 @@ class Status(BaseModel):
     model: dict[str, Any] | None = Field(description="What was trained; null before that.")
     up_to_date: bool = Field(description="Whether the folders look as when they were last listed.")
     writable: bool
-    job: Job | None
+    job: JobResponse | None
     version: str

@@ -25,7 +25,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Guard:
+class HeldOutGuard:
     """Held-out pictures: their vectors, their captions' words, and how they are ranked."""
 
     vectors: NDArray[np.float32]
@@ -74,7 +74,7 @@ class Guard:
         return asked
 
 
-def guard_of(catalogue: Catalogue, version: Version) -> Guard | None:
+def guard_of(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     """The guard of a version; None where nobody was held out when it was trained."""
     if HELD not in version.files or JUDGED not in version.files:
         return None
@@ -87,10 +87,10 @@ def guard_of(catalogue: Catalogue, version: Version) -> Guard | None:
 
 
 _COLLECTIONS = 4
-_KNOWN: dict[tuple[str, int, float], Guard | None] = {}
+_KNOWN: dict[tuple[str, int, float], HeldOutGuard | None] = {}
 
 
-def _opened(catalogue: Catalogue, version: Version) -> Guard | None:
+def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     from visterm.models import load_model
 
     stored = json.loads((version.folder / HELD).read_bytes())
@@ -104,7 +104,7 @@ def _opened(catalogue: Catalogue, version: Version) -> Guard | None:
         return None
     vectors = np.stack([vector for vector, _ in kept])
     rows = load_model(version.folder / JUDGED).transform(vectors)
-    return Guard(vectors, tuple(words for _, words in kept), rows)
+    return HeldOutGuard(vectors, tuple(words for _, words in kept), rows)
 
 
 def to_json(pictures: Sequence[int], captions: Any) -> bytes:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.feature_matrix import feature_matrix
-from visterm.collection.feedback.guard import Guard, guard_of
+from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
@@ -93,7 +93,7 @@ class FeedbackOffsets:
             before.append(entry)
         return steps
 
-    def learn(self, entry: Entry, earlier: Sequence[Entry], guard: Guard | None) -> float:
+    def learn(self, entry: Entry, earlier: Sequence[Entry], guard: HeldOutGuard | None) -> float:
         """Learn one entry; returns how much of its step was taken, as ``guard`` allows.
 
         Without a guard that is what the entry says. ``earlier`` are those about the same query.
@@ -248,7 +248,7 @@ class FeedbackOffsets:
                 values[:, place] += vectors @ self.directions[word]
         return values
 
-    def guard(self) -> Guard | None:
+    def guard(self) -> HeldOutGuard | None:
         """Held-out pictures that watch over what is learnt."""
         return guard_of(self.catalogue, self.version)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, OnSkip, Survey, Task
+from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, IngestTask, OnSkip, Survey
 from visterm.collection.ingest.hashing import Opened, still_as
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
@@ -130,7 +130,7 @@ class Batches:
         self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
 
     def _place(
-        self, task: Task, picture: int, old: tuple[int, int, int] | None, *, is_new: bool
+        self, task: IngestTask, picture: int, old: tuple[int, int, int] | None, *, is_new: bool
     ) -> None:
         db, file, report = self.catalogue.db, task.file, self.report
         facts = (picture, file.size, file.mtime_ns, file.sidecars)

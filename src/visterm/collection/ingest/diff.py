@@ -27,7 +27,7 @@ OnSkip = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class IngestTask:
     """A file to look into: ``what`` is to read it all, its captions only, or nothing but to say
     that it is back."""
 
@@ -61,7 +61,7 @@ class Survey:
     def __len__(self) -> int:
         return int(self.catalogue.one("SELECT count(*) FROM temp.todo"))
 
-    def tasks(self, size: int) -> Iterator[list[Task]]:
+    def tasks(self, size: int) -> Iterator[list[IngestTask]]:
         """What is to be done, in batches, in the order of paths."""
         last = 0
         while True:
@@ -71,7 +71,7 @@ class Survey:
             if not found:
                 return
             last = found[-1][0]
-            yield [Task(row[1], File(*row[2:6]), row[6]) for row in found]
+            yield [IngestTask(row[1], File(*row[2:6]), row[6]) for row in found]
 
     def sample(self, size: int) -> list[Path]:
         """Evenly spread files among those to be read."""

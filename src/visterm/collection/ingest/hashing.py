@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from visterm.collection.ingest.diff import READ, RETURNED, Survey, Task
+from visterm.collection.ingest.diff import READ, RETURNED, IngestTask, Survey
 from visterm.collection.store.location import is_unchanged
 
 
@@ -17,7 +17,7 @@ from visterm.collection.store.location import is_unchanged
 class Opened:
     """A file that was opened: its content hash and captions, or the reason why it is skipped."""
 
-    task: Task
+    task: IngestTask
     digest: bytes | None = None
     captions: list[tuple[str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -36,16 +36,16 @@ def opened_batches(plan: Survey, size: int) -> Iterator[list[Opened]]:
             yield waiting.popleft().result()
 
 
-def still_as(root: Path, task: Task) -> bool:
+def still_as(root: Path, task: IngestTask) -> bool:
     """Whether a file is still as it was when its folder was listed."""
     return is_unchanged(root / task.path, task.file.size, task.file.mtime_ns)
 
 
-def _open_all(root: Path, tasks: list[Task]) -> list[Opened]:
+def _open_all(root: Path, tasks: list[IngestTask]) -> list[Opened]:
     return [_open(root, task) for task in tasks]
 
 
-def _open(root: Path, task: Task) -> Opened:
+def _open(root: Path, task: IngestTask) -> Opened:
     from visterm.pictures import captions_of
     from visterm.pictures.decoding import Refused, opened
 

@@ -10,7 +10,7 @@ from visterm.collection import Collection
 from visterm.web.problems import described
 from visterm.web.schemas import (
     LARGEST_NUMBER,
-    Judgement,
+    JudgementResponse,
     Judgements,
     NewJudgement,
     QueryText,
@@ -25,12 +25,12 @@ def feedback_routes(server: Server) -> APIRouter:
     router = APIRouter(prefix="/feedback", tags=["feedback"])
 
     @router.post("", status_code=201, responses=REFUSED_WRITE | described(404))
-    async def judge(new: NewJudgement) -> Judgement:
+    async def judge(new: NewJudgement) -> JudgementResponse:
         """Say whether a picture is what a query asks for; the ranking learns at once."""
         server.jobs.refuse_while_running()
 
-        def judged(collection: Collection) -> Judgement:
-            return Judgement(**vars(collection.judge(new.query, new.picture, new.relevant)))
+        def judged(collection: Collection) -> JudgementResponse:
+            return JudgementResponse(**vars(collection.judge(new.query, new.picture, new.relevant)))
 
         return await server.readers.changes.ask(judged)
 
@@ -43,7 +43,7 @@ def feedback_routes(server: Server) -> APIRouter:
 
         def listed(collection: Collection) -> Judgements:
             found = collection.judgements(query)
-            latest = [Judgement(**vars(one)) for one in found[::-1][:k]]
+            latest = [JudgementResponse(**vars(one)) for one in found[::-1][:k]]
             return Judgements(judgements=latest, total=len(found))
 
         return await server.readers.questions.ask(listed)

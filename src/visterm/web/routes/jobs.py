@@ -13,7 +13,7 @@ from visterm.collection import Collection
 from visterm.web.problems import described
 from visterm.web.reader_pool import Busy
 from visterm.web.routes.feedback import REFUSED_WRITE
-from visterm.web.schemas import Job, Jobs, NewJob, Status
+from visterm.web.schemas import JobResponse, LastJob, NewJob, StatusResponse
 from visterm.web.server import Server
 
 
@@ -21,21 +21,21 @@ def job_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["jobs"])
 
     @router.post("/train", status_code=202, responses=REFUSED_WRITE)
-    async def train(new: NewJob) -> Job:
+    async def train(new: NewJob) -> JobResponse:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
-        return Job(**asdict(server.jobs.start(new.kind, new.space)))
+        return JobResponse(**asdict(server.jobs.start(new.kind, new.space)))
 
     @router.get("/train", responses=described(400, 403, 503))
-    async def job() -> Jobs:
+    async def job() -> LastJob:
         """The last job as it stands."""
         last = server.jobs.last
-        return Jobs(job=None if last is None else Job(**asdict(last)))
+        return LastJob(job=None if last is None else JobResponse(**asdict(last)))
 
     @router.delete("/train", responses=REFUSED_WRITE)
-    async def stop() -> Jobs:
+    async def stop() -> LastJob:
         """Stop the running job; what it had committed stays."""
         last = server.jobs.stop()
-        return Jobs(job=None if last is None else Job(**asdict(last)))
+        return LastJob(job=None if last is None else JobResponse(**asdict(last)))
 
     @router.get(
         "/train/events",
@@ -52,7 +52,7 @@ def job_routes(server: Server) -> APIRouter:
         return StreamingResponse(_events(server), media_type="text/event-stream")
 
     @router.get("/status", responses=described(400, 403, 503))
-    async def status() -> Status:
+    async def status() -> StatusResponse:
         """How much there is of everything, and what is going on."""
         return await server.readers.questions.ask(lambda collection: _status(collection, server))
 
@@ -65,14 +65,14 @@ async def _events(server: Server) -> AsyncIterator[bytes]:
         if job is None:
             yield b": still here\n\n"
         else:
-            yield f"event: job\ndata: {Job(**asdict(job)).model_dump_json()}\n\n".encode()
+            yield f"event: job\ndata: {JobResponse(**asdict(job)).model_dump_json()}\n\n".encode()
     yield b"event: end\ndata: {}\n\n"
 
 
-def _status(collection: Collection, server: Server) -> Status:
+def _status(collection: Collection, server: Server) -> StatusResponse:
     found = collection.status()
     last = server.jobs.last
-    return Status(
+    return StatusResponse(
         name=collection.root.name or "/",
         pictures=found.pictures,
         captioned=found.captioned,
@@ -81,6 +81,6 @@ def _status(collection: Collection, server: Server) -> Status:
         model=found.model,
         up_to_date=found.up_to_date,
         writable=collection.is_writable,
-        job=None if last is None else Job(**asdict(last)),
+        job=None if last is None else JobResponse(**asdict(last)),
         version=__version__,
     )

@@ -12,8 +12,8 @@ from visterm.web.problems import described
 from visterm.web.schemas import (
     LARGEST_NUMBER,
     Captions,
-    Description,
-    Explanation,
+    DescriptionResponse,
+    ExplanationResponse,
     NewCaption,
     PictureDetails,
     PredictedWord,
@@ -85,14 +85,14 @@ def picture_routes(server: Server) -> APIRouter:
         )
 
     @router.get("/words", responses=refused | described(409))
-    async def words(picture: Picture, k: Few = 12) -> Description:
+    async def words(picture: Picture, k: Few = 12) -> DescriptionResponse:
         """Words that a picture says, as the model sees it."""
         return await server.readers.questions.ask(
             lambda collection: _described(collection, picture, k)
         )
 
     @router.get("/why", responses=refused | described(409))
-    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Explanation:
+    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> ExplanationResponse:
         """What each place of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
         return await server.readers.pictures.ask(
@@ -144,17 +144,17 @@ def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
     )
 
 
-def _described(collection: Collection, picture: int, k: int) -> Description:
+def _described(collection: Collection, picture: int, k: int) -> DescriptionResponse:
     words = [
         PredictedWord(word=one.word, score=one.score, probability=one.probability)
         for one in collection.describe(picture, k)
     ]
-    return Description(picture=picture, words=words)
+    return DescriptionResponse(picture=picture, words=words)
 
 
-def _why(collection: Collection, picture: int, query: str) -> Explanation:
+def _why(collection: Collection, picture: int, query: str) -> ExplanationResponse:
     found = collection.explain(picture, query)
-    return Explanation(
+    return ExplanationResponse(
         picture=picture,
         query=query,
         score=found.score,

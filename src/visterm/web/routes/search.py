@@ -14,13 +14,13 @@ from visterm.web.problems import described
 from visterm.web.schemas import (
     FARTHEST,
     MOST_AT_ONCE,
+    CompletedWord,
+    CompletedWords,
     Number,
     Pictures,
     QueryText,
     Ranking,
     Text,
-    Word,
-    Words,
 )
 from visterm.web.serializers import picture_fields
 from visterm.web.server import Server
@@ -74,14 +74,14 @@ def search_routes(server: Server) -> APIRouter:
         """All pictures, those that came last first."""
         return await server.readers.questions.ask(lambda collection: _newest(collection, k, offset))
 
-    @router.get("/words", response_model=Words, responses=described(400, 403, 422, 503))
+    @router.get("/words", response_model=CompletedWords, responses=described(400, 403, 422, 503))
     async def words(
         start: Annotated[Text, Query(max_length=100, description="How they begin.")] = "",
         k: Annotated[int, Query(ge=1, le=1000)] = 10,
-    ) -> Words:
+    ) -> CompletedWords:
         """Words of the captions that begin like this, the most frequent first."""
         found = await server.readers.questions.ask(lambda collection: collection.complete(start, k))
-        return Words(words=[Word(**vars(one)) for one in found])
+        return CompletedWords(words=[CompletedWord(**vars(one)) for one in found])
 
     return router
 
