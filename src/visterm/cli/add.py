@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.messages import say, skipping, summary
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import progress_bar, show
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
@@ -38,9 +42,6 @@ def add(
     """
     import time
 
-    from visterm.cli.messages import say, skipping, summary
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json, progress_bar
     from visterm.collection.ingest.pipeline import Stopped
 
     began = time.perf_counter()
@@ -58,16 +59,13 @@ def add(
         except Stopped as stopped:
             say(f"stopped; kept so far: {summary(stopped.report)}; visterm add goes on from there")
             raise typer.Exit(130) from None
-        if json:
-            print_json(_object(found, report, time.perf_counter() - began))
-        else:
-            _print(found, report, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        show(_object(found, report, seconds), *_lines(found, report, seconds), json=json)
 
 
 def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
     """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
     from visterm.collection.store.location import below, find
-    from visterm.errors import BadInput
 
     home = find(folder, store)
     if store is not None or not paths:
@@ -97,17 +95,13 @@ def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
     }
 
 
-def _print(found: Collection, report: Added, seconds: float) -> None:
-    from visterm.cli.messages import summary
-
+def _lines(found: Collection, report: Added, seconds: float) -> Iterator[str]:
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
-    typer.echo(f"{summary(report)} in {seconds:.1f} s{rate}")
-    typer.echo(f"{found.root} holds {len(found):,} pictures")
+    yield f"{summary(report)} in {seconds:.1f} s{rate}"
+    yield f"{found.root} holds {len(found):,} pictures"
     if found.needs_training:
-        typer.echo("the model learnt from other features; visterm train learns from these")
-    if not found.is_trained:
-        typer.echo(
-            "visterm train learns from their captions"
-            if found.has_captions
-            else "No captions yet: visterm caption PICTURE WORDS, or visterm caption --from TABLE"
-        )
+        yield "the model learnt from other features; visterm train learns from these"
+    if not found.is_trained and found.has_captions:
+        yield "visterm train learns from their captions"
+    elif not found.is_trained:
+        yield "No captions yet: visterm caption PICTURE WORDS, or visterm caption --from TABLE"

@@ -7,22 +7,20 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
-from visterm.cli import (
-    add,
-    caption,
-    check,
-    demo,
-    describe,
-    evaluate,
-    feedback,
-    remove,
-    reproduce,
-    search,
-    serve,
-    status,
-    train,
-    tune,
-)
+from visterm.cli.add import add
+from visterm.cli.caption import caption
+from visterm.cli.check import check
+from visterm.cli.demo import demo
+from visterm.cli.describe import describe
+from visterm.cli.evaluate import evaluate
+from visterm.cli.feedback import feedback
+from visterm.cli.remove import remove
+from visterm.cli.reproduce import reproduce
+from visterm.cli.search import search
+from visterm.cli.serve import serve
+from visterm.cli.status import status
+from visterm.cli.train import train
+from visterm.cli.tune import tune
 
 app = typer.Typer(
     name="visterm",
@@ -51,17 +49,8 @@ def _root(
     """Find pictures from words, and teach it what your words look like."""
 
 
-app.command("search")(search.search)
-app.command("add")(add.add)
-app.command("caption")(caption.caption)
-app.command("describe")(describe.describe)
-app.command("feedback")(feedback.feedback)
-app.command("train")(train.train)
-app.command("status")(status.status)
-app.command("check")(check.check)
-app.command("remove")(remove.remove)
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
-app.command("evaluate")(evaluate.evaluate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("tune")(tune.tune)
+for command in (
+    *(search, add, caption, describe, feedback, train, status, check, remove, serve),
+    *(demo, evaluate, reproduce, tune),
+):
+    app.command()(command)

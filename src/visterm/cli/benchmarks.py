@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from visterm.cli.output import progress_bar
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.datasets import CaptionedDataset
@@ -56,10 +62,7 @@ def dataset_of(
     **queries: Any,
 ) -> CaptionedDataset:
     """The data set that these options name; options of queries that are None change nothing."""
-    from dataclasses import replace
-
     from visterm.datasets import DATASETS, read_dataset
-    from visterm.errors import BadInput
 
     tables = {"--validation": validation, "--test": test, "--labels": labels}
     table = Path(dataset) if dataset is not None and dataset.endswith(".tsv") else None
@@ -81,11 +84,6 @@ def dataset_of(
 @contextmanager
 def reported() -> Iterator[Progress]:
     """A progress bar, and warnings in one line each beside it on stderr."""
-    import sys
-    import warnings
-
-    from visterm.cli.output import progress_bar
-
     with warnings.catch_warnings(), progress_bar() as progress:
         warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
         yield progress
@@ -93,8 +91,6 @@ def reported() -> Iterator[Progress]:
 
 def check_layout(layout: str) -> None:
     """Refuse a layout that there is not, before hours of work."""
-    from visterm.errors import BadInput
-
     if layout not in LAYOUTS:
         raise BadInput(f"no layout called {layout!r}; there are text, markdown and latex")
 

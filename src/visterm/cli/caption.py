@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.messages import say
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import show
+from visterm.errors import BadInput
 
 
 def caption(
@@ -28,11 +31,6 @@ def caption(
     What you say about a picture wins over words found in its file or in a table. Without words its
     captions are shown, with where they come from.
     """
-    from visterm.cli.messages import say
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json
-    from visterm.errors import BadInput
-
     if (picture is None) == (table is None):
         raise BadInput("name a picture and its words, or a table with --from")
     with opened(collection, store) as found:
@@ -41,21 +39,12 @@ def caption(
             if report.unknown:
                 some = ", ".join(report.unknown[:3])
                 say(f"{len(report.unknown):,} rows name no picture of the collection: {some}")
-            if json:
-                print_json({"pictures": report.pictures, "unknown": report.unknown})
-            else:
-                typer.echo(
-                    f"{report.pictures:,} pictures captioned; visterm train learns from them"
-                )
+            line = f"{report.pictures:,} pictures captioned; visterm train learns from them"
+            show({"pictures": report.pictures, "unknown": report.unknown}, line, json=json)
             return
         named = Path() if picture is None else picture
         if words:
             found.caption(named, " ".join(words))
         said = found.captions(named)
-    if json:
-        print_json({"picture": str(named), "captions": said})
-        return
-    for source, text in said.items():
-        typer.echo(f"{source:<24} {text.replace(chr(10), ' · ')}")
-    if not said:
-        typer.echo("no captions")
+    lines = [f"{source:<24} {text.replace(chr(10), ' · ')}" for source, text in said.items()]
+    show({"picture": str(named), "captions": said}, *(lines or ["no captions"]), json=json)

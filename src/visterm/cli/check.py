@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.messages import skipping
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import progress_bar, show
 
 
 def check(
@@ -21,21 +23,14 @@ def check(
     Every file is compared with its hash, rows with the catalogue, the index with the model. Exit
     code 1 says that something is wrong.
     """
-    from visterm.cli.messages import skipping
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json, progress_bar
-
     with opened(collection, store) as found, progress_bar() as progress:
         done = found.check(repair=repair, progress=progress, on_skip=skipping)
-    if json:
-        names = ("problems", "repaired", "files")
-        print_json({name: getattr(done, name) for name in names})
-    else:
-        for line in (*done.problems, *done.repaired):
-            typer.echo(line)
-        if done.is_well:
-            typer.echo("all is well")
-        elif not repair:
-            typer.echo("visterm check --repair rebuilds what can be rebuilt")
+    lines = [*done.problems, *done.repaired]
+    if done.is_well:
+        lines.append("all is well")
+    elif not repair:
+        lines.append("visterm check --repair rebuilds what can be rebuilt")
+    found_out = {name: getattr(done, name) for name in ("problems", "repaired", "files")}
+    show(found_out, *lines, json=json)
     if not done.is_well:
         raise typer.Exit(1)

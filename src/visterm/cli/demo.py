@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from visterm.cli.benchmarks import Seed
+from visterm.cli.messages import say
 from visterm.cli.options import Json
+from visterm.cli.output import progress_bar, show
 
 if TYPE_CHECKING:
     from visterm.experiments.demonstration import Demo
@@ -32,14 +35,20 @@ def demo(
     """
     import sys
 
-    from visterm.cli.output import print_json, progress_bar
     from visterm.experiments.demonstration import run_demo
     from visterm.experiments.runner.runs import percent
 
     with progress_bar() as progress:
         done = run_demo(folder, pictures=pictures, seed=seed, progress=progress)
-    found = {
-        **percent(done.evaluation),
+    means = percent(done.evaluation)
+    show(_object(done, pictures, means), *_lines(done, pictures, means), json=json)
+    if sys.stdout.isatty() and not json if serve is None else serve:
+        _serve(folder, done)
+
+
+def _object(done: Demo, pictures: int, means: dict[str, float]) -> dict[str, Any]:
+    return {
+        **means,
         "pictures": pictures,
         "hidden": len(done.protocol.test),
         "words": len(done.protocol.vocabulary),
@@ -57,32 +66,25 @@ def demo(
         "page": str(done.page),
         "seconds": done.seconds.to_json(),
     }
-    if json:
-        print_json(found)
-        if serve:
-            _serve(folder, done)
-        return
-    training, hidden = len(done.protocol.development), len(done.protocol.test)
-    typer.echo(
-        f"{pictures} pictures drawn; {training} captions, {len(done.protocol.vocabulary)} words to "
-        f"learn from; {hidden} had their captions hidden.\n"
+
+
+def _lines(done: Demo, pictures: int, means: dict[str, float]) -> Iterator[str]:
+    protocol = done.protocol
+    yield (
+        f"{pictures} pictures drawn; {len(protocol.development)} captions, "
+        f"{len(protocol.vocabulary)} words to learn from; {len(protocol.test)} had their captions "
+        "hidden.\n"
     )
     for ranking in done.rankings:
         marks = "".join("●" if p.relevant else "○" for p in ranking.pictures)
-        typer.echo(f"  {ranking.query:<28} {marks}   {ranking.found} of the first {len(marks)}")
-    means = "   ".join(f"{name} {value:.1f} %" for name, value in percent(done.evaluation).items())
-    typer.echo(
-        f"\nOver {len(done.evaluation)} queries on the hidden pictures:   {means}\n"
-        f"Look at the rankings: {done.page.resolve().as_uri()}"
-    )
-    if sys.stdout.isatty() if serve is None else serve:
-        _serve(folder, done)
+        yield f"  {ranking.query:<28} {marks}   {ranking.found} of the first {len(marks)}"
+    measures = "   ".join(f"{name} {value:.1f} %" for name, value in means.items())
+    yield f"\nOver {len(done.evaluation)} queries on the hidden pictures:   {measures}"
+    yield f"Look at the rankings: {done.page.resolve().as_uri()}"
 
 
 def _serve(folder: Path, done: Demo) -> None:
     """The page over the drawn pictures, trained on the captions that were not hidden."""
-    from visterm.cli.messages import say
-    from visterm.cli.output import progress_bar
     from visterm.cli.serve import serve
     from visterm.collection import Collection
     from visterm.files import write_whole

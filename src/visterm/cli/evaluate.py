@@ -17,8 +17,13 @@ from visterm.cli.benchmarks import (
     Train,
     Validation,
     Workers,
+    check_layout,
+    dataset_of,
+    laid_out,
+    reported,
 )
 from visterm.cli.options import Json
+from visterm.cli.output import show
 from visterm.cli.train import NAMES
 
 
@@ -69,8 +74,6 @@ def evaluate(
     import os
     import sys
 
-    from visterm.cli.benchmarks import check_layout, dataset_of, laid_out, reported
-    from visterm.cli.output import print_json
     from visterm.experiments.runner.comparison import compare_models_by_name
     from visterm.experiments.runner.model_evaluation import evaluate_preset
     from visterm.experiments.runner.protocol import protocol_of
@@ -96,16 +99,9 @@ def evaluate(
             )  # fmt: skip
             only = made.runs[names[0]][0]
     if preset is None and (len(names) > 1 or seeds > 1 or layout != "text"):
-        if json:
-            print_json({"dataset": shown, **made.to_json()})
-        else:
-            title = f"{shown}, {len(protocol.test_relevance):,} queries"
-            typer.echo(laid_out(made.table(title), layout))
-    elif json:
-        print_json(
-            {"dataset": shown, "model": only.model, "features": only.features}
-            | only.outcome.to_json()
-        )
+        table = made.table(f"{shown}, {len(protocol.test_relevance):,} queries")
+        show({"dataset": shown, **made.to_json()}, laid_out(table, layout), json=json)
     else:
-        title = f"{shown}, {only.model} on {only.features}"
-        typer.echo(outcome_text(title, only.outcome))
+        about = {"dataset": shown, "model": only.model, "features": only.features}
+        text = outcome_text(f"{shown}, {only.model} on {only.features}", only.outcome)
+        show(about | only.outcome.to_json(), text, json=json)

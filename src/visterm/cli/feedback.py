@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import show
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, Judgement
@@ -40,10 +42,6 @@ def feedback(
     Example: visterm feedback no "snow tree" holidays/beach.jpg. What was said is listed, taken back
     one by one or all at once, and learnt again after every training.
     """
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json
-    from visterm.errors import BadInput
-
     given = rest or []
     with opened(collection, store) as found:
         if what in (What.YES, What.NO):
@@ -55,27 +53,21 @@ def feedback(
             said = [found.undo(_number(given))]
         elif given:
             raise BadInput(f"{what} takes nothing more, and not {given[0]!r}")
-        elif what is What.RESET:
-            said = found.judgements()
-            found.forget_judgements()
         else:
             said = found.judgements()
-        lines = [_object(found, one) for one in said]
-    if json:
-        print_json({what.value: lines})
-        return
-    for line in lines:
-        answer = "yes" if line["relevant"] else "no"
-        typer.echo(f"{line['id']:>6}  {answer:<3}  {line['query']:<24}  {line['path']}")
+            if what is What.RESET:
+                found.forget_judgements()
+        listed = [_object(found, one) for one in said]
+    lines = []
+    for one in listed:
+        answer = "yes" if one["relevant"] else "no"
+        lines.append(f"{one['id']:>6}  {answer:<3}  {one['query']:<24}  {one['path']}")
     if what in (What.UNDO, What.RESET):
-        typer.echo(f"{len(lines):,} taken back")
-    elif not lines:
-        typer.echo("nothing was said yet")
+        lines.append(f"{len(listed):,} taken back")
+    show({what.value: listed}, *(lines or ["nothing was said yet"]), json=json)
 
 
 def _number(given: list[str]) -> int | None:
-    from visterm.errors import BadInput
-
     if not given:
         return None
     if len(given) > 1 or not given[0].isascii() or not given[0].isdigit():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import json as json_text
 import math
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,15 @@ from visterm.progress import Progress, silent
 
 def print_json(found: Any) -> None:
     """One object, one line per level, on stdout; a figure that there is none of is null."""
-    print(json.dumps(_finite(found), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text.dumps(_finite(found), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show(found: Any, *lines: str, json: bool) -> None:
+    """What a command found: lines for a person, or one object where ``json`` is asked for."""
+    if json:
+        print_json(found)
+    else:
+        print(*lines, sep="\n", end="\n" if lines else "")
 
 
 def _finite(found: Any) -> Any:

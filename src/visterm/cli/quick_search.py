@@ -75,15 +75,9 @@ def parse(arguments: Sequence[str]) -> SearchOptions | None:
 
 
 def _set(options: SearchOptions, name: str, value: str) -> bool:
-    if value.startswith("-"):
+    is_count = value.isascii() and value.isdigit() and int(value) > 0
+    if value.startswith("-") or (name == "limit" and not is_count):
         return False
-    if name == "space":
-        options.space = value
-        return True
-    if name != "limit":
-        setattr(options, name, Path(value))
-        return True
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        return False
-    options.limit = int(value)
+    kind = {"limit": int, "space": str}.get(name, Path)
+    setattr(options, name, kind(value))
     return True

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import show
+from visterm.errors import BadInput
 
 
 def remove(
@@ -25,10 +27,6 @@ def remove(
 
     The picture files stay. What was removed stays out until visterm add names it again.
     """
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json
-    from visterm.errors import BadInput
-
     if bool(paths) == everything:
         raise BadInput("name pictures or folders to forget, or --everything")
     with opened(collection, store) as found:
@@ -37,7 +35,5 @@ def remove(
             found.forget_everything()
         else:
             count = found.remove(paths or [])
-    if json:
-        print_json({"removed": count})
-    else:
-        typer.echo(f"{count:,} pictures forgotten; their files are untouched")
+    line = f"{count:,} pictures forgotten; their files are untouched"
+    show({"removed": count}, line, json=json)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.cli.options import Json, Store
+from visterm.cli.messages import say
+from visterm.cli.options import Json, Store, opened
+from visterm.cli.output import show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ def serve(
     """
     import sys
 
-    from visterm.cli.options import opened
     from visterm.web.listener import listen
     from visterm.web.listener import serve as run
 
@@ -66,18 +67,13 @@ def serve(
         names=name or [],
         begin=begin,
         open_browser=browser and sys.stdout.isatty(),
-        ready=lambda url: _tell(url, root, address, json=json),
+        ready=lambda url: _announce(url, root, address, json=json),
     )
 
 
-def _tell(url: str, root: Path, address: Address, *, json: bool) -> None:
-    from visterm.cli.messages import say
-    from visterm.cli.output import print_json
-
-    if json:
-        print_json({"url": url, "folder": str(root)})
-    else:
-        typer.echo(f"{root} is served at {url}\nCtrl-C ends it.")
+def _announce(url: str, root: Path, address: Address, *, json: bool) -> None:
+    lines = (f"{root} is served at {url}", "Ctrl-C ends it.")
+    show({"url": url, "folder": str(root)}, *lines, json=json)
     if not address.is_loopback:
         say(
             f"others on the network reach {address.host}, port {address.port}, and whoever has the "

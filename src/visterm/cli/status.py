@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import show
 
 if TYPE_CHECKING:
     from visterm.collection.status import Status
@@ -15,18 +15,10 @@ if TYPE_CHECKING:
 
 def status(collection: Folder = Path("."), store: Store = None, json: Json = False) -> None:
     """Show pictures, captions, words, model, index and sizes."""
-    from dataclasses import asdict
-
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json
-
     with opened(collection, store) as found:
         counted = found.status()
-    if json:
-        print_json(asdict(counted))
-        return
-    for name, value in _lines(counted):
-        typer.echo(f"{name:<10} {value}")
+    lines = (f"{name:<10} {value}" for name, value in _lines(counted))
+    show(asdict(counted), *lines, json=json)
 
 
 def _lines(counted: Status) -> list[tuple[str, str]]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.cli.options import Folder, Json, Store
+from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.output import progress_bar, show
+from visterm.errors import BadInput
+
+if TYPE_CHECKING:
+    from visterm.collection.training.trainer import Trained
 
 NAMES = (
     "pamir",
@@ -52,11 +59,7 @@ def train(
     beside that of the model before. The new model answers from then on, unless it is worse.
     """
     import time
-    from dataclasses import asdict
 
-    from visterm.cli.options import opened
-    from visterm.cli.output import print_json, progress_bar
-    from visterm.errors import BadInput
     from visterm.features.notation import parse_named
 
     name, parameters = parse_named(model)
@@ -72,21 +75,23 @@ def train(
             model=name, force=force, validation=held, progress=progress, **parameters
         )
     seconds = time.perf_counter() - began
-    if json:
-        print_json({**asdict(done), "seconds": round(seconds, 3)})
-        return
-    typer.echo(f"learnt {done.words:,} words from {done.pictures:,} pictures in {seconds:.1f} s")
+    found_out = {**asdict(done), "seconds": round(seconds, 3)}
+    show(found_out, *_lines(done, seconds), json=json)
+
+
+def _lines(done: Trained, seconds: float) -> Iterator[str]:
+    yield f"learnt {done.words:,} words from {done.pictures:,} pictures in {seconds:.1f} s"
     if done.avgp is None:
-        typer.echo(f"{done.held_out} held-out pictures are too few to measure how well")
+        yield f"{done.held_out} held-out pictures are too few to measure how well"
     else:
-        typer.echo(f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}")
-        typer.echo(f"  a random order: {_percent(done.untrained_avgp)}")
+        yield f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}"
+        yield f"  a random order: {_percent(done.untrained_avgp)}"
         if done.previous_avgp is not None:
-            typer.echo(f"  the model before: {_percent(done.previous_avgp)}")
+            yield f"  the model before: {_percent(done.previous_avgp)}"
     if done.kept == "previous":
-        typer.echo("it is worse, so the model before stays; --force takes the new one")
+        yield "it is worse, so the model before stays; --force takes the new one"
     if done.advice is not None:
-        typer.echo(done.advice)
+        yield done.advice
 
 
 def _percent(fraction: float | None) -> str:

@@ -7,8 +7,19 @@ from typing import Annotated
 
 import typer
 
-from visterm.cli.benchmarks import Data, Dataset, Labels, Seed, Train, Validation, Workers
+from visterm.cli.benchmarks import (
+    Data,
+    Dataset,
+    Labels,
+    Seed,
+    Train,
+    Validation,
+    Workers,
+    dataset_of,
+    reported,
+)
 from visterm.cli.options import Json
+from visterm.cli.output import show
 
 
 def tune(
@@ -46,8 +57,6 @@ def tune(
     TPE (optuna) proposes one setting after another, around those that ranked well. Test pictures
     are not looked at. Run it again with the same options to go on where it stopped.
     """
-    from visterm.cli.benchmarks import dataset_of, reported
-    from visterm.cli.output import print_json
     from visterm.experiments.runner.protocol import protocol_of
     from visterm.experiments.tuning.search_space import SearchSpace
     from visterm.experiments.tuning.study import tune as search
@@ -68,10 +77,9 @@ def tune(
         found = search(
             protocol, space, seconds=seconds, study=study, n_jobs=workers, progress=progress
         )
-    if json:
-        print_json({"dataset": shown, "study": str(study), **found.to_json()})
-        return
-    typer.echo(found.table(f"{shown}, AvgP on {protocol.held_out} validation pictures").to_text())
+    table = found.table(f"{shown}, AvgP on {protocol.held_out} validation pictures")
+    lines = [table.to_text()]
     if not found.finished:
         left = found.trials - len(found.results)
-        typer.echo(f"\n{left} of {found.trials} trials are left; run it again to go on ({study})")
+        lines.append(f"\n{left} of {found.trials} trials are left; run it again to go on ({study})")
+    show({"dataset": shown, "study": str(study), **found.to_json()}, *lines, json=json)

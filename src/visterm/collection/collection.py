@@ -83,7 +83,7 @@ class Collection(PictureViews):
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip
-            Hears of every file that is skipped: its path and the reason.
+            Called for every file that is skipped, with its path and the reason.
         """
         from visterm.collection.ingest.extractors import choose
         from visterm.collection.ingest.given_features import named_features

@@ -33,8 +33,8 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
         Who may ask; without any, whoever reaches the loopback address.
     """
     with Collection.open(folder, store=store) as collection:
-        root, kept = collection.root, collection.store
-    server = Server(ReaderPools(root, kept), Jobs(root, kept))
+        where = collection.root, collection.store
+    server = Server(ReaderPools(*where), Jobs(*where))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -83,7 +83,7 @@ def serve(
     begin
         A job to begin with: ``add`` or ``train``.
     ready
-        Hears the address as soon as the server answers.
+        Called with the address as soon as the server answers.
     """
     import uvicorn
 
@@ -94,7 +94,7 @@ def serve(
         token=address.token,
         beyond=not address.is_loopback,
         names=frozenset(name.lower() for name in names),
-        cookie=f"visterm-{address.port}",  # cookies do not tell ports apart
+        cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
     guard = make_app(folder, store, rules)
 

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
 
 Found = TypeVar("Found")
+Values = ParamSpec("Values")
 
 
 class Busy(VistermError):
@@ -62,12 +63,17 @@ class ReaderPool:
         for thread in self._threads:
             thread.start()
 
-    async def ask(self, question: Callable[[Collection], Found]) -> Found:
-        """The answer of whichever thread is free first."""
+    async def ask(
+        self,
+        question: Callable[Concatenate[Collection, Values], Found],
+        *values: Values.args,
+        **named: Values.kwargs,
+    ) -> Found:
+        """The answer of whichever thread is free first: it calls ``question(collection, ...)``."""
         if self._line.qsize() >= self._max_waiting:
             raise Busy("too many questions at once; try again in a second")
         future: Future[Found] = Future()
-        self._line.put((future, question))
+        self._line.put((future, lambda collection: question(collection, *values, **named)))
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:

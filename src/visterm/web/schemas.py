@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
+from visterm.collection import Judgement
+
 LONGEST_QUERY = 500
 MOST_WORDS = 32
 LONGEST_CAPTION = 4000
@@ -178,16 +180,8 @@ class NewJudgement(BaseModel):
     relevant: Annotated[bool, Field(strict=True)]
 
 
-class JudgementResponse(BaseModel):
-    id: int
-    query: str
-    picture: int
-    relevant: bool
-    time: float
-
-
 class Judgements(BaseModel):
-    judgements: list[JudgementResponse]
+    judgements: list[Judgement]
     total: int
 
 

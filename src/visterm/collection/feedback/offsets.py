@@ -264,7 +264,7 @@ def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, floa
 
 
 def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
-    """Learn the log from the beginning, commit, and tell the index; the caller holds the lock."""
+    """Learn the log from the beginning, commit, and update the index; the caller holds the lock."""
     catalogue = offsets.catalogue
     was_up_to_date = is_up_to_date(catalogue)
     before = dict(offsets.directions)

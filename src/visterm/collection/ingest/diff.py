@@ -102,7 +102,7 @@ def survey(
     extractor
         The key of the extractor of which every picture shall have a vector.
     on_skip
-        Hears of folders and files that cannot be looked at.
+        Called for folders and files that cannot be read.
     """
     plan = Survey(catalogue, root)
     for path in paths:

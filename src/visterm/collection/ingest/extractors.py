@@ -12,6 +12,9 @@ from visterm.errors import VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from visterm.features import Extractor
 
 PREFERRED = ("cnn", "blocks")
@@ -85,6 +88,26 @@ def current_extractor(catalogue: Catalogue) -> Extractor:
     if extractor is None:
         raise NoPictures
     return extractor
+
+
+def vectors_of_files(
+    catalogue: Catalogue, files: Sequence[str]
+) -> tuple[dict[int, NDArray[np.float32]], dict[int, str]]:
+    """The vectors of files, which may lie anywhere, by their place in the sequence.
+
+    For those that cannot be read the reason is given instead.
+    """
+    from visterm.features.picture_batches import over_pictures
+    from visterm.models.inputs import dense
+
+    extractor = current_extractor(catalogue)
+    vectors: dict[int, NDArray[np.float32]] = {}
+    reasons: dict[int, str] = {}
+    for batch in over_pictures(extractor.rows, files, max_side=extractor.max_side):
+        reasons |= {one.number: one.reason for one in batch.skipped}
+        if batch.result is not None:
+            vectors |= zip(batch.numbers, dense(batch.result), strict=True)
+    return vectors, reasons
 
 
 def prepare(

@@ -24,7 +24,7 @@ WORTH = 200
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C; ``report`` tells what was done and is kept."""
+    """Somebody pressed Ctrl-C; ``report`` says what was done and is kept."""
 
     def __init__(self, report: Added) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def ingest(
 ) -> Added:
     """Bring the catalogue up to date with files below ``root``; the caller holds the lock.
 
-    ``on_skip`` hears of every file that is skipped, with the reason, and of broken metadata.
+    ``on_skip`` is called for every file that is skipped, with the reason, and for broken metadata.
     """
     report = Added()
 
@@ -101,7 +101,7 @@ def _mark_vanished(plan: Survey, report: Added) -> None:
     before = plan.catalogue.one(count)
     with plan.catalogue.transaction() as db:
         db.execute("UPDATE places SET vanished = 1 WHERE id IN (SELECT place FROM temp.gone)")
-        # Of a picture that lies elsewhere, the place where it used to lie tells nothing more.
+        # Of a picture that lies elsewhere, the place where it used to lie says nothing more.
         db.execute(
             """DELETE FROM places WHERE id IN (SELECT place FROM temp.gone)
                 AND picture IN (SELECT id FROM pictures WHERE present > 0)"""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import columns
-from visterm.collection.ingest.extractors import current_extractor, described_by
+from visterm.collection.ingest.extractors import described_by, vectors_of_files
 from visterm.collection.media import captions
 from visterm.collection.media.records import located
 from visterm.collection.prediction.explanations import Likely, likeliest, values_of
@@ -159,17 +159,10 @@ def _looked(
     reasons: list[str | None] = [None] * len(paths)
     new = [place for place in range(len(paths)) if place not in found]
     if new:
-        from visterm.features.picture_batches import over_pictures
-        from visterm.models.inputs import dense
-
-        extractor = current_extractor(catalogue)
-        files = [str(paths[place]) for place in new]
-        for batch in over_pictures(extractor.rows, files, max_side=extractor.max_side):
-            for skipped in batch.skipped:
-                reasons[new[skipped.number]] = skipped.reason
-            if batch.result is not None:
-                table = dense(batch.result)
-                found.update((new[n], row) for n, row in zip(batch.numbers, table, strict=True))
+        vectors, unreadable = vectors_of_files(catalogue, [str(paths[place]) for place in new])
+        found |= {new[n]: vector for n, vector in vectors.items()}
+        for n, reason in unreadable.items():
+            reasons[new[n]] = reason
     ordered = [found[place] for place in range(len(paths)) if reasons[place] is None]
     return _Looked(np.stack(ordered) if ordered else np.empty((0, 0), np.float32), reasons)
 

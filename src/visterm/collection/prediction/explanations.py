@@ -99,19 +99,14 @@ def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> ND
 
 def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
-    chances = None if now.calibration is None else now.calibration.word_probabilities(values)
-    order = np.argsort(-(values if chances is None else chances), axis=1, kind="stable")[:, :k]
-    return [
-        [
-            Likely(
-                now.vocabulary.words[word],
-                float(values[row, word]),
-                None if chances is None else float(chances[row, word]),
-            )
-            for word in words
-        ]
-        for row, words in enumerate(order.tolist())
-    ]
+    found = None if now.calibration is None else now.calibration.word_probabilities(values)
+    order = np.argsort(-(values if found is None else found), axis=1, kind="stable")[:, :k]
+
+    def likely(row: int, word: int) -> Likely:
+        probability = None if found is None else float(found[row, word])
+        return Likely(now.vocabulary.words[word], float(values[row, word]), probability)
+
+    return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
 
 
 def _check_found(now: ActiveModel, picture: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.ingest.extractors import current_extractor, current_key, described_by
+from visterm.collection.ingest.extractors import current_key, described_by, vectors_of_files
 from visterm.collection.media.captions import at_path
 from visterm.collection.search.rankers import Ranked, Ranker
 from visterm.collection.store.catalogue import Catalogue
@@ -98,16 +98,12 @@ def _vector(
             return found, number
     if isinstance(picture, int):
         raise BadInput(f"picture {picture} has not been described yet; visterm add does")
-    from visterm.features.picture_batches import over_pictures
-    from visterm.models.inputs import dense
-
     if not Path(picture).exists():
         raise BadInput(f"there is no picture {os.fspath(picture)}")
-    extractor = current_extractor(catalogue)
-    (batch,) = over_pictures(extractor.rows, [str(picture)], max_side=extractor.max_side)
-    if batch.result is None:
-        raise UnreadablePicture(str(picture), batch.skipped[0].reason)
-    return dense(batch.result)[0], None
+    vectors, reasons = vectors_of_files(catalogue, [str(picture)])
+    if reasons:
+        raise UnreadablePicture(str(picture), reasons[0])
+    return vectors[0], None
 
 
 def _cosines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from visterm.models import Model
+    from visterm.text import Vocabulary
 
 STEPS = (0.01, 0.1, 1.0)
 """The C among which PAMIR chooses by the held-out pictures."""
@@ -89,16 +90,19 @@ def train(
     previous = versions.current(catalogue)
     before = _previous_avgp(previous, training_set, extractor)
     untrained = _untrained_avgp(training_set) if training_set.can_be_judged else None
-    facts = (
-        len(training_set),
-        int(training_set.held.sum()),
-        training_set.words,
-        avgp,
-        before,
-        untrained,
+    trained = Trained(
+        kept="previous",
+        pictures=len(training_set),
+        held_out=int(training_set.held.sum()),
+        words=training_set.words,
+        avgp=avgp,
+        previous_avgp=before,
+        untrained_avgp=untrained,
+        version=0 if previous is None else previous.id,
+        advice=_advice(catalogue, kind, extractor),
     )
     if previous is not None and not force and _worse(avgp, before):
-        return Trained("previous", *facts, previous.id, _advice(catalogue, kind, extractor))
+        return trained
     learner.fit(
         training_set.vectors, training_set.captions, progress=progress, **_started(training_set)
     )
@@ -113,9 +117,14 @@ def train(
         avgp=avgp,
         progress=progress,
     )
-    offsets = FeedbackOffsets(
-        catalogue, version, training_set.vocabulary, Index.open(version.index)
-    )
+    _name(catalogue, version, training_set.vocabulary)
+    versions.sweep(catalogue)
+    return replace(trained, kept="new", version=version.id)
+
+
+def _name(catalogue: Catalogue, version: Version, vocabulary: Vocabulary) -> None:
+    """Let a new version answer, once it has learnt all clicks."""
+    offsets = FeedbackOffsets(catalogue, version, vocabulary, Index.open(version.index))
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=True)
     offsets.update_index(offsets.directions)
@@ -125,8 +134,6 @@ def train(
         offsets.write(offsets.directions)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", None)
-    versions.sweep(catalogue)
-    return Trained("new", *facts, version.id, _advice(catalogue, kind, extractor))
 
 
 def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | None:

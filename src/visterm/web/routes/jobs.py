@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 
 from fastapi import APIRouter
 from starlette.responses import StreamingResponse
 
 from visterm import __version__
 from visterm.collection import Collection
+from visterm.web.jobs import Job
 from visterm.web.problems import described
 from visterm.web.reader_pool import Busy
 from visterm.web.routes.feedback import REFUSED_WRITE
@@ -23,19 +23,17 @@ def job_routes(server: Server) -> APIRouter:
     @router.post("/train", status_code=202, responses=REFUSED_WRITE)
     async def train(new: NewJob) -> JobResponse:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
-        return JobResponse(**asdict(server.jobs.start(new.kind, new.space)))
+        return JobResponse(**vars(server.jobs.start(new.kind, new.space)))
 
     @router.get("/train", responses=described(400, 403, 503))
     async def job() -> LastJob:
         """The last job as it stands."""
-        last = server.jobs.last
-        return LastJob(job=None if last is None else JobResponse(**asdict(last)))
+        return LastJob(job=_shown(server.jobs.last))
 
     @router.delete("/train", responses=REFUSED_WRITE)
     async def stop() -> LastJob:
         """Stop the running job; what it had committed stays."""
-        last = server.jobs.stop()
-        return LastJob(job=None if last is None else JobResponse(**asdict(last)))
+        return LastJob(job=_shown(server.jobs.stop()))
 
     @router.get(
         "/train/events",
@@ -54,7 +52,7 @@ def job_routes(server: Server) -> APIRouter:
     @router.get("/status", responses=described(400, 403, 503))
     async def status() -> StatusResponse:
         """How much there is of everything, and what is going on."""
-        return await server.readers.questions.ask(lambda collection: _status(collection, server))
+        return await server.readers.questions.ask(_status, server)
 
     return router
 
@@ -65,22 +63,19 @@ async def _events(server: Server) -> AsyncIterator[bytes]:
         if job is None:
             yield b": still here\n\n"
         else:
-            yield f"event: job\ndata: {JobResponse(**asdict(job)).model_dump_json()}\n\n".encode()
+            yield f"event: job\ndata: {JobResponse(**vars(job)).model_dump_json()}\n\n".encode()
     yield b"event: end\ndata: {}\n\n"
 
 
 def _status(collection: Collection, server: Server) -> StatusResponse:
-    found = collection.status()
-    last = server.jobs.last
     return StatusResponse(
+        **vars(collection.status()),  # those of its fields that the schema has
         name=collection.root.name or "/",
-        pictures=found.pictures,
-        captioned=found.captioned,
-        skipped=found.skipped,
-        judgements=found.judgements,
-        model=found.model,
-        up_to_date=found.up_to_date,
         writable=collection.is_writable,
-        job=None if last is None else JobResponse(**asdict(last)),
+        job=_shown(server.jobs.last),
         version=__version__,
     )
+
+
+def _shown(job: Job | None) -> JobResponse | None:
+    return None if job is None else JobResponse(**vars(job))

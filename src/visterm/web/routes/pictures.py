@@ -38,7 +38,7 @@ def picture_routes(server: Server) -> APIRouter:
     @router.get("", responses=refused)
     async def details(picture: Picture) -> PictureDetails:
         """A picture's files, size and captions."""
-        return await server.readers.questions.ask(lambda collection: _details(collection, picture))
+        return await server.readers.questions.ask(_details, picture)
 
     @router.get(
         "/thumbnail",
@@ -64,40 +64,28 @@ def picture_routes(server: Server) -> APIRouter:
     @router.get("/captions", responses=refused)
     async def captions(picture: Picture) -> Captions:
         """What was said about a picture, by source."""
-        return await server.readers.questions.ask(lambda collection: _captions(collection, picture))
+        return await server.readers.questions.ask(_captions, picture)
 
     @router.put("/captions", responses=refused | described(409, 413, 415, 429))
     async def caption(picture: Picture, new: NewCaption) -> Captions:
         """Say what is to be seen in a picture."""
-        server.jobs.refuse_while_running()
-
-        def give(collection: Collection) -> Captions:
-            collection.caption(picture, new.text)
-            return _captions(collection, picture)
-
-        return await server.readers.changes.ask(give)
+        return await server.change(_caption, picture, new.text)
 
     @router.get("/similar", responses=refused)
     async def similar(picture: Picture, k: Few = 12) -> SimilarPictures:
         """Pictures that look most like a picture, whatever their words."""
-        return await server.readers.questions.ask(
-            lambda collection: _similar(collection, picture, k)
-        )
+        return await server.readers.questions.ask(_similar, picture, k)
 
     @router.get("/words", responses=refused | described(409))
     async def words(picture: Picture, k: Few = 12) -> DescriptionResponse:
         """Words that a picture says, as the model sees it."""
-        return await server.readers.questions.ask(
-            lambda collection: _described(collection, picture, k)
-        )
+        return await server.readers.questions.ask(_described, picture, k)
 
     @router.get("/why", responses=refused | described(409))
     async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> ExplanationResponse:
         """What each place of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
-        return await server.readers.pictures.ask(
-            lambda collection: _why(collection, picture, query)
-        )
+        return await server.readers.pictures.ask(_why, picture, query)
 
     return router
 
@@ -112,10 +100,15 @@ def _captions(collection: Collection, picture: int) -> Captions:
     return Captions(captions=found, caption=effective_caption(found) or None)
 
 
+def _caption(collection: Collection, picture: int, text: str) -> Captions:
+    collection.caption(picture, text)
+    return _captions(collection, picture)
+
+
 async def _thumbnail(
     server: Server, request: Request, picture: int, side: int, given: str | None
 ) -> Response:
-    record = await server.readers.pictures.ask(lambda collection: collection.record(picture))
+    record = await server.readers.pictures.ask(Collection.record, picture)
     headers = {
         "ETag": f'"{record.digest[:32]}-{side}"',
         "Cache-Control": FOR_EVER if names_content(record, given) else "private, no-cache",
@@ -145,10 +138,7 @@ def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
 
 
 def _described(collection: Collection, picture: int, k: int) -> DescriptionResponse:
-    words = [
-        PredictedWord(word=one.word, score=one.score, probability=one.probability)
-        for one in collection.describe(picture, k)
-    ]
+    words = [PredictedWord(**vars(one)) for one in collection.describe(picture, k)]
     return DescriptionResponse(picture=picture, words=words)
 
 

@@ -67,12 +67,12 @@ def search_routes(server: Server) -> APIRouter:
             fold=fold,
             filters=Filters(tuple(folder), captioned),
         )
-        return await server.readers.questions.ask(lambda collection: _ranking(collection, request))
+        return await server.readers.questions.ask(_ranking, request)
 
     @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those that came last first."""
-        return await server.readers.questions.ask(lambda collection: _newest(collection, k, offset))
+        return await server.readers.questions.ask(_newest, k, offset)
 
     @router.get("/words", response_model=CompletedWords, responses=described(400, 403, 422, 503))
     async def words(
@@ -80,7 +80,7 @@ def search_routes(server: Server) -> APIRouter:
         k: Annotated[int, Query(ge=1, le=1000)] = 10,
     ) -> CompletedWords:
         """Words of the captions that begin like this, the most frequent first."""
-        found = await server.readers.questions.ask(lambda collection: collection.complete(start, k))
+        found = await server.readers.questions.ask(Collection.complete, start, k)
         return CompletedWords(words=[CompletedWord(**vars(one)) for one in found])
 
     return router
