@@ -1,4 +1,4 @@
-"""Options of the commands that measure models on data sets, said once."""
+"""Options of the commands that evaluate models on data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""visterm caption: say what is to be seen."""
+"""visterm caption: write captions, one by one or from a table, and show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""visterm check: is everything there, and as it was written?"""
+"""visterm check: verify a collection's files and index, and rebuild what is damaged."""
 
 from __future__ import annotations
 

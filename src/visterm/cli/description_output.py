@@ -1,4 +1,4 @@
-"""From pictures to what is printed about them, and written beside them."""
+"""The output of visterm describe: descriptions printed, or written into XMP sidecars."""
 
 from __future__ import annotations
 

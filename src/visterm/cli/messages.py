@@ -1,4 +1,4 @@
-"""Lines for the person, beside what goes to stdout."""
+"""Lines on stderr: warnings, skipped files, and a summary of what was added."""
 
 from __future__ import annotations
 

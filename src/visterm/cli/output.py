@@ -1,4 +1,4 @@
-"""What a command shows: a progress bar on stderr, one JSON object on stdout."""
+"""The output of a command: text or one JSON object on stdout, a progress bar on stderr."""
 
 from __future__ import annotations
 

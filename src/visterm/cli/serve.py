@@ -1,4 +1,4 @@
-"""visterm serve: a page to search pictures, look at them, and teach."""
+"""visterm serve: search pictures in a browser, and give relevance feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is everything there and as it was written? And if not, what can be made again is."""
+"""Integrity checks of a collection's files and index, and repair of what can be rebuilt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of pictures that can be asked: the one object that the faces talk to."""
+"""`Collection`, the API of a folder of pictures: add, caption, train, search, judge, check."""
 
 from __future__ import annotations
 

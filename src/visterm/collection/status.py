@@ -1,4 +1,4 @@
-"""How much there is of everything, in one look."""
+"""Counts and sizes of everything in a collection."""
 
 from __future__ import annotations
 

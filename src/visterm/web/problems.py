@@ -1,4 +1,4 @@
-"""What went wrong, as one JSON object of one shape: a sentence for the person, a kind for the page.
+"""Errors as JSON objects of one shape: a sentence for the person, a kind for programs.
 
 {"error": "k must be at most 200", "kind": "bad-input"}
 """

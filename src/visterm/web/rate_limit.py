@@ -1,4 +1,4 @@
-"""How often a client may do something: a bucket that fills again with time."""
+"""Rate limits: a token bucket for each client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: checks before any answer, and headers on every one.
+"""Access rules: checks before any answer, and security headers on every one.
 
 A page on the internet can make a browser send requests to this machine, under a name of its own
 choosing (DNS rebinding) or from its own origin (CSRF). The first is caught by the Host, the second

@@ -1,4 +1,4 @@
-"""From numbers of pictures to what a page needs to show them."""
+"""The fields with which the API shows pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of the API share."""
+"""The state that all routes of the API share."""
 
 from __future__ import annotations
 

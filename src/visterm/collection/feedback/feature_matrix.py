@@ -1,5 +1,4 @@
-"""Every vector of a collection at once: where each picture's lies, and its products with a few
-directions, fast enough for a person who has just clicked.
+"""All feature vectors of a collection as one matrix, multiplied by a few directions at a time.
 
 Which row belongs to which picture takes longer to ask than to use, so a process remembers it until
 a segment comes or goes.

@@ -1,4 +1,4 @@
-"""A guard against wild clicks: captioned pictures that were held out watch over the words.
+"""A limit to what clicks may cost: AvgP on held-out captioned pictures, measured at every step.
 
 The model without them ranks them for each word that a click is about, with what clicks have added
 and without; where clicks would cost more AvgP than `MOST_HARM`, the step is halved until they do

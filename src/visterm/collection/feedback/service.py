@@ -1,4 +1,4 @@
-"""Judging: a click is written down, learnt and shown, or taken back."""
+"""The verbs of relevance feedback: judge, undo, forget, and learn again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed in a folder since it was last looked at, without opening a single picture.
+"""What has changed in folders since they were last listed, found without opening a picture.
 
 The plan lies in temporary tables, which SQLite keeps on disk when they grow: a million new pictures
 cost no more memory than ten.

@@ -1,4 +1,4 @@
-"""Opening the files of a batch: what their content is called, and what people said about them."""
+"""Opening the files of a batch: their SHA-256 and their captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking pictures in: opened, described and committed batch by batch, so that a stop loses one."""
+"""Ingest: files are opened, described by vectors and committed batch by batch."""
 
 from __future__ import annotations
 

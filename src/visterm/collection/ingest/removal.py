@@ -1,4 +1,4 @@
-"""Forgetting: pictures leave the catalogue with all that was known about them; files stay."""
+"""Removing pictures from the catalogue, with captions and vectors; their files stay."""
 
 from __future__ import annotations
 

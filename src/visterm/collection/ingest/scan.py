@@ -1,4 +1,4 @@
-"""Walking: every picture file below a folder, folder by folder, in the order of names."""
+"""Listing the picture files below a folder, folder by folder, in the order of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people said about the pictures: by source, a person's own before all others."""
+"""Captions in the catalogue, by source; a person's own count before all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures one by one: their files and the hash of their content, by number."""
+"""Picture records: the files of a picture and the hash of its content, by number."""
 
 from __future__ import annotations
 

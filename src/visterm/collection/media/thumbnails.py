@@ -1,4 +1,4 @@
-"""Small pictures of the pictures, kept beside the catalogue and never larger than a limit.
+"""A cache of thumbnails, kept beside the catalogue and never larger than a limit.
 
 They can always be made again, so nothing is synced, and a damaged file is thrown away.
 """

@@ -1,4 +1,4 @@
-"""Which pictures may answer."""
+"""Filters of a search: the pictures that folders and captions let through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures like a picture, and pictures so alike that one stands for them all.
+"""Ranking by likeness to a picture, and folding of near-duplicates.
 
 Here the text space is that of the pictures' own vectors, the model leaves them as they are, and the
 rows are those that the extractor gave: a score is a cosine.

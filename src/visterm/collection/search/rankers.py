@@ -1,4 +1,4 @@
-"""Queries as their triple of text space, model and index ranks pictures for them.
+"""Rankers: each ranks pictures for a query by its triple of text space, model and index.
 
 The text space makes a vector of the query, the model has brought every picture there, and the
 index holds the pictures' rows: a score is the inner product of the two.

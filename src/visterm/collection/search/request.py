@@ -1,4 +1,4 @@
-"""What can be asked of a collection, and what it answers; every front end speaks these two."""
+"""Search requests and responses: what every front end asks, and what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models as a collection keeps them: a version is a model, its vocabulary and its index."""
+"""Versions: a model as a collection keeps it, with its vocabulary and its index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before anybody has captioned a picture: the starter answers, and learning begins from it."""
+"""The pretrained starter model, which answers before anybody has captioned a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning from captions: a new model must be as good as the old one, or the old one stays."""
+"""Training on captions: a new model must rank held-out pictures as well as the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to learn from: captioned pictures as matrices, with a part held out to judge by."""
+"""The training set: captioned pictures as matrices, with a part held out for validation."""
 
 from __future__ import annotations
 
