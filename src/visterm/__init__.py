@@ -54,6 +54,8 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
     from visterm.index import (
         DenseIndex as DenseIndex,
         Index as Index,
+    )
+    from visterm.index.model_ranking import (
         rank as rank,
     )
     from visterm.models import (
@@ -98,7 +100,8 @@ _ROOMS = {
         "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift OnnxEmbedder OwnFeatures "
         "Sift VistermCounts parse_features"
     ),
-    "index": "DenseIndex Index rank",
+    "index": "DenseIndex Index",
+    "index.model_ranking": "rank",
     "models": (
         "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm KernelPamir Pamir Plsa WeightedKnn Wsabie load_model"
     ),

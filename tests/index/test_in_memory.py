@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, random_array
 
 from visterm.errors import BadInput
-from visterm.index import DenseIndex, Index, rank
+from visterm.index import DenseIndex, Index
+from visterm.index.model_ranking import rank
 from visterm.text import Vocabulary
 from visterm.text.spaces import Lsa, Words
 

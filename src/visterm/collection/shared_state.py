@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from visterm.collection.media.word_counts import WordCounts
 from visterm.collection.store.active_model import OpenVersions
+
+if TYPE_CHECKING:
+    from visterm.collection.media.word_counts import WordCounts
 
 
 @dataclass
@@ -13,7 +17,12 @@ class SharedState:
     """Open models and indexes, and the words of the captions."""
 
     versions: OpenVersions = field(default_factory=OpenVersions)
-    word_counts: WordCounts = field(default_factory=WordCounts)
+
+    @cached_property
+    def word_counts(self) -> WordCounts:
+        from visterm.collection.media.word_counts import WordCounts  # no search needs it
+
+        return WordCounts()
 
     def close(self) -> None:
         """Close the files, once whoever shares them has ended."""

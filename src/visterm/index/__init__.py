@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from visterm.index.columns import Index
 from visterm.index.dense import DenseIndex
-from visterm.index.model_ranking import rank
 
-__all__ = ["DenseIndex", "Index", "rank"]
+__all__ = ["DenseIndex", "Index"]

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -109,7 +108,7 @@ class Version:
         """The usual spread of a word's values, in which the steps of clicks are measured."""
         if CALIBRATION not in self.files:
             return _USUAL_UNIT
-        return self._read(CALIBRATION, lambda stored: median(stored["spreads"]))
+        return self._read(CALIBRATION, lambda stored: float(np.median(stored["spreads"])))
 
     def metric(self) -> Metric | None:
         """In which vectors are compared when clicks are learnt; None for the usual way."""
