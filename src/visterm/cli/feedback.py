@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,11 +80,4 @@ def _object(found: Collection, one: Judgement) -> dict[str, Any]:
     from visterm.collection.media.records import located
 
     places = located(found.catalogue, found.root, [one.picture]).get(one.picture, ())
-    return {
-        "id": one.id,
-        "query": one.query,
-        "relevant": one.relevant,
-        "picture": one.picture,
-        "path": str(places[0]) if places else None,
-        "time": one.time,
-    }
+    return {**asdict(one), "path": str(places[0]) if places else None}

@@ -29,14 +29,7 @@ def shown(path: Path) -> str:
 
 def summary(report: Added) -> str:
     """What an ``add`` did, in one line."""
-    counts = {
-        "new": report.new,
-        "changed": report.changed,
-        "moved": report.moved,
-        "duplicates": report.duplicates,
-        "returned": report.returned,
-        "vanished": report.vanished,
-        "skipped": len(report.skipped),
-    }
+    names = ("new", "changed", "moved", "duplicates", "returned", "vanished")
+    counts = {name: getattr(report, name) for name in names} | {"skipped": len(report.skipped)}
     found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     return found or "nothing new"

@@ -7,7 +7,7 @@ a segment comes or goes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -84,21 +84,19 @@ _KNOWN: dict[tuple[str, int, str], tuple[tuple[int, int], FeatureMatrix]] = {}
 
 
 def _all_of(
-    shares: Iterable[tuple[Block, NDArray[np.int64], NDArray[np.float32]]],
+    shares: Sequence[tuple[Block, NDArray[np.int64], NDArray[np.float32]]],
     directions: NDArray[np.float32],
 ) -> None:
     def run(share: tuple[Block, NDArray[np.int64], NDArray[np.float32]]) -> None:
         block, places, found = share
         products(block, places, directions, found)
 
-    listed = list(shares)
-    threads = min(_cores(), len(listed))
+    threads = min(_cores(), len(shares))
     if threads <= 1:
-        for share in listed:
-            run(share)
+        list(map(run, shares))
         return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, listed))
+        list(pool.map(run, shares))
 
 
 def products(

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +48,6 @@ METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
 MEAN = "mean.npy"
 _BEGUN = "begun"
-_METRICS: dict[tuple[str, float], Metric] = {}
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
 
@@ -114,13 +114,7 @@ class Version:
         """In which vectors are compared when clicks are learnt; None for the usual way."""
         if METRIC not in self.files:
             return None
-        from visterm.models.feedback import Metric
-
-        key = (str(self.folder), self.time)
-        if key not in _METRICS:
-            _METRICS.clear()
-            _METRICS[key] = Metric(np.load(self.folder / METRIC, allow_pickle=False).astype(float))
-        return _METRICS[key]
+        return _metric(self.folder / METRIC, self.time)
 
     def mean(self, width: int) -> NDArray[np.float64]:
         """The mean of pictures' vectors, which clicks leave where it is."""
@@ -136,6 +130,14 @@ class Version:
             raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
+
+
+@lru_cache(maxsize=1)
+def _metric(path: Path, time: float) -> Metric:
+    """Read once for all clicks on a version; another one in the same folder has another time."""
+    from visterm.models.feedback import Metric
+
+    return Metric(np.load(path, allow_pickle=False).astype(float))
 
 
 _COLUMNS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"

@@ -32,7 +32,8 @@ from visterm.progress import Progress, silent
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from visterm.models import Model
+    from visterm.features.extractor import Rows as Vectors
+    from visterm.models import Model, Pamir
     from visterm.text import Vocabulary
 
 STEPS = (0.01, 0.1, 1.0)
@@ -103,10 +104,8 @@ def train(
     )
     if previous is not None and not force and _worse(avgp, before):
         return trained
-    learner.fit(
-        training_set.vectors, training_set.captions, progress=progress, **_started(training_set)
-    )
-    _stay_near(learner, training_set, training_set.captions)
+    everything = (training_set.vectors, training_set.captions, training_set.initial)
+    _fit(learner, *everything, progress=progress)
     version = write_version(
         catalogue,
         learner,
@@ -165,14 +164,14 @@ def _judged(
     if not training_set.can_be_judged:
         return None, kind(**chosen)
     learnt = np.flatnonzero(~training_set.held)
-    judged = kind(**chosen).fit(
+    judged = _fit(
+        kind(**chosen),
         training_set.vectors[learnt],
         training_set.captions[learnt],
+        training_set.initial,
         validation=(_held(training_set), training_set.queries()),
         progress=progress,
-        **_started(training_set),
     )
-    _stay_near(judged, training_set, training_set.captions[learnt])
     return judged, kind(**(chosen | judged.decided()))
 
 
@@ -196,17 +195,18 @@ def _offered(
     return choices | {name: size for name, size in sizes.items() if name in known}
 
 
-def _started(training_set: TrainingSet) -> dict[str, Any]:
-    """Where `fit` starts; most models start from zero."""
-    return {} if training_set.initial is None else {"initial": training_set.initial}
+def _fit(
+    model: Model, vectors: Vectors, captions: csr_array, initial: Pamir | None, **options: Any
+) -> Model:
+    """Fit a model; one that starts from the starter stays near it for words of few captions."""
+    if initial is not None:
+        options["initial"] = initial
+    model.fit(vectors, captions, **options)
+    if initial is not None:
+        from visterm.starter import stay_near
 
-
-def _stay_near(model: Model, training_set: TrainingSet, captions: csr_array) -> None:
-    """Where learning began from the starter, few captions of a word change it little."""
-    from visterm.starter import stay_near
-
-    if training_set.initial is not None:
-        stay_near(model, training_set.initial, captions)
+        stay_near(model, initial, captions)
+    return model
 
 
 def _write(

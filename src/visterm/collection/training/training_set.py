@@ -98,9 +98,6 @@ def read_training_set(
     TooFewCaptions
         Where there is too little, with what is missing.
     """
-    from visterm.text import Vocabulary
-    from visterm.text.names import names_in
-
     found = list(to_learn_from(catalogue, extractor))
     if not found:
         raise TooFewCaptions(
@@ -108,12 +105,7 @@ def read_training_set(
             "caption --from TABLE (keywords inside picture files are found by visterm add)"
         )
     texts = [text for *_, text in found]
-    vocabulary = Vocabulary.from_captions(
-        texts,
-        min_captions=2 if len(texts) >= _MANY else 1,
-        stop_words=STOP_WORDS,
-        names=names_in(texts, STOP_WORDS),
-    )
+    vocabulary = _vocabulary(texts)
     negatives: list[int] = []
     if _needs_negatives(vocabulary.counts(texts)):
         negatives = _uncaptioned(catalogue, extractor, [number for number, *_ in found])
@@ -127,20 +119,33 @@ def read_training_set(
     worded[len(texts) :] = True
     kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
     captions = captions[np.flatnonzero(worded)]
-    chosen = None if validation is None else set(validation)
-    held = [
-        held_out(digest) if chosen is None else number in chosen for number, digest, _ in kept
-    ] + [False] * len(negatives)
     pictures = [number for number, *_ in kept] + negatives
+    if validation is None:
+        held = np.array([held_out(digest) for _, digest, _ in kept] + [False] * len(negatives))
+    else:
+        held = np.isin(pictures, [*validation]) & ~np.isin(pictures, negatives)
     return TrainingSet(
         np.array(pictures),
         vectors_of(catalogue, extractor, pictures),
         captions,
         vocabulary,
-        np.array(held),
+        held,
         _largest_query(np.diff(captions.indptr)),
         initial,
         len(negatives),
+    )
+
+
+def _vocabulary(texts: list[str]) -> Vocabulary:
+    """The words and names of captions; of many captions, those that stand in two or more."""
+    from visterm.text import Vocabulary
+    from visterm.text.names import names_in
+
+    return Vocabulary.from_captions(
+        texts,
+        min_captions=2 if len(texts) >= _MANY else 1,
+        stop_words=STOP_WORDS,
+        names=names_in(texts, STOP_WORDS),
     )
 
 
