@@ -172,3 +172,17 @@ def test_in_one_process_only_the_next_batch_is_decoded_ahead(folder: list[Path])
         seen.append(batch.result)
         assert max(opened) < BATCH * (len(seen) + 1)
     assert seen == [BATCH] * 4
+
+
+def test_relative_paths_are_those_of_the_folder_one_stands_in_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worker processes outlive a call, and remember the folder they were begun in."""
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        for number in range(70):
+            Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / name / f"{name}-{number}.png")
+        monkeypatch.chdir(tmp_path / name)
+        files = [f"{name}-{number}.png" for number in range(70)]
+        batches = list(over_pictures(len, files, n_jobs=2))
+        assert sum(batch.result or 0 for batch in batches) == 70

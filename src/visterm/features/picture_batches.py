@@ -125,11 +125,11 @@ def _in_order(
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    position = 0
+    position, here = 0, os.getcwd()
     while position < len(batches):
         pool = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
         try:
-            for batch in pool(delayed(_run)(work, b, max_side) for b in batches[position:]):
+            for batch in pool(delayed(_run)(work, b, max_side, here) for b in batches[position:]):
                 position += 1
                 yield batch
         except TerminatedWorkerError:
@@ -162,7 +162,10 @@ def _run(
     work: Callable[[list[Pixels]], Result],
     batch: list[tuple[int, Picture]],
     max_side: int | None,
+    folder: str,
 ) -> PictureBatch[Result]:
+    """Decode and work in another process, which may have been begun in another folder."""
+    os.chdir(folder)
     return _worked(work, _decode(batch, max_side))
 
 
@@ -228,14 +231,14 @@ def _run_apart(
     try:
         for number, picture in batch:
             try:
-                alone.submit(_run, work, [(number, picture)], max_side).result()
+                alone.submit(_run, work, [(number, picture)], max_side, os.getcwd()).result()
                 sound.append((number, picture))
             except TerminatedWorkerError:
                 where = "pixels" if isinstance(picture, np.ndarray) else os.fspath(picture)
                 crashed.append(Skipped(number, where, "it crashes the decoder"))
                 alone.shutdown()
                 alone = ProcessPoolExecutor(max_workers=1)
-        whole = alone.submit(_run, work, sound, max_side).result()
+        whole = alone.submit(_run, work, sound, max_side, os.getcwd()).result()
     except TerminatedWorkerError:
         raise VistermError(
             f"pictures {batch[0][0]} to {batch[-1][0]} end their process together but not alone; "
