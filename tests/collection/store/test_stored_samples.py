@@ -45,3 +45,18 @@ def test_a_collection_of_the_first_edition_is_sound_and_learns_on(folder):
         collection.undo()
         assert collection.train(C=0.1, max_iter=2000, force=True).version == 2
         assert collection.search("sky", k=5).results
+
+
+def test_a_collection_of_the_first_edition_that_nobody_may_write_answers_as_it_did(
+    folder, monkeypatch
+):
+    from visterm.collection.store import catalogue, location
+
+    expected = json.loads((folder / "answers.json").read_text())
+    before = (folder / ".visterm" / "catalogue.sqlite").read_bytes()
+    for module in (catalogue, location):
+        monkeypatch.setattr(module, "may_write", lambda path: False)
+    with Collection.open(folder, store=folder / ".visterm") as collection:
+        now = collection.search("sea", k=10).results
+    assert [one.picture for one in now] == [picture for picture, *_ in expected["sea"]]
+    assert (folder / ".visterm" / "catalogue.sqlite").read_bytes() == before

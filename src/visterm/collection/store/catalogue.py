@@ -49,8 +49,20 @@ class Catalogue:
             self.db = _connect(self.path)
             check_version(self.db, str(self.path))
         if version_of(self.db) < NEWEST:
+            self._migrate()
+
+    def _migrate(self) -> None:
+        if may_write(self.path) and may_write(self.store):
             with self.writing("preparing the catalogue"):
                 migrate(self.db)
+            return
+        # Nobody may write it, but everybody may read it: what it says, in the newest tables.
+        newest = sqlite3.connect(":memory:", isolation_level=None)
+        with _explained(self.path):
+            self.db.backup(newest)
+            migrate(newest)
+        self.db.close()
+        self.db = newest
 
     def close(self) -> None:
         self.db.close()
