@@ -57,7 +57,7 @@ class Canvas:
         width, height = self.size
         cos, sin = float(np.cos(tilt)) / zoom, float(np.sin(tilt)) / zoom
 
-        def looking(fine: int) -> tuple[float, ...]:
+        def seen_from(fine: int) -> tuple[float, ...]:
             centre_x = (self.picture.size[0] / FINE / 2 + shift[0] * height) * fine
             centre_y = (self.picture.size[1] / FINE / 2 + shift[1] * height) * fine
             a, b, d, e = fine * cos, -fine * sin, fine * sin, fine * cos
@@ -67,8 +67,8 @@ class Canvas:
 
         affine = Image.Transform.AFFINE
         # A bilinear sample between four fine pixels is their mean, so this also scales down.
-        seen = self.picture.transform(self.size, affine, looking(FINE), Image.Resampling.BILINEAR)
-        sense = self.sense.transform(self.size, affine, looking(1), Image.Resampling.NEAREST)
+        seen = self.picture.transform(self.size, affine, seen_from(FINE), Image.Resampling.BILINEAR)
+        sense = self.sense.transform(self.size, affine, seen_from(1), Image.Resampling.NEAREST)
         shares = np.bincount(np.asarray(sense).ravel(), minlength=len(self.meanings))
         words: dict[str, float] = {}
         for meaning, share in zip(self.meanings, shares / (width * height), strict=True):

@@ -126,7 +126,7 @@ def _wordless(view: View, plan: ScenePlan, low: float) -> Standing:
     for _ in range(view.some(0, 2)):
         y = view.between(low, 1.0)
         standing.append((y, partial(life.rock, view, view.across(0), y)))
-    if plan.place == "country" and view.chance(0.2):
+    if plan.place == "country" and view.probably(0.2):
         y = view.between(low + 0.1, 1.0)
         standing.append((y, partial(life.fence, view, y)))
     return standing

@@ -21,7 +21,7 @@ _DEEPS = inks("1e5478 186e82 347880 3c5464 243c6e 509696")
 def mountain(view: View, *, snow: bool, tall: bool) -> None:
     """One to three chains of peaks, each nearer and darker than the last, or table mountains."""
     rock = pick(view.rng, _ROCKS)
-    if not snow and not tall and view.chance(0.12):
+    if not snow and not tall and view.probably(0.12):
         _tables(view, rock)
         return
     chains = view.some(1, 3)

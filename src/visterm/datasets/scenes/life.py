@@ -25,7 +25,7 @@ _FLAMES = ((1.0, (222, 70, 30)), (0.72, (246, 140, 40)), (0.42, (255, 222, 110))
 def flower(view: View) -> None:
     """A meadow in flower, or a few blooms close enough to count their petals."""
     hues = [view.choose(_PETALS) for _ in range(view.some(1, 3))]
-    if view.chance(0.45):
+    if view.probably(0.45):
         for _ in range(view.some(5, 11)):
             size = view.between(0.055, 0.1)
             brush = view.brush("flower").at(view.across(0.05), view.between(0.62, 0.95), size)
@@ -44,7 +44,7 @@ def flower(view: View) -> None:
 def _bloom(view: View, brush: Brush, hue: Colour) -> None:
     sway, ground = view.between(-0.8, 0.8), (1.09 - brush.y) / brush.size
     brush.line([(sway, ground), (sway * 0.4, ground / 2), (0, 0)], view.choose(_STEMS), 0.16)
-    if view.chance(0.35):
+    if view.probably(0.35):
         cup = [(-0.7, -1), (-0.3, -0.5), (0, -1.2), (0.3, -0.5), (0.7, -1), (0.6, 0.3), (0, 0.7)]
         brush.polygon([*cup, (-0.6, 0.3)], hue)
         return
@@ -59,14 +59,14 @@ def cactus(view: View, x: float, y: float) -> None:
     """A tall one with arms, or a low one of flat pads."""
     green, size = view.choose(_CACTI, y), view.between(0.34, 0.58) * view.scale(y)
     brush = view.brush("cactus").at(x, y, size)
-    if view.chance(0.3):
+    if view.probably(0.3):
         for _ in range(7):
             at = (view.between(-0.3, 0.3), -view.between(0.1, 0.55))
             brush.ellipse(*at, 0.13, 0.17, shade(green, view.between(0.75, 1.2)))
         return
     _limb(brush, [(0, 0), (0, -1)], green, 0.16)
     for way in (-1, 1):
-        if view.chance(0.8):
+        if view.probably(0.8):
             low, high = -view.between(0.3, 0.5), view.between(0.2, 0.38)
             _limb(brush, [(0, low), (way * 0.26, low), (way * 0.26, low - high)], green, 0.12)
     bare = view.brush().at(x, y, size, -view.light.side)
@@ -85,14 +85,14 @@ def people(view: View, x: float, y: float, *, wet: bool) -> None:
     for person in range(count):
         a = x + (person - count / 2) * tall * view.between(0.38, 0.55)
         b, high = y + view.between(-0.02, 0.02), tall * view.between(0.72, 1.05)
-        _person(view, a, b, high, umbrella=wet and view.chance(0.7))
+        _person(view, a, b, high, umbrella=wet and view.probably(0.7))
 
 
 def _person(view: View, x: float, y: float, tall: float, *, umbrella: bool) -> None:
     bare, brush = (view.brush(*words).at(x, y, tall) for words in ((), ("people",)))
     coat, legs, skin = view.choose(_CLOTHES, y), view.choose(_CLOTHES, y), view.choose(_SKINS, y)
     bare.ellipse(0, 0, 0.2, 0.03, veil((10, 10, 20), 0.35))
-    if view.chance(0.3):
+    if view.probably(0.3):
         brush.polygon([(-0.08, -0.45), (0.08, -0.45), (0.15, -0.14), (-0.15, -0.14)], legs)
         legs = skin
     stride = view.between(0.03, 0.1)
@@ -118,7 +118,7 @@ def fire(view: View, x: float, y: float) -> None:
         glow = veil((255, 140, 50), 0.075 if view.lamps else 0.025)
         bare.ellipse(0, -0.4, ring, ring * 0.8, glow)
     smoke = view.lit((120, 116, 116))
-    for puff in range(6) if view.chance(0.6) else ():
+    for puff in range(6) if view.probably(0.6) else ():
         spot, thin = 0.16 + 0.09 * puff, veil(smoke, 0.3 - 0.04 * puff)
         bare.ellipse(0.8 * spot, -1.2 - 0.45 * puff, spot, 0.8 * spot, thin)
     for way in (-1, 1):

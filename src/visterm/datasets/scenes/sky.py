@@ -38,7 +38,7 @@ def sun(view: View) -> None:
     colour = (255, 244, 200) if high else mix((255, 226, 150), (246, 92, 50), view.between(0, 1))
     halo = mix(colour, WHITE, 0.3)
     bare, disc = view.brush().at(x, y, size), view.brush("sun").at(x, y, size)
-    if view.chance(0.25):
+    if view.probably(0.25):
         turn, rays, far = view.between(0, 1), view.some(9, 15), 2 / size
         for ray in range(rays):
             edges = [2 * math.pi * (ray + turn + part) / rays for part in (0, 0.42)]
@@ -58,7 +58,7 @@ def moon(view: View) -> None:
     bare, disc = view.brush().at(x, y, size), view.brush("moon").at(x, y, size, view.light.side)
     for ring in (2.6, 1.8):
         bare.ellipse(0, 0, ring, ring, veil(colour, 0.09))
-    if view.chance(0.55):
+    if view.probably(0.55):
         disc.ellipse(0, 0, 1, 1, colour)
         for _ in range(4):
             turn, out, spot = view.between(0, 6.3), view.between(0.1, 0.6), view.between(0.1, 0.25)
@@ -139,7 +139,7 @@ def bird(view: View) -> None:
     """A flock on the wing, or one or two birds close by."""
     pale = not view.light.dark and view.light.sky[1][2] < 225
     tone = view.choose([(24, 26, 34), (60, 56, 60), (250, 248, 240) if pale else (40, 30, 36)])
-    near = view.chance(0.3)
+    near = view.probably(0.3)
     x, y = view.across(0.35), view.between(0.14, max(view.horizon * 0.7, 0.35))
     for _ in range(view.some(1, 2) if near else view.some(6, 12)):
         size = view.between(0.13, 0.2) if near else view.between(0.055, 0.1)

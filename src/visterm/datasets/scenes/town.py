@@ -118,7 +118,7 @@ def bridge(view: View, y: float) -> None:
     """Stone arches, or a deck hung from towers, from one side of the picture to the other."""
     tone = view.lit(pick(view.rng, _SPANS), y + 0.25)
     deck, thick = y - view.between(0.06, 0.16), view.between(0.028, 0.045)
-    (_arches if view.chance(0.5) else _hung)(view, deck, thick, y + 0.08, tone)
+    (_arches if view.probably(0.5) else _hung)(view, deck, thick, y + 0.08, tone)
 
 
 def _arches(view: View, deck: float, thick: float, foot: float, tone: Colour) -> None:

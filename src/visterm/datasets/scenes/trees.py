@@ -23,7 +23,7 @@ _BARK = inks("604634 463a36 78604c c8c2b6")
 
 def forest(view: View, *, deep: bool) -> None:
     """Trees in rows, the nearer the larger: a belt at the horizon, or ``deep`` to one's feet."""
-    pointed = view.chance(0.55)
+    pointed = view.probably(0.55)
     leaves = pick(view.rng, _FIRS if pointed else _WOODS)
     y, belt = max(view.horizon, 0.0) + 0.05, view.some(2, 3)
     while y < 1.25:

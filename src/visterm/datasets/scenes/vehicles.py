@@ -48,12 +48,12 @@ def _cabin(view: View, brush: Brush, bare: Brush) -> None:
 
 def car(view: View, x: float, y: float) -> None:
     """A car from its side or from behind, with its lamps lit in the dark."""
-    size, way = view.between(0.28, 0.42) * view.scale(y), 1 if view.chance(0.5) else -1
+    size, way = view.between(0.28, 0.42) * view.scale(y), 1 if view.probably(0.5) else -1
     bare, brush = (view.brush(*words).at(x, y, size, way) for words in ((), ("car",)))
     body, glass = view.choose(_BODIES, y), mix(view.light.sky[1], (30, 40, 50), 0.55)
     bare.ellipse(0, 0, 0.56, 0.08, veil((10, 10, 16), 0.45))
     tyre = view.light.on((30, 30, 34))
-    if view.chance(0.3):
+    if view.probably(0.3):
         _from_behind(brush, body, glass, tyre)
     else:
         _from_its_side(view, brush, body, glass, tyre)

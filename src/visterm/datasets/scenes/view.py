@@ -55,7 +55,7 @@ class View:
         """One of some colours, in this light and at that distance."""
         return self.lit(pick(self.rng, colours), y)
 
-    def chance(self, share: float) -> bool:
+    def probably(self, share: float) -> bool:
         return bool(self.rng.random() < share)
 
     def between(self, low: float, high: float) -> float:

@@ -61,7 +61,7 @@ def road(view: View, way: WindingBand) -> None:
     hues = (mix(far, view.light.haze, 0.2), shade(near, 1.08), shade(near, 0.86))
     texture = view.one("grain", "wash", "strokes")
     view.brush("road").polygon(way.outline(), Paint(hues, texture, 0.5, 1.0, True))
-    if view.chance(0.6):
+    if view.probably(0.6):
         white = veil(view.lit((244, 236, 206)), 0.85)
         for step in range(11):
             a, b = (way.top + (1.09 - way.top) * ((step + part) / 11) ** 1.7 for part in (0.1, 0.6))

@@ -65,7 +65,7 @@ export class View {
     if (!this.dialog.open) {
       this.dialog.showModal()
       this.title.focus()
-      document.documentElement.classList.add('looking')
+      document.documentElement.classList.add('viewing')
     }
     if (again) return this.refresh()
     const known = this.feed.of(picture)
@@ -94,7 +94,7 @@ export class View {
   hide() {
     if (!this.dialog.open) return
     this.picture = null
-    document.documentElement.classList.remove('looking')
+    document.documentElement.classList.remove('viewing')
     this.dialog.close()
   }
 
