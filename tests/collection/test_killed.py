@@ -178,7 +178,7 @@ def test_sixty_kills_lose_nothing_that_was_committed(
             lasts[job["do"]] *= 0.7
         with Collection.open(root) as collection:
             check_sound(collection, worker.committed())
-    assert killed >= KILLS // 3, "many kills should have come in time"
+    assert killed >= KILLS // 2, "most kills should have come in time"
     with Collection.open(root) as collection:
         check_nothing_left_over(collection)
         check_sound(collection, worker.committed())
@@ -237,7 +237,7 @@ def test_kills_while_somebody_clicks_lose_no_click_that_was_told(
         lasts *= 1.0 if died else 0.7
         with Collection.open(root) as collection:
             check_clicks(collection, worker.committed(), untold)
-    assert killed >= 4, "many kills should have come in time"
+    assert killed >= 6, "most kills should have come in time"
     with Collection.open(root) as collection:
         collection.forget_judgements()
         check_search(collection)
