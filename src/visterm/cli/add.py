@@ -15,8 +15,7 @@ from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection import Collection
-    from visterm.collection.ingest.batches import Added
+    from visterm.collection import Added, Collection
 
 
 def add(
@@ -42,7 +41,7 @@ def add(
     """
     import time
 
-    from visterm.collection.ingest.pipeline import Stopped
+    from visterm.collection import Stopped
 
     began = time.perf_counter()
     with opened(_home(collection, store, paths or []), store, create=True) as found:
@@ -65,24 +64,23 @@ def add(
 
 def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
     """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
-    from visterm.collection.store.location import below, find
+    from visterm.collection import locate
 
-    home = find(folder, store)
+    home = locate(folder, store)
     if store is not None or not paths:
         return folder
-    if home.exists and all(below(home.root, path) is not None for path in paths):
+    if home.exists and all(map(home.holds, paths)):
         return folder
     folders = [path if path.is_dir() else path.parent for path in paths]
     if len(paths) == 1:
         return folders[0]
-    others = {found.root for found in map(find, folders) if found.exists}
-    if len(others) == 1 and all(below(min(others), path) is not None for path in paths):
-        return min(others)
+    others = {found for found in map(locate, folders) if found.exists}
+    if len(others) == 1 and all(map(next(iter(others)).holds, paths)):
+        return next(iter(others)).root
     if others:
-        named = " and ".join(sorted(map(str, others)))
+        named = " and ".join(sorted(str(other.root) for other in others))
         raise BadInput(f"not all of these paths lie in {named}; add to one collection at a time")
-    inside = all(below(Path(folder).absolute(), one) is not None for one in folders)
-    return folder if inside else folders[0]
+    return folder if all(map(home.holds, folders)) else folders[0]
 
 
 def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection import Collection
-    from visterm.collection.prediction.descriptions import Description
+    from visterm.collection import Collection, Description
     from visterm.pictures.metadata import SidecarChange
 
 
@@ -94,13 +93,12 @@ def _check(asked: Asked) -> None:
 
 def _opened(asked: Asked) -> Collection:
     """The collection that was named, or that of this folder, or that of the first picture."""
-    from visterm.collection import Collection
-    from visterm.collection.store.location import find
+    from visterm.collection import Collection, locate
 
     folder = asked.collection
-    if asked.store is None and folder == Path(".") and not find(folder).exists:
+    if asked.store is None and folder == Path(".") and not locate(folder).exists:
         beside = asked.pictures[0].parent
-        if beside.is_dir() and find(beside).exists:
+        if beside.is_dir() and locate(beside).exists:
             folder = beside
     return Collection.open(folder, store=asked.store, create=False)
 

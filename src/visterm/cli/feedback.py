@@ -77,7 +77,5 @@ def _number(given: list[str]) -> int | None:
 
 
 def _object(found: Collection, one: Judgement) -> dict[str, Any]:
-    from visterm.collection.media.records import located
-
-    places = located(found.catalogue, found.root, [one.picture]).get(one.picture, ())
-    return {**asdict(one), "path": str(places[0]) if places else None}
+    record = found.records([one.picture]).get(one.picture)
+    return {**asdict(one), "path": record and str(record.files[0].at(found.root))}

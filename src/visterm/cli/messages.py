@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from visterm.collection.ingest.batches import Added
+    from visterm.collection import Added
 
 
 def say(line: str) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.cli.quick_search import SearchOptions
-from visterm.collection.search.request import SearchRequest
-from visterm.collection.store.versions import WORDS
+from visterm.collection import WORDS, Collection, Locked, SearchRequest, has_pictures, locate
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection import Collection, SearchResponse
+    from visterm.collection import SearchResponse
 
 
 def run(options: SearchOptions) -> None:
@@ -44,13 +43,11 @@ def run(options: SearchOptions) -> None:
 def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
     """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
     from visterm.cli.messages import say
-    from visterm.collection import Collection
-    from visterm.collection.store.location import find
-    from visterm.collection.store.lock import Locked
 
-    where = find(folder, store)
+    where = locate(folder, store)
     if not where.exists:
-        _check_pictures(where.root)
+        if not has_pictures(where.root):
+            raise BadInput(f"there are no pictures in {where.root}; go to a folder that holds some")
         say(f"indexing {where.root} for the first time; Ctrl-C keeps what is done")
     found = Collection.open(folder, store=store)
     try:
@@ -67,7 +64,7 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
 def _add(found: Collection) -> None:
     from visterm.cli.messages import say, skipping, summary
     from visterm.cli.output import progress_bar
-    from visterm.collection.ingest.pipeline import Stopped
+    from visterm.collection import Stopped
 
     try:
         with progress_bar() as progress:
@@ -95,14 +92,6 @@ def _train_space(found: Collection, space: str) -> None:
 
     with progress_bar() as progress:
         found.train_space(space, progress=progress)
-
-
-def _check_pictures(root: Path) -> None:
-    from visterm.collection.ingest.scan import walk
-    from visterm.errors import BadInput
-
-    if not any(listing.files for listing in walk(root)):
-        raise BadInput(f"there are no pictures in {root}; go to a folder that holds some")
 
 
 def _report_words(answer: SearchResponse) -> None:

@@ -10,7 +10,7 @@ from visterm.cli.options import Folder, Json, Store, opened
 from visterm.cli.output import show
 
 if TYPE_CHECKING:
-    from visterm.collection.status import Status
+    from visterm.collection import Status
 
 
 def status(collection: Folder = Path("."), store: Store = None, json: Json = False) -> None:

@@ -14,7 +14,7 @@ from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection.training.trainer import Trained
+    from visterm.collection import Trained
 
 NAMES = (
     "pamir",

@@ -1,10 +1,15 @@
 """A person's folder of pictures: found, described, captioned, learnt from and searched.
 
-Importing this room loads NumPy and SQLite only.
+All that front ends use of this room is here by name; none imports from inside it. Importing it
+loads NumPy and SQLite only: what reports and errors of longer work are, loads with their names.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
+from visterm.collection.ingest.scan import has_pictures
 from visterm.collection.media.captions import effective_caption
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
@@ -14,12 +19,25 @@ from visterm.collection.search import (
 )
 from visterm.collection.shared_state import SharedState
 from visterm.collection.store.active_model import NotTrained
+from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
+from visterm.collection.store.versions import WORDS
 from visterm.text.query import UnknownWords
 
+if TYPE_CHECKING:
+    from visterm.collection.ingest.batches import Added
+    from visterm.collection.ingest.pipeline import Stopped
+    from visterm.collection.prediction.descriptions import Description
+    from visterm.collection.status import Status
+    from visterm.collection.training.trainer import Trained
+
 __all__ = [
+    "WORDS",
+    "Added",
     "Collection",
+    "Description",
     "Judgement",
+    "Location",
     "Locked",
     "NotTrained",
     "PictureRecord",
@@ -27,7 +45,30 @@ __all__ = [
     "SearchResponse",
     "SearchResult",
     "SharedState",
+    "Status",
+    "Stopped",
+    "Trained",
     "UnknownPicture",
     "UnknownWords",
     "effective_caption",
+    "has_pictures",
+    "locate",
 ]
+
+_LATER = {
+    "Added": "ingest.batches",
+    "Description": "prediction.descriptions",
+    "Status": "status",
+    "Stopped": "ingest.pipeline",
+    "Trained": "training.trainer",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

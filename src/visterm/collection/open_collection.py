@@ -50,7 +50,7 @@ class OpenCollection:
         shared
             What several open objects of one collection in a process, one a thread, have in common.
         """
-        where = location.find(folder, store)
+        where = location.locate(folder, store)
         if not where.exists:
             if not create:
                 raise BadInput(

@@ -38,6 +38,11 @@ class Listing:
     problem: str | None = None
 
 
+def has_pictures(root: str | os.PathLike[str]) -> bool:
+    """Whether there is a picture file in a folder or below it."""
+    return any(listing.files for listing in walk(root))
+
+
 def walk(root: str | os.PathLike[str], folder: str = "") -> Iterator[Listing]:
     """List ``folder`` below ``root`` and everything in it.
 

@@ -16,7 +16,7 @@ ROOT = "root"
 
 
 @dataclass(frozen=True)
-class Where:
+class Location:
     """The folder of the pictures and the folder that knows about them."""
 
     root: Path
@@ -26,10 +26,14 @@ class Where:
     def exists(self) -> bool:
         return os.path.exists(self.store / CATALOGUE)
 
+    def holds(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path lies in the folder of the pictures, or is that folder."""
+        return below(self.root, path) is not None
 
-def find(
+
+def locate(
     folder: str | os.PathLike[str] = ".", store: str | os.PathLike[str] | None = None
-) -> Where:
+) -> Location:
     """The collection that a folder is part of, or would be the beginning of.
 
     That is the nearest folder upwards that holds ``.visterm``; else the folder itself, with its
@@ -43,14 +47,14 @@ def find(
     upwards = (start, *start.parents)
     for root in upwards:
         if os.path.exists(root / STORE / CATALOGUE):
-            return Where(root, root / STORE)
+            return Location(root, root / STORE)
     for root in upwards:
         if os.path.exists(_users(root) / CATALOGUE):
-            return Where(root, _users(root))
+            return Location(root, _users(root))
     beside = start / STORE
     # Root may write everywhere, but not on a disk that is mounted read-only.
     writable = may_write(beside if beside.exists() else start)
-    return Where(start, beside if writable else _users(start))
+    return Location(start, beside if writable else _users(start))
 
 
 def may_write(path: Path) -> bool:
@@ -83,7 +87,7 @@ def below(root: Path, path: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def make(where: Where) -> None:
+def make(where: Location) -> None:
     """Make the store of a new collection."""
     try:
         where.store.mkdir(parents=True, exist_ok=True)
@@ -95,14 +99,14 @@ def make(where: Where) -> None:
         ) from error
 
 
-def _elsewhere(start: Path, store: Path) -> Where:
+def _elsewhere(start: Path, store: Path) -> Location:
     try:
         root = Path(os.fsdecode((store / ROOT).read_bytes()))
     except OSError:
-        return Where(store.parent if store.name == STORE else start, store)
+        return Location(store.parent if store.name == STORE else start, store)
     if start != root and root not in start.parents:
         raise BadInput(f"{store} is the store of {root}, and {start} is not inside that")
-    return Where(root, store)
+    return Location(root, store)
 
 
 def _users(root: Path) -> Path:
