@@ -92,7 +92,7 @@ __version__ = "0.1.0"
 
 # The public names by the room they come from. Rooms load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.
-_ROOMS = {
+PUBLIC_NAMES = {
     "collection": "Collection SearchRequest SearchResponse SearchResult",
     "errors": "UnreadablePicture VistermError",
     "evaluation": "Evaluation Table best_of compare evaluate evaluate_rows measures_table",
@@ -109,7 +109,7 @@ _ROOMS = {
     "text": "Relevance Vocabulary relevance_from_captions",
     "text.spaces": "CorrelatedTopics Glove Lsa Sentences Topics Words load_space",
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_ROOM_OF = {name: room for room, names in PUBLIC_NAMES.items() for name in names.split()}
 
 __all__ = sorted(_ROOM_OF)
 

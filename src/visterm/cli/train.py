@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visterm import PUBLIC_NAMES
 from visterm.cli.options import Folder, Json, Store, opened
 from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
@@ -16,19 +18,12 @@ from visterm.errors import BadInput
 if TYPE_CHECKING:
     from visterm.collection import Trained
 
-NAMES = (
-    "pamir",
-    "kernel-pamir",
-    "bbnn",
-    "cmrm",
-    "cmtt",
-    "plsa",
-    "svm",
-    "cca",
-    "bitr",
-    "knn",
-    "wsabie",
-)
+# From the table of public names, because the models themselves take a second to load.
+NAMES = [
+    re.sub(r"\B(?=[A-Z])", "-", name).lower()
+    for name in PUBLIC_NAMES["models"].split()
+    if name[0].isupper()
+]
 
 
 def train(
