@@ -59,6 +59,13 @@ def test_a_name_is_one_word_and_its_words_are_others_only_where_they_stand_alone
     assert KNOWN.words == ("aunt rosa", "new york", "people", "rosa", "sea")
 
 
+def test_a_name_in_singular_and_plural_is_one_word():
+    captions = ["a Ford Pickup", "the Ford Pickup", "many Ford Pickups", "Ford Pickups"]
+    names = ["ford pickup", "ford pickups"]
+    known = Vocabulary.from_captions(captions, stop_words=STOP_WORDS, names=names)
+    assert known.counts(captions).toarray().tolist() == [[1]] * 4
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

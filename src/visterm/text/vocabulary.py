@@ -93,7 +93,9 @@ class Vocabulary:
         if isinstance(captions, str):
             raise BadInput(f"give a list of captions, as in [{captions!r}], not one text")
         read = [tokens(caption) for caption in captions]
-        known = cls.of_words(list(names), language=language)
+        # A name in the singular and in the plural is one.
+        once = {_fold(one_form(name), language): name for name in names}
+        known = cls.of_words(list(once.values()), language=language)
         folded = [[(_fold(token, language), token) for token in known.joined(c)] for c in read]
         for caption in folded:
             holding.update({key for key, _ in caption})
