@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.ingest.scan import has_pictures
-from visterm.collection.media.captions import effective_caption
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
     SearchRequest,
@@ -19,6 +18,7 @@ from visterm.collection.search import (
 )
 from visterm.collection.shared_state import SharedState
 from visterm.collection.store.active_model import NotTrained
+from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.versions import WORDS

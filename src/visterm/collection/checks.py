@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from visterm.collection.store import caption_words
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable
 from visterm.collection.store.versions import MODEL, Version, current, sweep
@@ -36,6 +37,7 @@ class Checked:
     bad_model: bool = False
     bad_index: bool = False
     bad_catalogue: bool = False
+    bad_postings: bool = False
 
     @property
     def is_well(self) -> bool:
@@ -51,6 +53,9 @@ def check(catalogue: Catalogue) -> Checked:
         found.bad_catalogue = True
         return found
     _check_features(catalogue, found)
+    if not caption_words.are_right(catalogue.db):
+        found.problems.append(f"{catalogue.path}: the words of captions are not those it lists")
+        found.bad_postings = True
     version = current(catalogue)
     if version is not None:
         for name, sha256 in version.files.items():
@@ -86,6 +91,10 @@ def mend(
     lost = _drop_features(catalogue, found)
     if lost:
         repaired.append(f"{lost} pictures described again")
+    if found.bad_postings:
+        with catalogue.transaction() as db:
+            caption_words.rebuild(db)
+        repaired.append("the words of captions listed again")
     version = current(catalogue)
     replaced = version is not None and bool(found.bad_model or found.bad_extractors)
     if replaced:

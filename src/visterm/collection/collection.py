@@ -14,6 +14,7 @@ from visterm.collection.media import captions
 from visterm.collection.picture_views import PictureViews
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
+from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.versions import SENTENCE_SPACES
 from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
@@ -123,7 +124,7 @@ class Collection(PictureViews):
         with self.catalogue.writing("captioning"):
             number = self._number(picture)
             with self.catalogue.transaction():
-                captions.give(self.catalogue, number, captions.PERSON, text)
+                captions.give(self.catalogue, number, PERSON, text)
         self._shared.word_counts.forget()
 
     def caption_from(self, table: str | os.PathLike[str]) -> Imported:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from visterm.collection.store.caption_words import PERSON, effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.location import below
 from visterm.errors import BadInput
 
-PERSON = "person"
-"""The source of what somebody typed; while it is there, the other sources are not asked."""
 TABLE = "table"
 _GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
 READING = "1"
@@ -120,11 +119,6 @@ def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
             "SELECT source, text FROM captions WHERE picture = ? ORDER BY source", (picture,)
         )
     )
-
-
-def effective_caption(texts: Mapping[str, str]) -> str:
-    """What counts of a picture's captions by source: a person's own words, or else all others."""
-    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
 
 
 def effective_captions(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, str]:

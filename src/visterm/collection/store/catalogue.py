@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from visterm.collection.store import caption_words
 from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import NEWEST, check_version, migrate, version_of
@@ -21,6 +22,8 @@ from visterm.errors import VistermError
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
+_CHEAP = 20_000
+"""So many captions are read for a reader who cannot keep which words they hold."""
 
 
 class Catalogue:
@@ -55,12 +58,16 @@ class Catalogue:
         if may_write(self.path) and may_write(self.store):
             with self.writing("preparing the catalogue"):
                 migrate(self.db)
+                with self.transaction():
+                    pass  # whose end brings up to date what is made from other tables
             return
         # Nobody may write it, but everybody may read it: what it says, in the newest tables.
         newest = sqlite3.connect(":memory:", isolation_level=None)
         with _explained(self.path):
             self.db.backup(newest)
             migrate(newest)
+            if newest.execute("SELECT count(*) FROM changed_captions").fetchone()[0] <= _CHEAP:
+                caption_words.catch_up(newest)
         self.db.close()
         self.db = newest
 
@@ -99,6 +106,7 @@ class Catalogue:
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
+                caption_words.catch_up(self.db)
                 self.db.execute("COMMIT")
             except BaseException:
                 # A full disk may already have rolled back.

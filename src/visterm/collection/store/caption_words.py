@@ -1,0 +1,143 @@
+"""Postings: for each word the pictures whose captions hold it, in step with the captions.
+
+A word is its stem, as the vocabulary folds it; ``""`` stands for every picture that has a caption
+with words. The lists are divided into chunks of 65,536 numbers of pictures, two bytes a picture, so
+that a new caption rewrites some ten short lists, in the transaction that gives it: triggers note
+what has changed (`schema`), and every transaction ends with `catch_up`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import fold, tokens
+
+PERSON = "person"
+"""The source of what somebody typed; while it is there, the other sources are not asked."""
+EVERY = ""
+"""The word of every caption."""
+_BITS = 16
+_AT_ONCE = 4096
+"""Pictures whose words are held in memory together."""
+
+Changes = dict[tuple[str, int], tuple[set[int], set[int]]]
+"""By word and chunk, the pictures to put in and to take out."""
+
+
+def effective_caption(texts: Mapping[str, str]) -> str:
+    """What counts of a picture's captions by source: a person's own words, or else all others."""
+    return texts[PERSON] if PERSON in texts else "\n".join(texts.values())
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text as postings know them.
+
+    >>> sorted(stems("The trees, and a tree-house")) == sorted({fold("tree"), fold("tree-house")})
+    True
+    """
+    return {fold(token) for token in tokens(text) if token not in STOP_WORDS}
+
+
+def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
+    """The pictures whose captions hold a word, given by its stem; ascending."""
+    found = db.execute(
+        "SELECT chunk, pictures FROM caption_words WHERE word = ? ORDER BY chunk", (word,)
+    )
+    parts = [_numbers(chunk, blob) for chunk, blob in found]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def catch_up(db: sqlite3.Connection) -> None:
+    """Bring the postings in step with what was said of pictures, inside a transaction."""
+    question = "SELECT * FROM changed_captions ORDER BY picture LIMIT ?"
+    changed = False
+    while before := db.execute(question, (_AT_ONCE,)).fetchall():
+        pictures = f"BETWEEN {before[0][0]} AND {before[-1][0]}"
+        now = db.execute(
+            f"SELECT * FROM said WHERE picture {pictures} "
+            "AND picture IN (SELECT picture FROM changed_captions)"
+        )
+        _apply(db, _changes(before, now))
+        db.execute(f"DELETE FROM changed_captions WHERE picture {pictures}")
+        changed = True
+    if changed:
+        db.execute("UPDATE settings SET value = value + 1 WHERE name = 'caption_words'")
+
+
+def rebuild(db: sqlite3.Connection) -> None:
+    """Make all postings anew, inside a transaction."""
+    db.execute("DELETE FROM caption_words")
+    db.execute("DELETE FROM changed_captions")
+    db.execute("INSERT INTO changed_captions SELECT picture, '[]', '[]' FROM said")
+    catch_up(db)
+
+
+def are_right(db: sqlite3.Connection) -> bool:
+    """Whether the postings are what they would be if they were made anew."""
+    db.execute("SAVEPOINT anew")
+    try:
+        before = _fingerprint(db)
+        rebuild(db)
+        return before == _fingerprint(db)
+    finally:
+        db.execute("ROLLBACK TO anew")
+        db.execute("RELEASE anew")
+
+
+def _fingerprint(db: sqlite3.Connection) -> bytes:
+    found = hashlib.sha256()
+    for word, chunk, pictures in db.execute("SELECT * FROM caption_words"):
+        found.update(f"{word} {chunk} {len(pictures)} ".encode() + pictures)
+    return found.digest()
+
+
+def _changes(before: list[tuple[int, str, str]], now: Iterator[tuple[int, str, str]]) -> Changes:
+    after = {picture: (captions, folders) for picture, captions, folders in now}
+    changes: Changes = {}
+    for picture, *was in before:
+        old, new = _words(*was), _words(*after.get(picture, ("[]", "[]")))
+        for side, words in enumerate((new - old, old - new)):
+            for word in words:
+                both = changes.setdefault((word, picture >> _BITS), (set(), set()))
+                both[side].add(picture)
+    return changes
+
+
+def _words(captions: str, folders: str) -> set[str]:
+    """The words of a picture, from a row of the view ``said``."""
+    texts = dict(json.loads(captions))
+    found = stems(effective_caption(texts))
+    if found:
+        found.add(EVERY)
+    # What a person says stands alone; and a folder's name leaves more out than any caption.
+    if PERSON not in texts:
+        found |= stems("\n".join(json.loads(folders)))
+    return found
+
+
+def _apply(db: sqlite3.Connection, changes: Changes) -> None:
+    for (word, chunk), (more, fewer) in sorted(changes.items()):
+        key = (word, chunk)
+        stored = db.execute(
+            "SELECT pictures FROM caption_words WHERE word = ? AND chunk = ?", key
+        ).fetchone()
+        known = _numbers(chunk, stored[0] if stored else b"")
+        found = np.union1d(known, np.fromiter(more, np.int64))
+        if fewer:
+            found = np.setdiff1d(found, np.fromiter(fewer, np.int64), assume_unique=True)
+        if found.size:
+            low = (found - (chunk << _BITS)).astype("<u2").tobytes()
+            db.execute("INSERT OR REPLACE INTO caption_words VALUES (?, ?, ?)", (*key, low))
+        elif stored:
+            db.execute("DELETE FROM caption_words WHERE word = ? AND chunk = ?", key)
+
+
+def _numbers(chunk: int, blob: bytes) -> NDArray[np.int64]:
+    return np.frombuffer(blob, "<u2").astype(np.int64) + (chunk << _BITS)

@@ -1,0 +1,153 @@
+"""Postings stay in step with captions, whoever changes them and however that ends."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.store.caption_words import EVERY, are_right, holders, stems
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.schema import NEWEST, STEPS
+
+
+def said(collection: Collection, word: str) -> list[str]:
+    """Names of the files whose captions hold a word, by the postings."""
+    db = collection.catalogue.db
+    assert are_right(db)
+    (key,) = stems(word) or {EVERY}
+    numbers = holders(db, key).tolist()
+    question = "SELECT name FROM places WHERE picture = ? ORDER BY name"
+    return [name for one in numbers for (name,) in db.execute(question, (one,))]
+
+
+def version(collection: Collection) -> str | None:
+    return collection.catalogue.get("caption_words")
+
+
+def test_a_caption_is_found_by_its_words_until_it_changes_or_goes(collection: Collection) -> None:
+    path = collection.root / "scene-0001.jpg"
+    collection.caption(path, "Two Dogs and the cat")
+    assert said(collection, "dog") == said(collection, "cats") == ["scene-0001.jpg"]
+    assert said(collection, "") == ["scene-0001.jpg"]
+    collection.caption(path, "a cat")
+    assert (said(collection, "dog"), said(collection, "cat")) == ([], ["scene-0001.jpg"])
+    collection.caption(path, "")
+    assert said(collection, "cat") == said(collection, "") == []
+    assert collection.catalogue.one("SELECT count(*) FROM caption_words") == 0
+
+
+def test_words_that_hold_english_together_are_not_listed() -> None:
+    assert stems("with the and of") == set()
+
+
+def test_every_source_counts_until_a_person_speaks(collection: Collection) -> None:
+    path = collection.root / "scene-0001.jpg"
+    path.with_suffix(".txt").write_text("a lighthouse")
+    table = collection.root / "table.tsv"
+    table.write_text("scene-0001.jpg\ta storm\n")
+    collection.add()
+    collection.caption_from(table)
+    assert said(collection, "lighthouse") == said(collection, "storm") == ["scene-0001.jpg"]
+    collection.caption(path, "Anna")
+    assert said(collection, "lighthouse") == said(collection, "storm") == []
+    assert said(collection, "anna") == ["scene-0001.jpg"]
+    path.with_suffix(".txt").unlink()
+    collection.add()
+    collection.caption(path, "")
+    assert (said(collection, "lighthouse"), said(collection, "storm")) == ([], ["scene-0001.jpg"])
+
+
+def test_folders_count_where_their_owner_lets_them_and_follow_their_pictures(
+    collection: Collection,
+) -> None:
+    root = collection.root
+    (root / "Lisbon_1987").mkdir()
+    (root / "scene-0001.jpg").rename(root / "Lisbon_1987" / "a.jpg")
+    collection.add()
+    assert said(collection, "lisbon") == []
+    collection.add(folders=True)
+    assert said(collection, "lisbon") == said(collection, "1987") == ["a.jpg"]
+    assert said(collection, "") == []  # a folder's name is no caption
+    (root / "Porto").mkdir()
+    (root / "Lisbon_1987" / "a.jpg").rename(root / "Porto" / "a.jpg")
+    collection.add()
+    assert (said(collection, "lisbon"), said(collection, "porto")) == ([], ["a.jpg"])
+    collection.add(folders=False)
+    assert said(collection, "porto") == []
+
+
+def test_a_vanished_picture_keeps_its_caption_and_a_removed_one_does_not(
+    collection: Collection,
+) -> None:
+    root = collection.root
+    for name in ("scene-0001.jpg", "scene-0002.jpg"):
+        collection.caption(root / name, "Anna")
+    (root / "scene-0001.jpg").unlink()
+    collection.add()
+    assert len(said(collection, "anna")) == 2
+    collection.remove([root / "scene-0002.jpg"])
+    assert said(collection, "anna") == ["scene-0001.jpg"]
+
+
+def test_an_edited_picture_brings_its_caption_along(collection: Collection) -> None:
+    path = collection.root / "scene-0001.jpg"
+    collection.caption(path, "Anna")
+    shutil.copy(collection.root / "scene-0002.jpg", path)
+    path.write_bytes(path.read_bytes() + b"\0")
+    collection.add()
+    assert said(collection, "anna").count("scene-0001.jpg") == 1
+
+
+def test_a_transaction_that_fails_changes_no_postings(collection: Collection) -> None:
+    path = collection.root / "scene-0001.jpg"
+    collection.caption(path, "Anna")
+    before = version(collection)
+    catalogue = collection.catalogue
+
+    def fail() -> None:
+        with catalogue.writing("trying"), catalogue.transaction() as db:
+            db.execute("UPDATE captions SET text = 'Berta'")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert said(collection, "anna") == ["scene-0001.jpg"]
+    assert version(collection) == before
+    collection.caption(path, "Berta")
+    assert version(collection) != before
+
+
+def test_pictures_of_several_chunks_are_found_in_order(tmp_path) -> None:
+    catalogue = Catalogue(tmp_path)
+    numbers = [1, 65_535, 65_536, 131_072, 200_000]
+    with catalogue.writing("trying"), catalogue.transaction() as db:
+        for number in numbers:
+            db.execute("INSERT INTO pictures (id, hash) VALUES (?, ?)", (number, str(number)))
+            db.execute("INSERT INTO captions VALUES (?, 'person', 'Anna')", (number,))
+    assert holders(catalogue.db, "anna").tolist() == numbers
+    assert catalogue.one("SELECT count(*) FROM caption_words WHERE word = 'anna'") == 4
+
+
+def test_a_catalogue_of_before_gets_its_postings_when_it_is_opened(tmp_path) -> None:
+    db = sqlite3.connect(tmp_path / "catalogue.sqlite", isolation_level=None)
+    for step in STEPS[: NEWEST - 1]:
+        db.executescript(step)
+    db.execute(f"PRAGMA user_version = {NEWEST - 1}")
+    db.execute("INSERT INTO pictures (id, hash) VALUES (7, 'a')")
+    db.execute("INSERT INTO captions VALUES (7, 'person', 'Anna at the sea')")
+    db.close()
+    catalogue = Catalogue(tmp_path)
+    assert holders(catalogue.db, "anna").tolist() == [7]
+    assert catalogue.one("SELECT count(*) FROM changed_captions") == 0
+
+
+def test_a_check_finds_postings_that_are_wrong_and_repairs_them(collection: Collection) -> None:
+    collection.caption(collection.root / "scene-0001.jpg", "Anna")
+    with collection.catalogue.writing("damaging"), collection.catalogue.transaction() as db:
+        db.execute("DELETE FROM caption_words WHERE word = 'anna'")
+    assert len(collection.check().problems) == 1
+    assert collection.check(repair=True).repaired == ["the words of captions listed again"]
+    assert said(collection, "anna") == ["scene-0001.jpg"]
