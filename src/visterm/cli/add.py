@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visterm.cli.messages import say, skipping, summary
-from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.options import Folder, Json, Ray, Store, opened
 from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
 
@@ -32,6 +32,7 @@ def add(
         bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Find new, changed, moved and vanished pictures.
@@ -52,6 +53,7 @@ def add(
                     features=features,
                     folders=folders,
                     n_jobs=workers,
+                    ray=ray,
                     progress=progress,
                     on_skip=skipping,
                 )
@@ -96,6 +98,8 @@ def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
 def _lines(found: Collection, report: Added, seconds: float) -> Iterator[str]:
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
     yield f"{summary(report)} in {seconds:.1f} s{rate}"
+    if report.nodes:
+        yield f"described on {report.nodes:,} nodes, {report.retries:,} batches begun again"
     yield f"{found.root} holds {len(found):,} pictures"
     if found.needs_training:
         yield "the model learnt from other features; visterm train learns from these"

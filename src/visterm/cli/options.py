@@ -18,6 +18,13 @@ Store = Annotated[
     Path | None,
     typer.Option(help="Keep what is known in this folder, not in .visterm beside the pictures."),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        help="Work on a Ray cluster: auto (the one this machine is part of, else one begun here), "
+        "local (one begun here), or its address."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

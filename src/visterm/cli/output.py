@@ -40,7 +40,10 @@ def _finite(found: Any) -> Any:
 
 @contextmanager
 def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
-    """A bar for each kind of work, drawn on stderr when that is a terminal."""
+    """A bar for each kind of work, drawn on stderr when that is a terminal.
+
+    What stands behind a dot in the middle (``adding pictures · 2 nodes``) is shown beside its rate.
+    """
     if hidden or not sys.stderr.isatty():
         yield silent
         return
@@ -64,10 +67,11 @@ def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total, rate="")
-            speed = bars.tasks[tasks[what]].speed
-            rate = f"{speed:,.0f} a second" if speed else ""
-            bars.update(tasks[what], completed=done, total=total, rate=rate)
+            kind, _, beside = what.partition(" · ")
+            if kind not in tasks:
+                tasks[kind] = bars.add_task(kind, total=total, rate="")
+            speed = bars.tasks[tasks[kind]].speed
+            rate = ", ".join(filter(None, [speed and f"{speed:,.0f} a second", beside]))
+            bars.update(tasks[kind], completed=done, total=total, rate=rate)
 
         yield report

@@ -16,6 +16,7 @@ from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
 from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.versions import SENTENCE_SPACES
+from visterm.compute import running_on
 from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
 
@@ -61,6 +62,7 @@ class Collection(PictureViews):
         vectors: ArrayLike | None = None,
         folders: bool | None = None,
         n_jobs: int | None = None,
+        ray: str | None = None,
         wait: float | None = None,
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
@@ -81,6 +83,8 @@ class Collection(PictureViews):
             Whether the names of folders are words; as before where not given.
         n_jobs
             Processes that decode and describe pictures.
+        ray
+            Decode and describe on a Ray cluster instead: "auto", "local" or its address.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip
@@ -98,6 +102,7 @@ class Collection(PictureViews):
         with (
             named_features(files, features, vectors) as chosen,
             self._writing("adding pictures", wait),
+            running_on(ray),
         ):
             welcome(self.catalogue, named)
             if folders is not None:

@@ -53,6 +53,8 @@ class Extractor(Stored):
     max_side: int | None
     """Pictures are shrunk to this many pixels on the long side before they are described."""
     n_jobs: int
+    portable: ClassVar[bool] = True
+    """Whether other processes can have what describes pictures."""
     old_names: ClassVar[Mapping[str, str]] = {
         "workers": "n_jobs",
         "least": "min_keypoints",
@@ -114,7 +116,12 @@ class Extractor(Stored):
     ) -> Iterator[PictureBatch[Rows]]:
         """Vectors of files batch by batch, in order, with a reason for each that has none."""
         return over_pictures(
-            self.rows, paths, max_side=self.max_side, n_jobs=self.n_jobs, progress=progress
+            self.rows,
+            paths,
+            max_side=self.max_side,
+            n_jobs=self.n_jobs,
+            portable=self.portable,
+            progress=progress,
         )
 
     def transform(self, pictures: Sequence[Picture]) -> Rows:
@@ -136,6 +143,7 @@ class Extractor(Stored):
             pictures,
             max_side=self.max_side,
             n_jobs=self.n_jobs,
+            portable=self.portable,
             progress=progress,
             what="extracting",
         )

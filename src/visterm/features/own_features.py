@@ -65,6 +65,7 @@ class OwnFeatures(Extractor):
     arrays: ClassVar[tuple[str, ...]] = ()
     facts = ("width_",)
     max_side = 1024
+    portable = False  # a function may hold what no other process can have, such as a network
 
     width_: int
 
@@ -73,7 +74,7 @@ class OwnFeatures(Extractor):
 
     @property
     def n_jobs(self) -> int:
-        """Always one: a function may hold what no other process can have, such as a network."""
+        """Always one: see ``portable``."""
         return 1
 
     @n_jobs.setter
@@ -92,7 +93,9 @@ class OwnFeatures(Extractor):
             return self
         skipped: list[Skipped] = []
         for picture in pictures:
-            found, _, broken = gather(self._embedded, [picture], max_side=self.max_side)
+            found, _, broken = gather(
+                self._embedded, [picture], max_side=self.max_side, portable=False
+            )
             if found:
                 self.width_ = found[0].shape[1]
                 return self

@@ -1,4 +1,4 @@
-"""Work over many pictures: decoded one by one, described in fixed batches, on every core.
+"""Work over many pictures: decoded one by one, described in fixed batches, wherever work runs.
 
 A broken picture costs its own row and yields a reason. Batches have one size whatever the number
 of processes, so that the results do not depend on it either.
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.compute import cluster, map_batches
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.progress import Progress, silent
 
 BATCH = 32
+CRASHES = "it crashes the decoder"
 
 Pixels: TypeAlias = "NDArray[np.uint8]"
 Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"
@@ -50,13 +53,15 @@ def over_pictures(
     *,
     max_side: int | None = None,
     n_jobs: int = 1,
+    portable: bool = True,
     progress: Progress = silent,
     what: str = "pictures",
 ) -> Iterator[PictureBatch[Result]]:
     """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
 
-    With several processes and more than one batch, even a picture that kills its process costs only
-    itself; otherwise the work is done in this process.
+    On a cluster, or with several processes and more than one batch, even a picture that kills its
+    process costs only itself; otherwise, or where the work is not ``portable`` to other processes,
+    it is done in this one.
 
     >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
     >>> [batch.result for batch in over_pictures(len, [flat, flat])]
@@ -67,8 +72,13 @@ def over_pictures(
         list(enumerate(pictures[start : start + BATCH], start))
         for start in range(0, len(pictures), BATCH)
     ]
-    done = 0
-    for batch in _in_order(work, batches, max_side, min(n_jobs, len(batches))):
+    done, n_jobs = 0, min(n_jobs, len(batches))
+    if portable and batches and (n_jobs > 1 or cluster() is not None):
+        there = _DecodeAndWork(work, max_side, os.getcwd())
+        found = map_batches(there, batches, _with_crashed, n_jobs=n_jobs)
+    else:
+        found = _in_this_process(work, batches, max_side)
+    for batch in found:
         done += len(batch.numbers) + len(batch.skipped)
         progress(what, done, len(pictures))
         yield batch
@@ -80,6 +90,7 @@ def gather(
     *,
     max_side: int | None = None,
     n_jobs: int = 1,
+    portable: bool = True,
     progress: Progress = silent,
     what: str = "pictures",
 ) -> tuple[list[Result], list[int], list[Skipped]]:
@@ -90,7 +101,13 @@ def gather(
     """
     results, numbers, skipped = [], [], []
     for batch in over_pictures(
-        work, pictures, max_side=max_side, n_jobs=n_jobs, progress=progress, what=what
+        work,
+        pictures,
+        max_side=max_side,
+        n_jobs=n_jobs,
+        portable=portable,
+        progress=progress,
+        what=what,
     ):
         if batch.result is not None:
             results.append(batch.result)
@@ -113,32 +130,6 @@ def check_list(pictures: Sequence[Picture]) -> None:
         raise BadInput(f"pictures come as a list, not as a {type(pictures).__name__}")
 
 
-def _in_order(
-    work: Callable[[list[Pixels]], Result],
-    batches: list[list[tuple[int, Picture]]],
-    max_side: int | None,
-    n_jobs: int,
-) -> Iterator[PictureBatch[Result]]:
-    if n_jobs <= 1:
-        yield from _in_this_process(work, batches, max_side)
-        return
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    position, here = 0, os.getcwd()
-    while position < len(batches):
-        pool = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
-        try:
-            for batch in pool(delayed(_run)(work, b, max_side, here) for b in batches[position:]):
-                position += 1
-                yield batch
-        except TerminatedWorkerError:
-            # Some decoder crashed. The next batch is done picture by picture, each in a process
-            # of its own, so that only the picture at fault is lost; then the pool goes on.
-            yield _run_apart(work, batches[position], max_side)
-            position += 1
-
-
 def _in_this_process(
     work: Callable[[list[Pixels]], Result],
     batches: list[list[tuple[int, Picture]]],
@@ -158,15 +149,30 @@ def _in_this_process(
             yield _worked(work, decoded)
 
 
-def _run(
-    work: Callable[[list[Pixels]], Result],
-    batch: list[tuple[int, Picture]],
-    max_side: int | None,
-    folder: str,
-) -> PictureBatch[Result]:
+class _DecodeAndWork(Generic[Result]):
     """Decode and work in another process, which may have been begun in another folder."""
-    os.chdir(folder)
-    return _worked(work, _decode(batch, max_side))
+
+    def __init__(
+        self, work: Callable[[list[Pixels]], Result], max_side: int | None, folder: str
+    ) -> None:
+        self.work, self.max_side, self.folder = work, max_side, folder
+
+    def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
+        with suppress(OSError):  # another machine need not have it; paths there are whole ones
+            os.chdir(self.folder)
+        return _worked(self.work, _decode(batch, self.max_side))
+
+
+def _with_crashed(
+    batch: PictureBatch[Result], crashed: list[tuple[int, Picture]]
+) -> PictureBatch[Result]:
+    """Name the pictures that end the process they are decoded in."""
+    named = [
+        Skipped(number, "pixels" if isinstance(one, np.ndarray) else os.fspath(one), CRASHES)
+        for number, one in crashed
+    ]
+    skipped = sorted(batch.skipped + named, key=lambda skip: skip.number)
+    return PictureBatch(batch.numbers, batch.result, skipped)
 
 
 def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> PictureBatch[list[Pixels]]:
@@ -215,36 +221,3 @@ def shrunk(pixels: Pixels, max_side: int | None) -> Pixels:
     return np.asarray(
         Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS, reducing_gap=3)
     )
-
-
-def _run_apart(
-    work: Callable[[list[Pixels]], Result],
-    batch: list[tuple[int, Picture]],
-    max_side: int | None,
-) -> PictureBatch[Result]:
-    """The batch without the pictures that crash a process when they are alone in it."""
-    from joblib.externals.loky import ProcessPoolExecutor
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    sound, crashed = [], []
-    alone = ProcessPoolExecutor(max_workers=1)
-    try:
-        for number, picture in batch:
-            try:
-                alone.submit(_run, work, [(number, picture)], max_side, os.getcwd()).result()
-                sound.append((number, picture))
-            except TerminatedWorkerError:
-                where = "pixels" if isinstance(picture, np.ndarray) else os.fspath(picture)
-                crashed.append(Skipped(number, where, "it crashes the decoder"))
-                alone.shutdown()
-                alone = ProcessPoolExecutor(max_workers=1)
-        whole = alone.submit(_run, work, sound, max_side, os.getcwd()).result()
-    except TerminatedWorkerError:
-        raise VistermError(
-            f"pictures {batch[0][0]} to {batch[-1][0]} end their process together but not alone; "
-            "there may be too little memory: try fewer processes"
-        ) from None
-    finally:
-        alone.shutdown()
-    skipped = sorted(whole.skipped + crashed, key=lambda skip: skip.number)
-    return PictureBatch(whole.numbers, whole.result, skipped)

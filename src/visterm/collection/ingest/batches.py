@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from visterm.collection.ingest.description import Described, describe
 from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, IngestTask, OnSkip, Survey
-from visterm.collection.ingest.hashing import Opened, still_as
+from visterm.collection.ingest.hashing import Opened
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
@@ -31,6 +32,10 @@ class Added:
     captions: int = 0
     """Files whose captions were read again."""
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    nodes: int = 0
+    """Nodes of a cluster that worked; none where this machine's processes did."""
+    retries: int = 0
+    """Batches that were described again because a worker or node died."""
 
 
 class Batches:
@@ -45,55 +50,40 @@ class Batches:
         self.rows = Rows(plan.catalogue, extractor.key)
         self.done, self.total = 0, len(plan)
 
-    def take(self, batch: list[Opened]) -> None:
+    def take(self, files: list[Opened]) -> None:
         """Describe what is new in a batch, write the vectors, and commit."""
         self.progress("adding pictures", self.done, self.total)
-        vectors, digests = self._describe(batch)
-        written = None if vectors is None else self.rows.write(vectors)
+        first: dict[bytes, Opened] = {}
+        for one in files:
+            if one.digest is not None and not self.knows(one.digest):
+                first.setdefault(one.digest, one)
+        here = self.done + len(files) - len(first)
+        described = describe(
+            self.extractor,
+            self.plan.root,
+            list(first.values()),
+            lambda what, done, total: self.progress("adding pictures", here + done, self.total),
+        )
+        self.commit(files, described)
+
+    def commit(self, files: list[Opened], described: Described) -> None:
+        """Write the vectors of what is new in a batch, and all its news into the catalogue."""
+        for one in files:
+            one.reason = one.reason or described.reasons.get(one.digest)
+        digests = described.digests
+        written = None if described.vectors is None else self.rows.write(described.vectors)
         with self.catalogue.transaction() as db:
             numbers = {digest: _picture(db, digest) for digest in digests}
-            for one in batch:
+            for one in files:
                 self._store(one, digests)
             if written is not None:
                 self.rows.name(written, [numbers[digest] for digest in digests])
         self.report.extracted += len(digests)
-        self.done += len(batch)
+        self.done += len(files)
         self.progress("adding pictures", self.done, self.total)
 
-    def _describe(self, batch: list[Opened]) -> tuple[Any, list[bytes]]:
-        """Vectors of the contents that have none, in order; reasons for those without."""
-        from visterm.features.extractor import stack_rows
-
-        first: dict[bytes, Opened] = {}
-        for one in batch:
-            if one.digest is not None and not self._described(one.digest):
-                first.setdefault(one.digest, one)
-        files = list(first.values())
-        parts: list[Any] = []
-        found: list[Opened] = []
-        reasons: dict[bytes | None, str] = {}
-        work = self.extractor.over_files(
-            [str(self.plan.root / one.task.path) for one in files],
-            progress=lambda what, done, total: self.progress(
-                "adding pictures", self.done + len(batch) - len(files) + done, self.total
-            ),
-        )
-        for part in work:
-            if part.result is not None:
-                parts.append(part.result)
-            found += [files[number] for number in part.numbers]
-            reasons |= {files[one.number].digest: one.reason for one in part.skipped}
-        # A vector must be of the content whose hash it is kept under.
-        sound = [number for number, one in enumerate(found) if still_as(self.plan.root, one.task)]
-        for number, one in enumerate(found):
-            if number not in sound:
-                one.reason = "it changes while it is read"
-        for one in batch:
-            one.reason = one.reason or reasons.get(one.digest)
-        vectors = stack_rows(parts)[sound] if sound else None
-        return vectors, [digest for number in sound if (digest := found[number].digest)]
-
-    def _described(self, digest: bytes) -> bool:
+    def knows(self, digest: bytes) -> bool:
+        """Whether the content of this hash has a vector."""
         question = """SELECT 1 FROM pictures JOIN rows ON rows.picture = pictures.id
             WHERE hash = ? AND rows.extractor = ?"""
         return bool(self.catalogue.one(question, digest, self.rows.extractor))

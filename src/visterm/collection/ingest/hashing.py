@@ -12,6 +12,8 @@ from pathlib import Path
 from visterm.collection.ingest.diff import READ, RETURNED, IngestTask, Survey
 from visterm.collection.store.location import is_unchanged
 
+CHANGES = "it changes while it is read"
+
 
 @dataclass
 class Opened:
@@ -42,10 +44,11 @@ def still_as(root: Path, task: IngestTask) -> bool:
 
 
 def _open_all(root: Path, tasks: list[IngestTask]) -> list[Opened]:
-    return [_open(root, task) for task in tasks]
+    return [open_file(root, task) for task in tasks]
 
 
-def _open(root: Path, task: IngestTask) -> Opened:
+def open_file(root: Path, task: IngestTask) -> Opened:
+    """The content hash and the captions of one file, as far as its task asks for them."""
     from visterm.pictures import captions_of
     from visterm.pictures.decoding import Refused, opened
 
@@ -64,7 +67,7 @@ def _open(root: Path, task: IngestTask) -> Opened:
             found.reason = error.strerror or "it cannot be read"
             return found
         if not still_as(root, task):
-            found.reason = "it changes while it is read"
+            found.reason = CHANGES
             return found
     found.captions = [(one.source, one.text) for one in captions_of(path, problems=found.problems)]
     return found

@@ -11,6 +11,7 @@ from visterm.collection.ingest.diff import OnSkip, Survey, begin, finish, survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
 from visterm.collection.ingest.hashing import opened_batches
 from visterm.collection.store.catalogue import Catalogue
+from visterm.compute import cluster
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
@@ -60,14 +61,25 @@ def ingest(
         extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
         batches = Batches(plan, extractor, report, on_skip, progress)
         try:
-            for batch in opened_batches(plan, BATCH):
-                batches.take(batch)
+            _take_all(batches)
         except KeyboardInterrupt:
             raise Stopped(report) from None
         while batches.rows.merge():
             pass
     _mark_vanished(plan, report)
     return report
+
+
+def _take_all(batches: Batches) -> None:
+    """Describe and commit what the survey found, wherever work runs."""
+    where = cluster()
+    if where is not None and batches.extractor.portable:
+        from visterm.collection.ingest.cluster import ingest_on
+
+        ingest_on(where, batches, BATCH)
+        return
+    for batch in opened_batches(batches.plan, BATCH):
+        batches.take(batch)
 
 
 def _fitted(

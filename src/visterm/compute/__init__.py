@@ -1,0 +1,11 @@
+"""Where work runs: this machine's processes, or a Ray cluster.
+
+Whoever has work for many processes asks here (`map_batches`, `map_items`, `spread`) and gets the
+same results wherever it runs; `running_on` says where. Only this room knows Ray, and Ray is
+imported only when somebody asks for it.
+"""
+
+from visterm.compute.placement import cluster, map_batches, map_items, running_on, spread
+from visterm.compute.shards import Shards
+
+__all__ = ["Shards", "cluster", "map_batches", "map_items", "running_on", "spread"]

@@ -1,0 +1,86 @@
+"""Which machines work now, and work that is the same on any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from visterm.compute.processes import Lost, in_processes
+from visterm.compute.shards import LocalShards, Shards
+
+if TYPE_CHECKING:
+    from visterm.compute.ray_cluster import RayCluster
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_CLUSTER: ContextVar[RayCluster | None] = ContextVar("cluster", default=None)
+
+
+@contextmanager
+def running_on(ray: str | None) -> Iterator[None]:
+    """For a while, let work run on a Ray cluster; None leaves it where it was.
+
+    Parameters
+    ----------
+    ray : {"auto", "local"} or an address, optional
+        The cluster that this machine is part of, or one begun here if there is none; one begun
+        here; or the one at ``HOST:PORT``. What Ray in this process is connected to already is used.
+    """
+    if ray is None:
+        yield
+        return
+    from visterm.compute.ray_cluster import RayCluster
+
+    found = RayCluster.connect(ray)
+    before = _CLUSTER.set(found)
+    try:
+        yield
+    finally:
+        _CLUSTER.reset(before)
+        found.close()
+
+
+def cluster() -> RayCluster | None:
+    """The cluster that work runs on now; None where it is this machine alone.
+
+    >>> cluster() is None
+    True
+    """
+    return _CLUSTER.get()
+
+
+def map_batches(
+    work: Callable[[list[Item]], Result],
+    batches: Sequence[list[Item]],
+    lost: Lost[Result, Item],
+    *,
+    n_jobs: int = 1,
+) -> Iterator[Result]:
+    """Results of batches, in order, a few batches ahead of whoever takes them.
+
+    An item that ends the process it is in costs only itself: ``lost(result, items)`` is asked to
+    name such items in the result of the others.
+    """
+    found = cluster()
+    if found is not None:
+        return found.map_batches(work, batches, lost)
+    return in_processes(work, batches, lost, n_jobs)
+
+
+def map_items(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Results of independent pieces of work: side by side on a cluster, else one after another.
+
+    >>> map_items(abs, [-1, 2])
+    [1, 2]
+    """
+    found = cluster()
+    return [work(item) for item in items] if found is None else found.map_items(work, items)
+
+
+def spread(kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Shards:
+    """An object ``kind(*part)`` for each part, kept where it works: on the cluster, else here."""
+    found = cluster()
+    return LocalShards(kind, parts) if found is None else found.spread(kind, parts)

@@ -1,0 +1,257 @@
+"""A Ray cluster: batches with back-pressure, and retries of what a dead worker or node held.
+
+P. Moritz et al., Ray: a distributed framework for emerging AI applications, OSDI 2018.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self, TypeVar
+
+from visterm.compute.processes import EndTogether, Lost
+from visterm.compute.ray_shards import RayShards
+from visterm.errors import BadInput, MissingExtra, VistermError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+OBJECT_STORE_BYTES = 256 << 20
+"""Shared memory of a cluster that is begun here; containers have little, and Ray would take 30 %
+of all memory."""
+MAX_DEATHS = 3
+"""Workers that a batch may end before it is taken item by item."""
+_BATCHES_A_CORE = 2
+_LOOK_AGAIN = 5.0
+"""Seconds after which the size of the cluster is asked for again: nodes come and go."""
+# What dies is begun again and counted; stdout and stderr belong to the command.
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",
+}
+# One task a core: threads of libraries would only wait for each other.
+_SINGLE = dict.fromkeys(
+    ("LOKY_MAX_CPU_COUNT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+class RayCluster:
+    """A cluster that this process is connected to; make one by `connect`."""
+
+    def __init__(self, *, ours: bool) -> None:
+        self._ours = ours
+        self._size, self._looked = (1, 1), -_LOOK_AGAIN
+        self.retries = 0
+        """Batches and trials that were begun again because a worker or node had died."""
+
+    @classmethod
+    def connect(cls, where: str) -> Self:
+        """Connect to the cluster at "auto", "local" or an address."""
+        # Set before Ray is imported, which reads them then.
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
+        if where == "local":  # listen on the loopback only, as Ray does on laptops
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("a cluster needs ray: pip install 'visterm[cluster]'") from None
+        if ray.is_initialized():
+            return cls(ours=False)
+        about: dict[str, Any] = {
+            "log_to_driver": False,
+            "logging_level": "error",
+            "runtime_env": {"env_vars": _SINGLE},
+        }
+        begun = about | {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        try:
+            if where == "local" or (where == "auto" and not _is_running()):
+                ray.init(address="local", **begun)
+            else:
+                ray.init(address=where, **about)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise BadInput(
+                f"no Ray cluster answers at {where!r} ({reason}); ray start --head begins one, "
+                "--ray local runs on this machine"
+            ) from None
+        return cls(ours=True)
+
+    def close(self) -> None:
+        """Leave the cluster; one that was begun here ends."""
+        if self._ours:
+            import ray
+
+            ray.shutdown()
+
+    @property
+    def cores(self) -> int:
+        """Processors of all nodes, as last looked at."""
+        return self._look()[0]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that are alive and have processors."""
+        return self._look()[1]
+
+    def __str__(self) -> str:
+        nodes, retries = self.nodes, self.retries
+        begun_again = "retry" if retries == 1 else "retries"
+        return f"{nodes} node{'' if nodes == 1 else 's'}, {retries} {begun_again}"
+
+    def _look(self) -> tuple[int, int]:
+        import ray
+
+        if time.monotonic() - self._looked > _LOOK_AGAIN:
+            alive = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+            self._size = max(1, int(sum(alive))), sum(cores > 0 for cores in alive)
+            self._looked = time.monotonic()
+        return self._size
+
+    def map_batches(
+        self,
+        work: Callable[[list[Item]], Result],
+        batches: Iterable[list[Item]],
+        lost: Lost[Result, Item],
+    ) -> Iterator[Result]:
+        """Results in order; no more batches are under way than the cores need to stay busy."""
+        import ray
+
+        gpus = getattr(work, "gpus", 0)
+        shared = ray.put(work)
+
+        def one_by_one(batch: list[Item]) -> Result:
+            alone = self._results(shared, ([item] for item in batch), lambda _: _CRASHED, gpus)
+            crashed = [found is _CRASHED for found in alone]
+            sound = [item for item, dead in zip(batch, crashed, strict=True) if not dead]
+            (result,) = self._results(shared, [sound], _end_together, gpus)
+            return lost(result, [item for item, dead in zip(batch, crashed, strict=True) if dead])
+
+        return self._results(shared, batches, one_by_one, gpus)
+
+    def map_items(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Results of all items, which are worked on side by side."""
+        import ray
+
+        return list(self._results(ray.put(_Single(work)), ([one] for one in items), _give_up, 0))
+
+    def spread(self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> RayShards:
+        """An actor for each part."""
+        return RayShards(kind, parts, self.cores)
+
+    def _results(
+        self,
+        work: Any,
+        batches: Iterable[list[Any]],
+        after_deaths: Callable[[list[Any]], Any],
+        gpus: int,
+    ) -> Iterator[Any]:
+        source = iter(batches)
+        waiting: deque[_Job] = deque()
+        remote = _remote().options(num_cpus=0 if gpus else 1, num_gpus=gpus)
+        try:
+            while True:
+                room = _BATCHES_A_CORE * self.cores + 1 - len(waiting)
+                for _, batch in zip(range(room), source, strict=False):
+                    waiting.append(_Job(batch, remote, work))
+                if not waiting:
+                    return
+                self._collect(waiting, after_deaths)
+                while waiting and waiting[0].ref is None:
+                    yield waiting.popleft().result
+        finally:
+            _cancel(waiting)
+
+    def _collect(self, waiting: deque[_Job], after_deaths: Callable[[list[Any]], Any]) -> None:
+        """Take what is ready, and begin again what a dead worker or node held."""
+        import ray
+        from ray import exceptions
+
+        under_way = {job.ref: job for job in waiting if job.ref is not None}
+        ready, _ = ray.wait(list(under_way), num_returns=1, timeout=_LOOK_AGAIN)
+        for ref in ready:
+            job = under_way[ref]
+            try:
+                job.finish(ray.get(ref))
+            except exceptions.RayTaskError as error:
+                raise error.cause if isinstance(error.cause, Exception) else error from None
+            except exceptions.RayError:
+                self.retries += 1
+                job.deaths += 1
+                if job.deaths < MAX_DEATHS:
+                    job.begin()
+                else:
+                    job.finish(after_deaths(job.batch))
+
+
+class _Job:
+    """A batch under way: ``ref`` is None once its result is there."""
+
+    def __init__(self, batch: list[Any], remote: Any, work: Any) -> None:
+        self.batch, self.deaths, self.result = batch, 0, None
+        self._remote, self._work = remote, work
+        self.begin()
+
+    def begin(self) -> None:
+        self.ref = self._remote.remote(self._work, self.batch)
+
+    def finish(self, result: Any) -> None:
+        self.result, self.ref, self.batch = result, None, []
+
+
+class _Single:
+    """Work on one item, for batches that hold one."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.work = work
+
+    def __call__(self, batch: list[Any]) -> Any:
+        return self.work(batch[0])
+
+
+_CRASHED = object()
+"""The result of an item that ends every worker it is given to."""
+
+
+def _end_together(batch: list[Any]) -> Any:
+    raise EndTogether
+
+
+def _give_up(batch: list[Any]) -> Any:
+    raise VistermError(
+        f"a piece of work ended {MAX_DEATHS} workers of the cluster; there may be too little "
+        "memory on its nodes"
+    )
+
+
+def _do(work: Callable[[list[Any]], Any], batch: list[Any]) -> Any:
+    return work(batch)
+
+
+def _remote() -> Any:
+    """A Ray task; workers keep their process, so that a network is loaded once in each."""
+    import ray
+
+    return ray.remote(max_retries=0, max_calls=0)(_do)
+
+
+def _cancel(waiting: Iterable[_Job]) -> None:
+    import ray
+
+    for job in waiting:
+        if job.ref is not None and ray.is_initialized():
+            ray.cancel(job.ref, force=True)
+
+
+def _is_running() -> bool:
+    """Whether this machine is part of a cluster, or told of one by RAY_ADDRESS."""
+    if os.environ.get("RAY_ADDRESS"):
+        return True
+    from ray._private.services import find_gcs_addresses
+
+    return bool(find_gcs_addresses())

@@ -1,0 +1,191 @@
+"""A cluster of two nodes: the same results as on one machine, whatever dies on the way.
+
+All of it stands in one file, so that the cluster begins once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visterm.collection import Collection
+from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.compute import cluster, map_batches, map_items, running_on, spread
+from visterm.datasets.scenes import draw_scenes
+from visterm.errors import BadInput
+
+TABLES = ("pictures", "places", "rows", "skipped", "segments")
+
+
+class Nodes:
+    """Two nodes of one core each, on this machine's loopback."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster
+
+        soon = {"health_check_period_ms": 500, "health_check_failure_threshold": 3}
+        self.options = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+        self.cluster = Cluster(
+            initialize_head=True, head_node_args={**self.options, "_system_config": soon}
+        )
+        self.second = self.cluster.add_node(**self.options)
+
+    @property
+    def address(self) -> str:
+        return str(self.cluster.address)
+
+    def kill_second(self) -> None:
+        """SIGKILL to a node and all its workers, as when a machine loses its power."""
+        self.cluster.remove_node(self.second, allow_graceful=False)
+
+    def bring_back(self) -> None:
+        self.second = self.cluster.add_node(**self.options)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    here = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, sys.path)])
+    pytest.importorskip("ray")
+    made = Nodes()
+    with running_on(made.address):
+        yield made
+    made.cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """140 pictures, of which one is broken, one is there twice and some have captions."""
+    root = tmp_path_factory.mktemp("drawn")
+    scenes = [path for path, _ in draw_scenes(root, 10, size=(48, 32))]
+    for number in range(130):
+        content = scenes[number % 10].read_bytes() + number.to_bytes(2, "big")
+        (root / f"more-{number:03}.jpg").write_bytes(content)
+    (root / "more-007.jpg").write_bytes((root / "more-006.jpg").read_bytes())
+    (root / "more-050.jpg").write_bytes(b"no picture")
+    (root / "more-060.txt").write_text("a boat at sea")
+    return root
+
+
+def known(collection: Collection) -> tuple[dict[str, list[Any]], np.ndarray]:
+    """All rows of the catalogue, and all vectors."""
+    with sqlite3.connect(collection.store / "catalogue.sqlite") as db:
+        rows = {table: list(db.execute(f"SELECT * FROM {table}")) for table in TABLES}
+    key = collection.catalogue.get("extractor") or ""
+    numbers = findable(collection.catalogue, key).tolist()
+    return rows, np.asarray(vectors_of(collection.catalogue, key, numbers))
+
+
+def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
+    """The same catalogue made by a process that knows no cluster."""
+    command = [sys.executable, "-m", "visterm", "add", "--features", "cnn", "--workers", "1"]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    with Collection.open(root) as collection:
+        found = known(collection)
+    shutil.rmtree(root / ".visterm")
+    return found
+
+
+def test_a_node_killed_while_pictures_are_added_changes_nothing(nodes: Nodes, drawn: Path) -> None:
+    expected, vectors = on_one_machine(drawn)
+    killed: list[int] = []
+    heard: list[str] = []
+
+    def kill_once(what: str, done: int, total: int) -> None:
+        heard.append(what)
+        if what.startswith("adding") and done and not killed:
+            killed.append(done)
+            nodes.kill_second()
+
+    with Collection.open(drawn) as collection:
+        report = collection.add(features="cnn", progress=kill_once)
+        found, rows = known(collection)
+        again = collection.add()
+        (drawn / "more-100.jpg").rename(drawn / "moved.jpg")
+        moved = collection.add()
+    nodes.bring_back()
+    assert killed
+    assert found == expected
+    assert np.array_equal(rows, vectors)
+    assert report.extracted == 138
+    assert [path for path, _ in report.skipped] == ["more-050.jpg"]
+    assert any(re.search(r"· \d nodes?, \d retr(y|ies)$", what) for what in heard)
+    assert again.extracted == 0
+    assert (moved.moved, moved.extracted) == (1, 0)
+
+
+def add_up(batch: list[int]) -> list[int]:
+    """Work that ends its process where 66 is in the batch."""
+    if 66 in batch:
+        os._exit(1)
+    return [2 * number for number in batch]
+
+
+def name_lost(result: list[int], crashed: list[int]) -> list[int]:
+    return [*result, *(-number for number in crashed)]
+
+
+def test_what_ends_three_workers_is_taken_item_by_item(nodes: Nodes) -> None:
+    where = cluster()
+    assert where is not None
+    before = where.retries
+    found = list(map_batches(add_up, [[1, 2], [3, 66, 4], [5], []], name_lost))
+    assert found == [[2, 4], [6, 8, -66], [10], []]
+    assert where.retries == before + 3 + 3
+
+
+def test_work_is_no_further_ahead_than_the_cores_need(nodes: Nodes) -> None:
+    begun: list[int] = []
+
+    def source() -> Iterator[list[int]]:
+        for number in range(20):
+            begun.append(number)
+            yield [number]
+
+    where = cluster()
+    assert where is not None
+    for done, result in enumerate(where.map_batches(add_up, source(), name_lost)):
+        assert result == [2 * done]
+        assert len(begun) - done <= 2 * 2 + 2
+    assert len(begun) == 20
+
+
+def complain(number: int) -> int:
+    raise BadInput(f"{number} is no good")
+
+
+def test_errors_of_the_work_itself_reach_the_caller(nodes: Nodes) -> None:
+    with pytest.raises(BadInput, match=r"^1 is no good$"):
+        map_items(complain, [1, 2])
+
+
+class Counter:
+    """A shard that remembers how often it was asked."""
+
+    def __init__(self, first: int) -> None:
+        self.total = first
+
+    def add(self, number: int) -> int:
+        if number == self.total == 66:
+            os._exit(1)
+        self.total += number
+        return self.total
+
+
+def test_a_shard_that_dies_misses_a_round_and_comes_back(nodes: Nodes) -> None:
+    with spread(Counter, [(1,), (66,), (3,)]) as shards:
+        assert shards.call("add", 66) == [67, None, 69]
+        assert shards.call("add", 1) in ([68, 67, 70], [68, None, 70])
+        assert shards.call("add", 1) == [69, 68, 71]
