@@ -39,7 +39,7 @@ from visterm.experiments.runner.protocol import corel5k
 from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn._blocks import as_blocks
-from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, row_gradients
+from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from, row_gradients
 from visterm.models.inputs import dense
 from visterm.text import relevance_from_captions
 from visterm.text.weighting import inverse_frequency, weigh_queries
@@ -196,7 +196,7 @@ def against_torch(vectors: NDArray[np.float32], captions: Any, most: int) -> dic
         pairs = pairs_of(model, captions)
         batches = [pairs.draw(size) for _ in range(steps)]
         peer = TorchEager(layers, model.learning_rate, model.momentum)
-        network = Network([layer.copy() for layer in layers], place_of("cpu"))
+        network = Network([layer.copy() for layer in layers], backend_of("cpu"))
         check_the_same(network, peer, blocks, batches[0])
         theirs = timed(partial(each, partial(peer.step, blocks), batches))
         descent = Descent(network, model.learning_rate, model.momentum)
@@ -220,7 +220,7 @@ def check_the_same(
 ) -> None:
     """A peer that learns something else would make the comparison void."""
     seen, rows = network.look(blocks, batch.shown)
-    ours = network.gradients(seen, row_gradients(rows, batch, network.place))
+    ours = network.gradients(seen, row_gradients(rows, batch, network.backend))
     for mine, its in zip(ours, peer.gradients(blocks, batch), strict=True):
         if not np.allclose(mine, its, rtol=1e-3, atol=1e-5):
             raise SystemExit("torch derives another gradient: the comparison is void")

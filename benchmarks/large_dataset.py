@@ -27,7 +27,7 @@ from benchmarks.common import say, show
 from visterm.datasets import CaptionedDataset, QueryOptions, read_dataset
 from visterm.experiments.runner.cross_modal_ranks import ranks_in_blocks
 from visterm.experiments.runner.protocol import Protocol, protocol_of
-from visterm.experiments.runner.runs import Described, Seconds, run
+from visterm.experiments.runner.runs import Extracted, Seconds, run
 from visterm.models import Cca, Pamir
 
 LIMIT_MB = 8_000
@@ -79,7 +79,7 @@ def measure(pairs: int, width: int, iterations: int) -> dict[str, Any]:
     }
 
 
-def _cca_median_rank(protocol: Protocol, vectors: Described, width: int) -> float:
+def _cca_median_rank(protocol: Protocol, vectors: Extracted, width: int) -> float:
     """CCA between pictures and vectors of their captions: the median rank of a test picture."""
     rng = np.random.default_rng(2)
     space = rng.standard_normal((len(protocol.vocabulary), width), dtype=np.float32)
@@ -108,7 +108,7 @@ def _data(folder: Path, pairs: int) -> CaptionedDataset:
     )
 
 
-def _vectors(protocol: Protocol, width: int) -> Described:
+def _vectors(protocol: Protocol, width: int) -> Extracted:
     """Sums of the directions of a caption's words, with noise, of unit length."""
     rng = np.random.default_rng(1)
     directions = rng.standard_normal((len(protocol.vocabulary), width), dtype=np.float32)
@@ -121,7 +121,7 @@ def _vectors(protocol: Protocol, width: int) -> Described:
 
     train, valid = protocol.split
     test = protocol.vocabulary.counts(protocol.test.words)
-    return Described(of(protocol.captions[train]), of(protocol.captions[valid]), of(test))
+    return Extracted(of(protocol.captions[train]), of(protocol.captions[valid]), of(test))
 
 
 def _peak_mb() -> float:

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.common import say, show
 from visterm.datasets import data_folder
 from visterm.text.phrases import KINDS, Phrase, clauses, phrases, tagger
-from visterm.text.tokens import fold
+from visterm.text.tokens import stem
 
 GOLD = Path(__file__).with_name("phrases_gold.tsv")
 
@@ -91,7 +91,7 @@ def _written(text: str) -> Phrase:
 
 
 def _folded(phrase: Phrase) -> Phrase:
-    return Phrase(phrase.kind, tuple(fold(word) for word in phrase.words))
+    return Phrase(phrase.kind, tuple(stem(word) for word in phrase.words))
 
 
 def _nearest(caption: str) -> list[Phrase]:

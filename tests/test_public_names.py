@@ -41,7 +41,7 @@ def test_a_type_checker_sees_the_same_names():
         for alias in node.names
         if alias.asname == alias.name
     }
-    assert seen == {name: f"visterm.{room}" for name, room in visterm._ROOM_OF.items()}
+    assert seen == {name: f"visterm.{package}" for name, package in visterm._PACKAGE_OF.items()}
 
 
 def test_an_unknown_name_is_no_attribute():

@@ -90,7 +90,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
 
 __version__ = "0.1.0"
 
-# The public names by the room they come from. Rooms load when a name is first used, so that
+# The public names by the package they come from. Packages load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.
 PUBLIC_NAMES = {
     "collection": "Collection SearchRequest SearchResponse SearchResult",
@@ -109,15 +109,15 @@ PUBLIC_NAMES = {
     "text": "Relevance Vocabulary relevance_from_captions",
     "text.spaces": "CorrelatedTopics Glove Lsa Sentences Topics Words load_space",
 }
-_ROOM_OF = {name: room for room, names in PUBLIC_NAMES.items() for name in names.split()}
+_PACKAGE_OF = {name: package for package, names in PUBLIC_NAMES.items() for name in names.split()}
 
-__all__ = sorted(_ROOM_OF)
+__all__ = sorted(_PACKAGE_OF)
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOM_OF:
+    if name not in _PACKAGE_OF:
         raise AttributeError(f"module 'visterm' has no attribute {name!r}")
-    return getattr(import_module(f"visterm.{_ROOM_OF[name]}"), name)
+    return getattr(import_module(f"visterm.{_PACKAGE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

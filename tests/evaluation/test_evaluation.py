@@ -132,7 +132,7 @@ def test_relevance_that_names_no_picture_of_this_set_is_refused(rows, relevance)
         evaluate_rows(rows, nothing)
 
 
-def test_importing_the_room_loads_neither_numba_nor_scipy():
+def test_importing_the_package_loads_neither_numba_nor_scipy():
     code = (
         "import sys, visterm.evaluation, visterm.evaluation.trec;"
         "print([m for m in ('numba', 'scipy', 'sklearn') if m in sys.modules])"

@@ -96,7 +96,7 @@ def test_without_function_and_vectors_every_file_has_the_reason(tmp_path):
     assert batch.numbers == []
     assert batch.result is None
     assert {one.reason for one in batch.skipped} == {
-        "pictures here are described by features of your own, 'gone'; add new ones in Python, with "
+        "pictures here have features of your own, 'gone'; add new ones in Python, with "
         "add(features=gone) or with vectors=…, features='gone'"
     }
     with pytest.raises(BadInput, match=r"of your own, .gone.; .*add\(features=gone\)"):

@@ -51,7 +51,7 @@ def test_counts_and_raw_tf_idf_are_the_steps_on_the_way(scenes: list[np.ndarray]
     sift = Sift(visterms=30, weighting="tfidf-raw")
     raw = sift.fit_transform(scenes)
     assert np.allclose(raw.toarray(), np.sqrt(counts.toarray()) * sift.idf_, atol=1e-5)
-    found = [len(sift._describe(scene)[0].descriptors) for scene in scenes]
+    found = [len(sift._descriptors(scene)[0].descriptors) for scene in scenes]
     assert counts.sum(axis=1).tolist() == found
 
 
@@ -76,21 +76,21 @@ def test_only_flat_pictures_cannot_teach_visterms() -> None:
 
 def test_hazy_pictures_get_their_strongest_key_points(scenes: list[np.ndarray]) -> None:
     haze = (120 + scenes[0] / 16).astype(np.uint8)
-    (plain,) = Sift(min_keypoints=0)._describe(haze)
-    (kind,) = Sift(min_keypoints=20)._describe(haze)
+    (plain,) = Sift(min_keypoints=0)._descriptors(haze)
+    (kind,) = Sift(min_keypoints=20)._descriptors(haze)
     assert len(plain.descriptors) < 20
     assert len(plain.descriptors) < len(kind.descriptors) <= 21  # OpenCV keeps ties
 
 
 def test_clear_pictures_keep_all_key_points(scenes: list[np.ndarray]) -> None:
-    (found,) = Sift(min_keypoints=5)._describe(scenes[0])
+    (found,) = Sift(min_keypoints=5)._descriptors(scenes[0])
     points, descriptors = key_points(scenes[0])
     assert len(points) > 5
     assert np.array_equal(found.descriptors, descriptors)
 
 
 def test_places_lie_where_key_points_are(scenes: list[np.ndarray]) -> None:
-    (found,) = Sift(min_keypoints=0)._describe(scenes[0])
+    (found,) = Sift(min_keypoints=0)._descriptors(scenes[0])
     points, _ = key_points(scenes[0])
     h, w = scenes[0].shape[:2]
     expected = [((p.pt[0] + 0.5) / w, (p.pt[1] + 0.5) / h) for p in points]
@@ -98,8 +98,8 @@ def test_places_lie_where_key_points_are(scenes: list[np.ndarray]) -> None:
 
 
 def test_enlarged_pictures_show_more_and_at_the_same_places(scenes: list[np.ndarray]) -> None:
-    (one,) = Sift()._describe(scenes[0])
-    (two,) = Sift(upscale=2)._describe(scenes[0])
+    (one,) = Sift()._descriptors(scenes[0])
+    (two,) = Sift(upscale=2)._descriptors(scenes[0])
     assert len(two.descriptors) > len(one.descriptors)
     assert two.places.min() >= 0
     assert two.places.max() <= 1
@@ -115,7 +115,7 @@ def test_root_sift_compares_by_shares() -> None:
 
 def test_the_grid_covers_the_picture_evenly_at_every_scale() -> None:
     picture = np.random.default_rng(0).integers(0, 255, (50, 70, 3)).astype(np.uint8)
-    (found,) = DenseSift(step=10, sides=(12, 24))._describe(picture)
+    (found,) = DenseSift(step=10, sides=(12, 24))._descriptors(picture)
     assert found.descriptors.shape == (2 * 5 * 7, 128)
     assert np.array_equal(found.places[:35], found.places[35:])
     assert np.allclose(found.places[:35].mean(axis=0), 0.5, atol=1e-6)
@@ -125,7 +125,7 @@ def test_the_grid_covers_the_picture_evenly_at_every_scale() -> None:
 def test_larger_squares_see_more_of_the_picture() -> None:
     picture = np.zeros((64, 64, 3), dtype=np.uint8)
     picture[:, 42:] = 255  # an edge ten pixels from the middle
-    (found,) = DenseSift(step=64, sides=(8, 48))._describe(picture)
+    (found,) = DenseSift(step=64, sides=(8, 48))._descriptors(picture)
     small, large = found.descriptors
     assert small.sum() == 0
     assert large.sum() > 0
@@ -133,8 +133,8 @@ def test_larger_squares_see_more_of_the_picture() -> None:
 
 def test_faint_noise_counts_as_flat() -> None:
     noise = np.random.default_rng(0).integers(89, 92, (64, 64, 3)).astype(np.uint8)
-    (found,) = DenseSift()._describe(noise)
-    (strict,) = DenseSift(contrast=0)._describe(noise)
+    (found,) = DenseSift()._descriptors(noise)
+    (strict,) = DenseSift(contrast=0)._descriptors(noise)
     assert found.descriptors.sum() == 0
     assert (strict.descriptors.sum(axis=1) > 0).all()
 
@@ -142,8 +142,8 @@ def test_faint_noise_counts_as_flat() -> None:
 def test_the_grid_keeps_directions_upright() -> None:
     stripes = np.zeros((64, 64, 3), dtype=np.uint8)
     stripes[:, ::8] = 255
-    (down,) = DenseSift(step=32)._describe(stripes)
-    (across,) = DenseSift(step=32)._describe(np.ascontiguousarray(stripes.transpose(1, 0, 2)))
+    (down,) = DenseSift(step=32)._descriptors(stripes)
+    (across,) = DenseSift(step=32)._descriptors(np.ascontiguousarray(stripes.transpose(1, 0, 2)))
     apart = np.abs(down.descriptors.astype(int) - across.descriptors)
     assert apart.mean() > 10
 

@@ -1,4 +1,4 @@
-"""visterm add: find pictures and describe them."""
+"""visterm add: find pictures and extract their features."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add(
     store: Store = None,
     features: Annotated[
         str | None,
-        typer.Option(help="Describe pictures by: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"),
+        typer.Option(help="Extract these features: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"),
     ] = None,
     folders: Annotated[
         bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")

@@ -43,7 +43,7 @@ def evaluate(
     features: Annotated[
         str | None,
         typer.Option(
-            help="Which features to describe pictures by, such as blocks+cnn or cnn(size=288); "
+            help="Which features, such as blocks+cnn or cnn(size=288); "
             "blob-tokens are Corel's own. By default blocks, as the model takes them."
         ),
     ] = None,

@@ -1,6 +1,6 @@
-"""A person's folder of pictures: found, described, captioned, learnt from and searched.
+"""A person's folder of pictures: found, captioned, learnt from and searched.
 
-All that front ends use of this room is here by name; none imports from inside it. Importing it
+All that front ends use of this package is here by name; none imports from inside it. Importing it
 loads NumPy and SQLite only: what reports and errors of longer work are, loads with their names.
 """
 

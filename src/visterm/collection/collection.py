@@ -67,7 +67,7 @@ class Collection(PictureViews):
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
     ) -> Added:
-        """Find new, changed, moved, vanished and returned pictures, and describe what is new.
+        """Find new, changed, moved, vanished and returned pictures, with features of the new ones.
 
         Parameters
         ----------
@@ -82,9 +82,9 @@ class Collection(PictureViews):
         folders
             Whether the names of folders are words; as before where not given.
         n_jobs
-            Processes that decode and describe pictures.
+            Processes that decode pictures and extract features.
         ray
-            Decode and describe on a Ray cluster instead: "auto", "local" or its address.
+            Do both on a Ray cluster instead: "auto", "local" or its address.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip

@@ -1,6 +1,6 @@
 """One reader of captioned pictures, the public data sets that are read by it, and drawn scenes.
 
-Importing this room loads NumPy only; Pillow comes with the first scene that is drawn.
+Importing this package loads NumPy only; Pillow comes with the first scene that is drawn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How good rankings are: measures, slices, significance, tables, and TREC's files.
 
-Importing this room loads NumPy only; numba and SciPy come with the first measurement.
+Importing this package loads NumPy only; numba and SciPy come with the first measurement.
 """
 
 from visterm.evaluation.caption_ranks import CaptionRanks, caption_ranks

@@ -6,7 +6,7 @@ Sets of captions hold equal ones, so "the true one" can be read two ways, and bo
   aside). The rank is that of the best placed of them.
 - *only its own*: the caption that was written for this very picture, and no other.
 
-Equal scores stand in the order of the set, lower number first, as everywhere in this room: a model
+Equal scores stand in the order of the set, lower number first, as all measures have it: a model
 that scores everything alike gets the order's rank, about the middle of the set on average.
 ``ties="last"`` gives the most severe reading instead: every wrong one with the same score stands
 before the true one.

@@ -15,7 +15,7 @@ from visterm.evaluation import Evaluation
 from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, write_contact_sheet
 from visterm.evaluation.ranking import top
 from visterm.experiments.runner.protocol import Protocol, split_off_test
-from visterm.experiments.runner.runs import Seconds, describe, run
+from visterm.experiments.runner.runs import Seconds, extract, run
 from visterm.features import Blocks
 from visterm.models import Pamir
 from visterm.progress import Progress, silent
@@ -49,7 +49,7 @@ def run_demo(
         protocol = scenes(folder / "pictures", pictures, seed=seed, progress=progress)
     extractor = scene_blocks(seed)
     with seconds.on("features"):
-        vectors = describe(protocol, extractor, progress=progress)
+        vectors = extract(protocol, extractor, progress=progress)
     model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
     outcome = run(protocol, vectors, model, seconds, progress=progress)
     rows = model.transform(vectors.test)

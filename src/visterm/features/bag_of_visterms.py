@@ -1,7 +1,7 @@
 """Pictures as bags of visterms, whatever the local descriptors are.
 
-A kind of bag says how a picture is described (`Bag._describe`); drawing a sample, learning
-codebooks, counting, weighing and storing are the same for all.
+A kind of bag says which local descriptors a picture has (`Bag._descriptors`); drawing a sample,
+learning codebooks, counting, weighing and storing are the same for all.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Bag(Extractor):
         """The codebooks to learn."""
         raise NotImplementedError
 
-    def _describe(self, pixels: Pixels) -> list[Local]:
+    def _descriptors(self, pixels: Pixels) -> list[Local]:
         """Local descriptors of one picture, for each kind of them."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Bag(Extractor):
         return descriptors[:, channel.columns].astype(np.float32)
 
     def _prepare(self, pictures: Sequence[Picture]) -> None:
-        """Learn what must be known before any picture can be described."""
+        """Learn what must be known before any picture has descriptors."""
 
     def _fit_scaling(self, sample: list[NDArray[Any]]) -> None:
         """Learn from the sampled descriptors of each kind what `_points` must know."""
@@ -147,7 +147,7 @@ class Bag(Extractor):
         return self.weigh(counts)
 
     def _count(self, pictures: list[Pixels]) -> csr_array:
-        described = [self._describe(pixels) for pixels in pictures]
+        described = [self._descriptors(pixels) for pixels in pictures]
         parts = []
         for number, channel in enumerate(self._channels()):
             local = [found[channel.kind] for found in described]
@@ -173,7 +173,7 @@ class Bag(Extractor):
         wanted = self.points_per_centre * max(channel.size for channel in channels)
         chosen = self._sample(pictures, _SAMPLE)
         take = _Take(self, -(-wanted // max(1, len(chosen))), self.random_state)
-        found, skipped = self._pooled(take, chosen, progress, f"describing {self.name}")
+        found, skipped = self._pooled(take, chosen, progress, f"extracting {self.name}")
         if not found:
             raise nothing_read(skipped)
         sample = [np.concatenate(kind) for kind in zip(*found, strict=True)]
@@ -255,7 +255,7 @@ class _Take:
 
     def __call__(self, pictures: list[Pixels]) -> list[NDArray[Any]]:
         rng = np.random.default_rng(self.seed)
-        described = [self.bag._describe(pixels) for pixels in pictures]
+        described = [self.bag._descriptors(pixels) for pixels in pictures]
         return [
             np.concatenate([rng.permutation(found.descriptors)[: self.each] for found in kind])
             for kind in zip(*described, strict=True)

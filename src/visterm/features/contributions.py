@@ -80,7 +80,7 @@ def _of_cnn(cnn: CNN, pixels: Pixels) -> Parts:
 
 def _of_bag(bag: Bag, pixels: Pixels) -> Parts:
     """Each visterm's number is shared alike among the places that show it."""
-    described = bag._describe(pixels)
+    described = bag._descriptors(pixels)
     vector = bag.rows([pixels]).toarray()[0]
     shape = _grid([local.places for local in described], pixels)
     values = np.zeros((shape[0] * shape[1], len(vector)), np.float32)

@@ -46,12 +46,12 @@ class Extractor(Stored):
     """Pixels to vectors.
 
     An extractor sets ``name`` and ``version`` (raised when the same pictures would give other
-    rows), learns in ``fit`` what it must, and describes a batch of pictures in ``rows``.
+    rows), learns in ``fit`` what it must, and makes a row of each picture of a batch in ``rows``.
     """
 
     version: ClassVar[int] = 1
     max_side: int | None
-    """Pictures are shrunk to this many pixels on the long side before they are described."""
+    """Pictures are shrunk to this many pixels on the long side before anything else."""
     n_jobs: int
     portable: ClassVar[bool] = True
     """Whether other processes can have what describes pictures."""
@@ -86,7 +86,7 @@ class Extractor(Stored):
 
     @property
     def ready(self) -> bool:
-        """Whether new pictures can be described here and now."""
+        """Whether features of new pictures can be extracted here and now."""
         return True
 
     @property

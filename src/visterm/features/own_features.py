@@ -141,13 +141,13 @@ class OwnFeatures(Extractor):
 
     def _what_is_missing(self) -> str:
         return (
-            f"pictures here are described by features of your own, {self.label!r}; add new ones in "
+            f"pictures here have features of your own, {self.label!r}; add new ones in "
             f"Python, with add(features={self.label}) or with vectors=…, features={self.label!r}"
         )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "width_"):
-            raise NotFitted("these features have described no picture yet; call fit first")
+            raise NotFitted("these features have seen no picture yet; call fit first")
 
 
 def use_function(function: Embedder, label: str | None = None) -> str:
@@ -162,7 +162,7 @@ def use_function(function: Embedder, label: str | None = None) -> str:
 
 @contextmanager
 def use_vectors(label: str, vectors: Mapping[str, NDArray[np.float32]]) -> Iterator[None]:
-    """For a while, describe the files of these paths by these vectors."""
+    """For a while, take these vectors as the features of the files of these paths."""
     _VECTORS[checked_label(label)] = vectors
     try:
         yield

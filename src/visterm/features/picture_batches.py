@@ -1,4 +1,4 @@
-"""Work over many pictures: decoded one by one, described in fixed batches, wherever work runs.
+"""Work over many pictures: decoded one by one, made rows of in fixed batches, wherever work runs.
 
 A broken picture costs its own row and yields a reason. Batches have one size whatever the number
 of processes, so that the results do not depend on it either.

@@ -87,7 +87,7 @@ class Sift(_SiftBag):
     contrast: float = 0.04
     min_keypoints: int = 50
 
-    def _describe(self, pixels: Pixels) -> list[Local]:
+    def _descriptors(self, pixels: Pixels) -> list[Local]:
         grey = _grey(pixels, self.upscale)
         points, found = _detector(0, self.contrast).detectAndCompute(grey, None)
         if len(points) < self.min_keypoints:
@@ -138,7 +138,7 @@ class DenseSift(_SiftBag):
     contrast: float = 3.0
     rootsift: bool = True
 
-    def _describe(self, pixels: Pixels) -> list[Local]:
+    def _descriptors(self, pixels: Pixels) -> list[Local]:
         grey = _grey(pixels, 1)
         h, w = grey.shape
         rows, columns = _steps(h, self.step), _steps(w, self.step)

@@ -1,6 +1,6 @@
 """Picture files as people keep them: safe decoding to upright RGB, and the captions they carry.
 
-Importing this room loads neither Pillow nor NumPy; they come with the first picture.
+Importing this package loads neither Pillow nor NumPy; they come with the first picture.
 """
 
 from visterm.pictures.decoding import SUPPORTED_EXTENSIONS, read_picture

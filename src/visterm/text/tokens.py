@@ -1,4 +1,4 @@
-"""Text to tokens, and the fold under which "Trees" and "tree" are one word."""
+"""Text to tokens, and the stems under which "Trees" and "tree" are one word."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def _is_mark(character: str) -> bool:
     return unicodedata.category(character) in ("Mn", "Mc")
 
 
-def fold(token: str, language: str = "english") -> str:
+def stem(token: str, language: str = "english") -> str:
     """The form under which singular and plural of a word meet.
 
     The result is a key, not something to show: `Vocabulary` keeps the form people wrote.
 
-    >>> fold("trees") == fold("tree"), fold("skies") == fold("sky"), fold("women") == fold("woman")
+    >>> stem("trees") == stem("tree"), stem("skies") == stem("sky"), stem("women") == stem("woman")
     (True, True, True)
     """
     if language == "english":

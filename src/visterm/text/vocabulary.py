@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.text.tokens import fold, one_form, tokens
+from visterm.text.tokens import one_form, stem, tokens
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class Vocabulary:
         Each word in the form that captions write most; its place is its number in the text space.
     idf : array of shape (T,)
     language : str or None
-        Language whose singular and plural fold into one word; None takes words as written.
+        Language whose singular and plural have one stem; None takes words as written.
     keys : tuple of str
-        The folded forms by which words are found; made from the words unless given.
+        The stems by which words are found; made from the words unless given.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class Vocabulary:
     keys: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        # Folding thousands of words takes longer than a search: a stored vocabulary brings them.
+        # Stemming thousands of words takes longer than a search: a stored vocabulary brings them.
         keys = self.keys or tuple(self._key(word) for word in self.words)
         object.__setattr__(self, "keys", keys)
         if len(keys) != len(self.words):
-            raise BadInput(f"{len(self.words)} words but {len(keys)} folded forms")
+            raise BadInput(f"{len(self.words)} words but {len(keys)} stems")
         if len(self.idf) != len(self.words):
             raise BadInput(f"{len(self.words)} words but {len(self.idf)} weights")
         repeated = [word for word, count in Counter(keys).items() if count > 1]
@@ -94,14 +94,14 @@ class Vocabulary:
             raise BadInput(f"give a list of captions, as in [{captions!r}], not one text")
         read = [tokens(caption) for caption in captions]
         # A name in the singular and in the plural is one.
-        once = {_fold(one_form(name), language): name for name in names}
+        once = {_stem(one_form(name), language): name for name in names}
         known = cls.of_words(list(once.values()), language=language)
-        folded = [[(_fold(token, language), token) for token in known.joined(c)] for c in read]
-        for caption in folded:
+        stemmed = [[(_stem(token, language), token) for token in known.joined(c)] for c in read]
+        for caption in stemmed:
             holding.update({key for key, _ in caption})
             for key, token in caption:
                 forms.setdefault(key, Counter())[token] += 1
-        stopped = {_fold(one_form(word), language) for word in stop_words}
+        stopped = {_stem(one_form(word), language) for word in stop_words}
         kept = [k for k, count in holding.items() if count >= min_captions and k not in stopped]
         # Most frequent form first; between equals the shorter, then the earlier in the alphabet.
         shown = {k: min(forms[k], key=lambda w: (-forms[k][w], len(w), w)) for k in kept}
@@ -160,7 +160,7 @@ class Vocabulary:
         found: int | None = self._written.get(form)  # type: ignore[attr-defined]
         if found is not None:
             return found
-        return self._number.get(_fold(form, self.language))  # type: ignore[attr-defined]
+        return self._number.get(_stem(form, self.language))  # type: ignore[attr-defined]
 
     def joined(self, words: Sequence[str]) -> list[str]:
         """Words in order, with those joined that make up a name, the longest first.
@@ -246,10 +246,10 @@ class Vocabulary:
         )
 
     def _key(self, word: str) -> str:
-        return _fold(one_form(word), self.language)
+        return _stem(one_form(word), self.language)
 
 
-def _fold(token: str, language: str | None) -> str:
+def _stem(token: str, language: str | None) -> str:
     if language is None:
         return token
-    return " ".join(fold(word, language) for word in token.split(" "))
+    return " ".join(stem(word, language) for word in token.split(" "))

@@ -59,7 +59,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
 )
 
 
-def described(*codes: int) -> dict[int | str, dict[str, Any]]:
+def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
     """The ``responses`` of an operation, for its description."""
     return {code: {"model": Problem, "description": _KINDS[code]} for code in codes}
 

@@ -20,7 +20,7 @@ from visterm.experiments.runner.picture_features import (
     check_features,
 )
 from visterm.experiments.runner.protocol import Protocol, split_off_test
-from visterm.experiments.runner.runs import Described
+from visterm.experiments.runner.runs import Extracted
 from visterm.features.concatenation import join_rows
 from visterm.models import MODELS
 
@@ -77,7 +77,7 @@ def test_counts_and_vectors_come_from_one_description(drawn: Protocol) -> None:
         assert few.data.tolist() == np.round(few.data).tolist()
         lengths = np.sqrt((weighed**2).sum(axis=1))
         np.testing.assert_allclose(lengths, 1, rtol=1e-5)
-    alone = Described(*PictureFeatures(drawn, n_jobs=1).vectors(SMALL))
+    alone = Extracted(*PictureFeatures(drawn, n_jobs=1).vectors(SMALL))
     assert abs(alone.test - vectors[2]).max() == 0
 
 
@@ -99,7 +99,7 @@ def test_pictures_without_visterms_have_none_to_count(drawn: Protocol) -> None:
 
 
 def test_blob_tokens_need_no_pixels(tokens: Protocol) -> None:
-    found = Described(*PictureFeatures(tokens).vectors("blob-tokens"))
+    found = Extracted(*PictureFeatures(tokens).vectors("blob-tokens"))
     train, _ = tokens.split
     assert tokens.corel is not None
     first = tokens.corel.development_blobs[train[0]]

@@ -166,7 +166,7 @@ def test_an_angle_does_not_fill_its_hull() -> None:
 def test_numbers_are_standardised_before_they_are_clustered(
     fitted: Blobs, pictures: list[np.ndarray]
 ) -> None:
-    found = np.concatenate([fitted._describe(picture)[0].descriptors for picture in pictures])
+    found = np.concatenate([fitted._descriptors(picture)[0].descriptors for picture in pictures])
     points = fitted._points(found, fitted._channels()[0])
     assert np.abs(points.mean(axis=0)).max() < 0.2
     assert np.abs(points.std(axis=0) - 1).max() < 0.25
@@ -174,8 +174,8 @@ def test_numbers_are_standardised_before_they_are_clustered(
 
 def test_small_regions_are_left_out_but_never_all() -> None:
     picture = flag((200, 0, 0), (0, 0, 200))
-    (two,) = Blobs(regions=2)._describe(picture)
-    (one,) = Blobs(regions=2, min_area=0.9)._describe(picture)
+    (two,) = Blobs(regions=2)._descriptors(picture)
+    (one,) = Blobs(regions=2, min_area=0.9)._descriptors(picture)
     assert (len(two.descriptors), len(one.descriptors)) == (2, 1)
     assert sorted(two.places[:, 0].round(2).tolist()) == [0.25, 0.75]
 
@@ -184,7 +184,7 @@ def test_a_row_counts_the_nearest_visterm_of_each_region(
     fitted: Blobs, pictures: list[np.ndarray]
 ) -> None:
     centres = fitted._arrays()["centres_0"].astype(float)
-    (found,) = fitted._describe(pictures[3])
+    (found,) = fitted._descriptors(pictures[3])
     tf = np.zeros(20)
     for descriptor in found.descriptors:
         point = (descriptor - fitted.centre_) / fitted.spread_

@@ -84,7 +84,7 @@ def test_rows_are_the_formula(
 def _bag(fitted: Blocks, centres: dict[str, np.ndarray], pixels: np.ndarray, c: int) -> np.ndarray:
     """Counts of the nearest centres of all blocks of one channel."""
     side, part, size = CHANNELS[c]
-    histograms = fitted.describe(pixels)[[8, 16].index(side)][:, PARTS[part]]
+    histograms = fitted.histograms(pixels)[[8, 16].index(side)][:, PARTS[part]]
     blocks = np.sqrt(histograms.astype(np.float64))
     away = ((blocks[:, None] - centres[f"centres_{c}"].astype(np.float64)) ** 2).sum(axis=2)
     return np.bincount(away.argmin(axis=1), minlength=size)
@@ -366,7 +366,7 @@ def test_progress_of_fit_reaches_every_total(pictures: list[np.ndarray]) -> None
     heard: dict[str, tuple[int, int]] = {}
     small().fit(pictures, progress=lambda what, done, total: heard.update({what: (done, total)}))
     assert heard == {
-        "describing blocks": (70, 70),
+        "extracting blocks": (70, 70),
         "learning codebooks": (3, 3),
         "counting visterms": (70, 70),
     }

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput, MissingExtra
 from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
-from visterm.models.bbnn.network import Descent, Network, learn_from, place_of, row_gradients
+from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from, row_gradients
 from visterm.text import relevance_from_captions
 
 CAPTIONS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
@@ -29,7 +29,7 @@ def tiny(**changes: Any) -> Bbnn:
 def network(seed: int = 0, numbers: int = 3, words: int = 4, dtype: type = np.float64) -> Network:
     rng = np.random.default_rng(seed)
     shapes = ((5, numbers + 1), (6, 5), (6,), (words, 6), (words,))
-    return Network([rng.normal(0, 0.7, shape).astype(dtype) for shape in shapes], place_of("cpu"))
+    return Network([rng.normal(0, 0.7, shape).astype(dtype) for shape in shapes], backend_of("cpu"))
 
 
 def some_blocks(pictures: int = 7, blocks: int = 4, numbers: int = 3) -> NDArray[np.float64]:
@@ -120,7 +120,7 @@ def test_how_large_the_numbers_of_whole_vectors_are_does_not_matter(pictures) ->
 def test_the_gradient_is_that_of_the_loss() -> None:
     net, blocks, batch = network(), some_blocks(), batch_of()
     seen, rows = net.look(blocks, np.arange(len(blocks)))
-    gradients = net.gradients(seen, row_gradients(rows, batch, net.place))
+    gradients = net.gradients(seen, row_gradients(rows, batch, net.backend))
     step = 1e-6
     for layer, gradient in zip(net.layers, gradients, strict=True):
         for at in list(product(*map(range, layer.shape)))[::3]:
@@ -137,7 +137,7 @@ def test_torch_derives_the_same_gradient() -> None:
     torch = pytest.importorskip("torch", reason="the reference is torch's autograd")
     net, blocks, batch = network(), some_blocks(), batch_of()
     seen, rows = net.look(blocks, np.arange(len(blocks)))
-    ours = net.gradients(seen, row_gradients(rows, batch, net.place))
+    ours = net.gradients(seen, row_gradients(rows, batch, net.backend))
     layers = [torch.tensor(layer, requires_grad=True) for layer in net.layers]
     w1, w2, b2, w3, b3 = layers
     given = torch.tensor(blocks)
@@ -154,7 +154,7 @@ def test_torch_derives_the_same_gradient() -> None:
 def test_tensors_take_the_same_steps_as_arrays() -> None:
     """What a CUDA device runs, run here: the same code over torch's tensors."""
     torch = pytest.importorskip("torch", reason="tensors are torch's")
-    here = place_of("cpu")
+    here = backend_of("cpu")
     there = here._replace(
         xp=torch,
         put=torch.as_tensor,
@@ -177,7 +177,7 @@ def test_tensors_take_the_same_steps_as_arrays() -> None:
 
 
 def test_the_average_is_of_the_last_tenth_of_the_steps() -> None:
-    place = place_of("cpu")
+    place = backend_of("cpu")
     descent = Descent(Network([np.zeros(1)], place), rate=1.0, momentum=0.0)
     for _ in range(1000):
         descent.step([np.array([-1.0])])  # the weight counts its steps

@@ -93,10 +93,10 @@ def compare_models_by_name(
     runs: dict[str, list[ModelEvaluation]] = {name: [] for name in models}
     for seed in range(protocol.seed, protocol.seed + seeds):
         seeded = replace(protocol, seed=seed)
-        described = PictureFeatures(seeded, n_jobs=n_jobs, seed=seed)
+        extracted = PictureFeatures(seeded, n_jobs=n_jobs, seed=seed)
         for name, done in runs.items():
             found = evaluate_model(
-                seeded, name, features, described=described, ranks=ranks, progress=progress
+                seeded, name, features, extracted=extracted, ranks=ranks, progress=progress
             )
             done.append(found)
     return ModelComparison(runs)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from visterm.evaluation import evaluate_rows, slices
 from visterm.experiments.runner.protocol import Protocol
-from visterm.experiments.runner.runs import Described, Outcome, Seconds, choose, chosen_by
+from visterm.experiments.runner.runs import Extracted, Outcome, Seconds, choose, chosen_by
 from visterm.models import Model
 from visterm.models.inputs import stack
 from visterm.progress import Progress, silent
@@ -30,7 +30,7 @@ class IndexedModel:
 
 def choose_and_index(
     protocol: Protocol,
-    vectors: Described,
+    vectors: Extracted,
     model: Model,
     seconds: Seconds,
     *,

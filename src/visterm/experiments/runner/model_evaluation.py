@@ -13,7 +13,7 @@ from visterm.experiments.runner.picture_features import (
 )
 from visterm.experiments.runner.presets import best, make_model
 from visterm.experiments.runner.protocol import Protocol
-from visterm.experiments.runner.runs import Described, Outcome, Seconds, describe, run
+from visterm.experiments.runner.runs import Extracted, Outcome, Seconds, extract, run
 from visterm.features.notation import parse_named
 from visterm.models.grids import pairs_of_a_round
 from visterm.progress import Progress, silent
@@ -32,14 +32,14 @@ def evaluate_model(
     model: str = "pamir",
     features: str | None = None,
     *,
-    described: PictureFeatures | None = None,
+    extracted: PictureFeatures | None = None,
     n_jobs: int | None = None,
     ranks: bool = False,
     progress: Progress = silent,
 ) -> ModelEvaluation:
     """A model by its name; without ``features`` on blocks, in the form that it takes.
 
-    ``described`` holds what other models on the same pictures have had described already.
+    ``extracted`` holds what other models on the same pictures have had extracted already.
     """
     if features is not None:
         check_features(features)
@@ -54,9 +54,9 @@ def evaluate_model(
         learner.set_params(**fitting | parse_named(model).parameters)
     seconds = Seconds()
     with seconds.on("features"):
-        made = described or PictureFeatures(protocol, n_jobs=n_jobs, seed=protocol.seed)
+        made = extracted or PictureFeatures(protocol, n_jobs=n_jobs, seed=protocol.seed)
         rows = (made.counts if takes == "counts" else made.vectors)(features, progress=progress)
-    outcome = run(protocol, Described(*rows), learner, seconds, ranks=ranks, progress=progress)
+    outcome = run(protocol, Extracted(*rows), learner, seconds, ranks=ranks, progress=progress)
     return ModelEvaluation(model, features, outcome)
 
 
@@ -74,6 +74,6 @@ def evaluate_preset(
     extractor, learner = best(n_jobs=n_jobs, max_words=protocol.max_words, seed=protocol.seed)
     seconds = Seconds()
     with seconds.on("features"):
-        vectors = describe(protocol, extractor, progress=progress)
+        vectors = extract(protocol, extractor, progress=progress)
     outcome = run(protocol, vectors, learner, seconds, ranks=ranks, progress=progress)
     return ModelEvaluation(learner.name, "cnn, four views", outcome)

@@ -1,4 +1,4 @@
-"""Pictures of a benchmark described by names: ``blob-tokens+dense-sift``, ``2*cnn+blocks``.
+"""Features of a benchmark's pictures by names: ``blob-tokens+dense-sift``, ``2*cnn+blocks``.
 
 Beside extractors there is ``blob-tokens``: the regions that the makers of Corel found in each
 picture, as they published them. No extractor can make them of pixels, so they are rows that come
@@ -19,7 +19,7 @@ from visterm.errors import BadInput
 from visterm.experiments.runner.latent_space import latent_rows
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.row_cache import keep_rows, kept_rows
-from visterm.experiments.runner.runs import describe, describe_development
+from visterm.experiments.runner.runs import extract, extract_development
 from visterm.features import Extractor, parse_features
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.blobs.blobs import count_blob_tokens
@@ -41,13 +41,13 @@ Parts = tuple[Rows, ...]
 class PictureFeatures:
     """Vectors and visterm counts of a protocol's pictures, by the features' names.
 
-    Each part of ``a+b`` is described once, however often it is asked for.
+    Each part of ``a+b`` is extracted once, however often it is asked for.
 
     Parameters
     ----------
     protocol : Protocol
     test : bool
-        Whether test pictures are described too; what chooses must not see them.
+        Whether those of test pictures are extracted too; what chooses must not see them.
     n_jobs : int, optional
         Processes; all cores by default.
     seed : int
@@ -85,7 +85,7 @@ class PictureFeatures:
             if path is not None and name not in self._vectors and (rows := kept_rows(path)):
                 self._vectors[name] = rows
         new = [name for name in names if name not in self._vectors]
-        self._describe(new, progress)
+        self._extract(new, progress)
         for name in new:
             if (path := self._path(name)) is not None:
                 keep_rows(path, self._vectors[name])
@@ -100,11 +100,11 @@ class PictureFeatures:
         for name in names:
             if not _is_tokens(name) and not isinstance(parse_features(name), Bag):
                 raise BadInput(f"{name} has no visterms to count; this model needs some")
-        self._describe([name for name in names if name not in self._counts], progress)
+        self._extract([name for name in names if name not in self._counts], progress)
         found = [self._counts[name] for name in names]
         return tuple(csr_array(hstack(rows, format="csr")) for rows in zip(*found, strict=True))
 
-    def _describe(self, names: Sequence[str], progress: Progress) -> None:
+    def _extract(self, names: Sequence[str], progress: Progress) -> None:
         for name in names:
             if _is_tokens(name):
                 self._counts[name], self._vectors[name] = self._blob_tokens(name)
@@ -127,8 +127,8 @@ class PictureFeatures:
 
     def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
         if not self.test:
-            return describe_development(self.protocol, extractor, progress=progress)
-        found = describe(self.protocol, extractor, progress=progress)
+            return extract_development(self.protocol, extractor, progress=progress)
+        found = extract(self.protocol, extractor, progress=progress)
         return found.training, found.validation, found.test
 
     def _blob_tokens(self, name: str) -> tuple[Parts, Parts]:

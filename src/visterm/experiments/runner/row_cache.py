@@ -1,4 +1,4 @@
-"""Rows of described pictures kept in a file, so that a search that goes on describes nothing twice.
+"""Features of pictures kept in a file, so that a search that goes on extracts nothing twice.
 
 A file holds plain arrays, written whole; one that is damaged counts as not there.
 """

@@ -48,7 +48,7 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Described:
+class Extracted:
     """Vectors of a protocol's pictures: training, validation, test."""
 
     training: Rows
@@ -93,14 +93,14 @@ def percent(evaluation: Evaluation) -> dict[str, float]:
     return {name: round(100 * value, 2) for name, value in evaluation.mean().items()}
 
 
-def describe(protocol: Protocol, extractor: Extractor, *, progress: Progress = silent) -> Described:
-    """Learn the extractor from the training pictures, and describe all pictures with it."""
-    training, validation = describe_development(protocol, extractor, progress=progress)
+def extract(protocol: Protocol, extractor: Extractor, *, progress: Progress = silent) -> Extracted:
+    """Learn the extractor from the training pictures, and extract the features of all pictures."""
+    training, validation = extract_development(protocol, extractor, progress=progress)
     test = transformed(protocol, extractor, protocol.test.paths)
-    return Described(training, validation, test)
+    return Extracted(training, validation, test)
 
 
-def describe_development(
+def extract_development(
     protocol: Protocol, extractor: Extractor, *, progress: Progress = silent
 ) -> tuple[Rows, Rows]:
     """The same without the test pictures, which nothing is chosen on."""
@@ -155,7 +155,7 @@ def say_if_shrunk(picture: Path, extractor: Extractor) -> None:
 
 def run(
     protocol: Protocol,
-    vectors: Described,
+    vectors: Extracted,
     model: Model,
     seconds: Seconds,
     *,

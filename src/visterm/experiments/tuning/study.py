@@ -3,7 +3,7 @@
 TPE proposes the next trial around what ranked well; a search with time enough tries everything,
 each setting once. With several fits a trial, one whose first fits stay below the median of the
 others is pruned. The study lies in a SQLite file, so a search that was stopped, or killed, goes
-on from there. Test pictures are neither described nor ranked.
+on from there. Test pictures are neither decoded nor ranked.
 """
 
 from __future__ import annotations
@@ -122,10 +122,10 @@ def tune(
     study : Path, optional
         The SQLite file of the study; in memory without one. A search that was stopped goes on
         from there, with the trial that was interrupted; one that failed is tried again. Beside
-        it, in a folder that ends in ``.vectors``, described pictures are kept, so that going on
-        describes none twice; it may be deleted.
+        it, in a folder that ends in ``.vectors``, features of pictures are kept, so that going on
+        extracts none twice; it may be deleted.
     n_jobs : int, optional
-        Processes that describe pictures; all cores by default.
+        Processes that extract features; all cores by default.
     """
     space.check()
     began = time.monotonic()

@@ -73,7 +73,7 @@ class Blobs(Bag):
     def _channels(self) -> list[BagChannel]:
         return [BagChannel(0, slice(None), self.visterms)]
 
-    def _describe(self, pixels: Pixels) -> list[Local]:
+    def _descriptors(self, pixels: Pixels) -> list[Local]:
         cut = cut_regions(pixels, superpixels=self.superpixels, most=self.regions)
         numbers = blob_numbers(pixels, cut)
         # The largest region stays even where it is small, so that no picture is without one.

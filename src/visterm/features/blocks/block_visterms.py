@@ -59,15 +59,15 @@ class Blocks(Bag):
     channels: Sequence[Channel] = DEFAULT_CHANNELS
     colours: int = 50
 
-    def describe(self, pixels: Pixels) -> list[NDArray[np.unsignedinteger]]:
+    def histograms(self, pixels: Pixels) -> list[NDArray[np.unsignedinteger]]:
         """Block histograms of one picture, one array (blocks × bins) for each side."""
         return self._descriptor(pixels)
 
-    def _describe(self, pixels: Pixels) -> list[Local]:
+    def _descriptors(self, pixels: Pixels) -> list[Local]:
         h, w = pixels.shape[:2]
         return [
             Local(histograms, _places(max(h, side), max(w, side), side // 2))
-            for histograms, side in zip(self.describe(pixels), self._sides(), strict=True)
+            for histograms, side in zip(self.histograms(pixels), self._sides(), strict=True)
         ]
 
     def _channels(self) -> list[BagChannel]:

@@ -42,7 +42,7 @@ class CNN(NetworkExtractor):
     normalise : {"sqrt-l2", "l2", "none"}
         Square roots and unit length, unit length only, or the activations as they are.
     n_jobs : int
-        Processes that decode and describe pictures.
+        Processes that decode pictures and extract features.
 
     Examples
     --------

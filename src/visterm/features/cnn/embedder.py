@@ -31,7 +31,7 @@ class OnnxEmbedder(NetworkExtractor):
     path : str
         The ONNX file.
     n_jobs : int
-        Processes that decode and describe pictures.
+        Processes that decode pictures and extract features.
     """
 
     name = "onnx"

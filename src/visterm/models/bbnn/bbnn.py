@@ -153,22 +153,22 @@ class Bbnn(Model):
     def _run(
         self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
     ) -> Iterator[Trial]:
-        from visterm.models.bbnn.network import Descent, Network, learn_from, place_of
+        from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from
 
-        place = place_of(self.device)
+        backend = backend_of(self.device)
         pairs = self._pairs(prepared)
         size = typical_size(prepared.vectors) if self.block_width is None else 1.0
         pictures = as_blocks(prepared.vectors, self.block_width, size)
-        blocks, there = place.put(pictures), pictures[:, :, -1] > 0
-        seen = task.held and place.put(as_blocks(task.held.vectors, self.block_width, size))
+        blocks, there = backend.put(pictures), pictures[:, :, -1] > 0
+        seen = task.held and backend.put(as_blocks(task.held.vectors, self.block_width, size))
         first = self._first_layers(pictures.shape[2] - 1, len(prepared.idf))
-        network = Network([place.put(one) for one in first], place)
+        network = Network([backend.put(one) for one in first], backend)
         descent = Descent(network, self.learning_rate, self.momentum)
         rng = np.random.default_rng(self.random_state)
 
         def keep() -> Callable[[], dict[str, Any]]:
             layers = [layer + 0 for layer in descent.average.layers]
-            return lambda: _fitted([place.get(layer) for layer in layers], size)
+            return lambda: _fitted([backend.get(layer) for layer in layers], size)
 
         for epoch in range(1, choice["max_iter"] + 1):
             for done in range(0, self.epoch_pairs, self.batch_size):
@@ -176,15 +176,15 @@ class Bbnn(Model):
                 chosen = some_of(there[batch.shown], self.block_share, rng)
                 learn_from(descent, blocks, batch, chosen)
             progress("training", epoch, choice["max_iter"])
-            rows = lambda: place.get(descent.average.rows(seen))  # noqa: E731
+            rows = lambda: backend.get(descent.average.rows(seen))  # noqa: E731
             yield Trial({"max_iter": epoch}, rows, keep)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        from visterm.models.bbnn.network import Network, place_of
+        from visterm.models.bbnn.network import Network, backend_of
 
         first = np.hstack([self.W1_, self.B1_[:, None]])
         layers = [first, self.W2_, self.B2_, self.W3_, self.B3_]
-        network = Network(layers, place_of("cpu"))
+        network = Network(layers, backend_of("cpu"))
         step = max(1, _AT_ONCE // vectors.shape[1])
         return np.concatenate(
             [

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     deep: Array
 
 
-class Place(NamedTuple):
+class Backend(NamedTuple):
     """Where arrays live: the library that works on them, how they get there and back, and as
     single-precision numbers; how many pictures a core takes, and numbers its cache."""
 
@@ -51,10 +51,10 @@ class Place(NamedTuple):
     chunk: int
 
 
-def place_of(device: str) -> Place:
+def backend_of(device: str) -> Backend:
     """NumPy's arrays for "cpu", torch's tensors for "cuda"."""
     if device == "cpu":
-        return Place(
+        return Backend(
             np, np.asarray, np.asarray, lambda array: array.astype(np.float32), _PART, _CHUNK
         )
     if not isinstance(device, str) or not device.startswith("cuda"):
@@ -68,7 +68,7 @@ def place_of(device: str) -> Place:
         ) from None
     if not torch.cuda.is_available():
         raise BadInput(f"there is no {device!r} here that torch can use; learn on the 'cpu'")
-    return Place(
+    return Backend(
         torch,
         lambda array: torch.from_numpy(np.ascontiguousarray(array)).to(device),
         lambda tensor: np.asarray(tensor.cpu().numpy()),
@@ -84,18 +84,18 @@ class Network:
     Parameters
     ----------
     layers : W1 (with B1 as its last column), W2, B2, W3, B3
-    place : Place
+    backend : Backend
     """
 
-    def __init__(self, layers: Sequence[Array], place: Place) -> None:
+    def __init__(self, layers: Sequence[Array], backend: Backend) -> None:
         self.layers = list(layers)
-        self.place = place
+        self.backend = backend
         self._rooms: dict[int, Array] = {}
 
     def rows(self, blocks: Array) -> Array:
         """Text-space rows of pictures (n, blocks, numbers + 1)."""
         found = self._apart(self._parts(len(blocks)), lambda part: self._look(blocks[part])[1])
-        return self.place.xp.concatenate(found)
+        return self.backend.xp.concatenate(found)
 
     def look(
         self, blocks: Array, shown: Array, looked_at: Array | None = None
@@ -113,7 +113,7 @@ class Network:
             return self._look(chosen, of.start)
 
         found = self._apart(self._parts(len(shown)), part)
-        return [seen for seen, _ in found], self.place.xp.concatenate([rows for _, rows in found])
+        return [seen for seen, _ in found], self.backend.xp.concatenate([rows for _, rows in found])
 
     def gradients(self, seen: list[Seen], by_row: Array) -> list[Array]:
         """Of the loss by each layer, from those by each text-space row; uses up ``seen``."""
@@ -127,9 +127,9 @@ class Network:
     def _look(self, blocks: Array, kept: int | None = None) -> tuple[Seen, Array]:
         """Rows of a part, and what the layers said; ``kept`` tells it from the batch's others."""
         w1, w2, b2, w3, b3 = self.layers
-        xp, (n, b, d), units = self.place.xp, blocks.shape, len(w1)
+        xp, (n, b, d), units = self.backend.xp, blocks.shape, len(w1)
         pooled = self._empty(blocks, (n, units))
-        step = max(1, self.place.chunk // (b * units))
+        step = max(1, self.backend.chunk // (b * units))
         if kept is None:
             local = self._empty(blocks, (min(n, step), b, units))
         else:
@@ -154,7 +154,7 @@ class Network:
         # tanh' = 1 − tanh²: what the 1 brings is one small product for all blocks together.
         first = seen.blocks.sum(1).T @ pooled
         moved = (by_row != 0).any(1)  # who violates no margin moves nothing, and is passed over
-        for chunk in slices(n, max(1, self.place.chunk // (b * units))):
+        for chunk in slices(n, max(1, self.backend.chunk // (b * units))):
             here, blocks, inner = seen.local[chunk], seen.blocks[chunk], pooled[chunk]
             if not moved[chunk].all():
                 here, blocks, inner = (part[moved[chunk]] for part in (here, blocks, inner))
@@ -164,11 +164,11 @@ class Network:
         return [first.T, deep.T @ seen.pooled, deep.sum(0), by_row.T @ seen.deep, by_row.sum(0)]
 
     def _parts(self, n: int) -> list[slice]:
-        return list(slices(n, self.place.part))
+        return list(slices(n, self.backend.part))
 
     def _apart(self, parts: list[_Part], work: Callable[[_Part], Any]) -> list[Any]:
         """Do the parts of a batch, on all cores if it is for NumPy; results in order."""
-        if self.place.xp is not np:
+        if self.backend.xp is not np:
             return [work(part) for part in parts]
         found: list[Any] = [None] * len(parts)
 
@@ -179,7 +179,7 @@ class Network:
         return found
 
     def _empty(self, like: Array, shape: tuple[int, ...]) -> Array:
-        if self.place.xp is np:
+        if self.backend.xp is np:
             return np.empty(shape, like.dtype)
         return like.new_empty(shape)
 
@@ -202,7 +202,7 @@ class Descent:
         self.network, self.rate, self.momentum = network, rate, momentum
         self.steps = 0
         self._speed = [0 * layer for layer in network.layers]
-        self.average = Network([layer + 0 for layer in network.layers], network.place)
+        self.average = Network([layer + 0 for layer in network.layers], network.backend)
 
     def step(self, gradients: Sequence[Array]) -> None:
         weight = 9 / (10 + self.steps)
@@ -223,26 +223,26 @@ def learn_from(
     ``looked_at`` says which blocks of each shown picture the step looks at; all without it.
     """
     network = descent.network
-    put = network.place.put
+    put = network.backend.put
     chosen = None if looked_at is None else put(looked_at)
     seen, rows = network.look(blocks, put(batch.shown), chosen)
-    descent.step(network.gradients(seen, row_gradients(rows, batch, network.place)))
+    descent.step(network.gradients(seen, row_gradients(rows, batch, network.backend)))
 
 
-def row_gradients(rows: Array, batch: Batch, place: Place) -> Array:
+def row_gradients(rows: Array, batch: Batch, backend: Backend) -> Array:
     """How the loss changes with each text-space row of the shown pictures.
 
     The loss of a pair is ``max(0, ε − q·t⁺ + q·t⁻)``, averaged over those p⁻ that
     violate their margin; the batch's loss is the mean over its pairs. With one p⁻ a pair that is
     the paper's hinge.
     """
-    queries, margins = place.put(batch.queries), place.put(batch.margins)
-    better, worse = place.put(batch.better), place.put(batch.worse)
+    queries, margins = backend.put(batch.queries), backend.put(batch.margins)
+    better, worse = backend.put(batch.better), backend.put(batch.worse)
     own = (queries * rows[better]).sum(1)
     gaps = own[:, None] - queries @ rows[worse].T
-    violating = place.single(gaps < margins)
+    violating = backend.single(gaps < margins)
     weights = violating / (len(queries) * violating.sum(1).clip(1))[:, None]
-    shown = place.put(np.arange(len(rows)))[:, None]
-    up = place.single(shown == better) @ (weights.sum(1)[:, None] * queries)
-    down = place.single(shown == worse) @ (weights.T @ queries)
+    shown = backend.put(np.arange(len(rows)))[:, None]
+    up = backend.single(shown == better) @ (weights.sum(1)[:, None] * queries)
+    down = backend.single(shown == worse) @ (weights.T @ queries)
     return down - up

@@ -7,22 +7,22 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Query
 
 from visterm.collection import Collection, Judgement
-from visterm.web.problems import described
+from visterm.web.problems import refusals
 from visterm.web.schemas import LARGEST_NUMBER, Judgements, NewJudgement, QueryText, Undone
 from visterm.web.server import Server
 
-REFUSED_WRITE = described(400, 403, 409, 413, 415, 422, 429, 503)
+REFUSED_WRITE = refusals(400, 403, 409, 413, 415, 422, 429, 503)
 
 
 def feedback_routes(server: Server) -> APIRouter:
     router = APIRouter(prefix="/feedback", tags=["feedback"])
 
-    @router.post("", status_code=201, responses=REFUSED_WRITE | described(404))
+    @router.post("", status_code=201, responses=REFUSED_WRITE | refusals(404))
     async def judge(new: NewJudgement) -> Judgement:
         """Say whether a picture is what a query asks for; the ranking learns at once."""
         return await server.change(Collection.judge, new.query, new.picture, new.relevant)
 
-    @router.get("", responses=described(400, 403, 422, 503))
+    @router.get("", responses=refusals(400, 403, 422, 503))
     async def judgements(
         query: Annotated[QueryText | None, Query(description="Only those of this query.")] = None,
         k: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -31,7 +31,7 @@ def feedback_routes(server: Server) -> APIRouter:
         found = await server.readers.questions.ask(Collection.judgements, query)
         return Judgements(judgements=found[::-1][:k], total=len(found))
 
-    @router.delete("/{judgement}", responses=REFUSED_WRITE | described(404))
+    @router.delete("/{judgement}", responses=REFUSED_WRITE | refusals(404))
     async def undo(judgement: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]) -> Undone:
         """Take one judgement back; the ranking is as if it had never been made."""
         return await server.change(_undone, judgement)

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from visterm import __version__
 from visterm.collection import Collection
 from visterm.web.jobs import Job
-from visterm.web.problems import described
+from visterm.web.problems import refusals
 from visterm.web.reader_pool import Busy
 from visterm.web.routes.feedback import REFUSED_WRITE
 from visterm.web.schemas import JobResponse, LastJob, NewJob, StatusResponse
@@ -25,7 +25,7 @@ def job_routes(server: Server) -> APIRouter:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
         return JobResponse(**vars(server.jobs.start(new.kind, new.space)))
 
-    @router.get("/train", responses=described(400, 403, 503))
+    @router.get("/train", responses=refusals(400, 403, 503))
     async def job() -> LastJob:
         """The last job as it stands."""
         return LastJob(job=_shown(server.jobs.last))
@@ -40,7 +40,7 @@ def job_routes(server: Server) -> APIRouter:
         response_class=StreamingResponse,
         responses={
             200: {"content": {"text/event-stream": {}}, "description": "One event a change."},
-            **described(400, 403, 503),
+            **refusals(400, 403, 503),
         },
     )
     async def events() -> StreamingResponse:
@@ -49,7 +49,7 @@ def job_routes(server: Server) -> APIRouter:
             raise Busy("too many are watching; close another window")
         return StreamingResponse(_events(server), media_type="text/event-stream")
 
-    @router.get("/status", responses=described(400, 403, 503))
+    @router.get("/status", responses=refusals(400, 403, 503))
     async def status() -> StatusResponse:
         """How much there is of everything, and what is going on."""
         return await server.readers.questions.ask(_status, server)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from visterm.collection import Collection, SearchRequest, effective_caption
-from visterm.web.problems import described
+from visterm.web.problems import refusals
 from visterm.web.schemas import (
     LARGEST_NUMBER,
     Captions,
@@ -33,7 +33,7 @@ FOR_EVER = "private, max-age=31536000, immutable"
 
 def picture_routes(server: Server) -> APIRouter:
     router = APIRouter(prefix="/pictures/{picture}", tags=["pictures"])
-    refused = described(400, 403, 404, 422, 503)
+    refused = refusals(400, 403, 404, 422, 503)
 
     @router.get("", responses=refused)
     async def details(picture: Picture) -> PictureDetails:
@@ -66,7 +66,7 @@ def picture_routes(server: Server) -> APIRouter:
         """What was said about a picture, by source."""
         return await server.readers.questions.ask(_captions, picture)
 
-    @router.put("/captions", responses=refused | described(409, 413, 415, 429))
+    @router.put("/captions", responses=refused | refusals(409, 413, 415, 429))
     async def caption(picture: Picture, new: NewCaption) -> Captions:
         """Say what is to be seen in a picture."""
         return await server.change(_caption, picture, new.text)
@@ -76,12 +76,12 @@ def picture_routes(server: Server) -> APIRouter:
         """Pictures that look most like a picture, whatever their words."""
         return await server.readers.questions.ask(_similar, picture, k)
 
-    @router.get("/words", responses=refused | described(409))
+    @router.get("/words", responses=refused | refusals(409))
     async def words(picture: Picture, k: Few = 12) -> DescriptionResponse:
         """Words that a picture says, as the model sees it."""
-        return await server.readers.questions.ask(_described, picture, k)
+        return await server.readers.questions.ask(_description, picture, k)
 
-    @router.get("/why", responses=refused | described(409))
+    @router.get("/why", responses=refused | refusals(409))
     async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> ExplanationResponse:
         """What each place of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
@@ -137,7 +137,7 @@ def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
     )
 
 
-def _described(collection: Collection, picture: int, k: int) -> DescriptionResponse:
+def _description(collection: Collection, picture: int, k: int) -> DescriptionResponse:
     words = [PredictedWord(**vars(one)) for one in collection.describe(picture, k)]
     return DescriptionResponse(picture=picture, words=words)
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from visterm.collection import Collection, SearchRequest
 from visterm.text.query import Filters
-from visterm.web.problems import described
+from visterm.web.problems import refusals
 from visterm.web.schemas import (
     FARTHEST,
     MOST_AT_ONCE,
@@ -36,7 +36,7 @@ Folders = Annotated[
 def search_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["search"])
 
-    @router.get("/search", response_model=Ranking, responses=described(400, 403, 409, 422, 503))
+    @router.get("/search", response_model=Ranking, responses=refusals(400, 403, 409, 422, 503))
     async def search(
         query: Annotated[
             QueryText, Query(description="Words; -word, word:2, in:FOLDER and captioned:no work.")
@@ -69,12 +69,12 @@ def search_routes(server: Server) -> APIRouter:
         )
         return await server.readers.questions.ask(_ranking, request)
 
-    @router.get("/pictures", response_model=Pictures, responses=described(400, 403, 422, 503))
+    @router.get("/pictures", response_model=Pictures, responses=refusals(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those that came last first."""
         return await server.readers.questions.ask(_newest, k, offset)
 
-    @router.get("/words", response_model=CompletedWords, responses=described(400, 403, 422, 503))
+    @router.get("/words", response_model=CompletedWords, responses=refusals(400, 403, 422, 503))
     async def words(
         start: Annotated[Text, Query(max_length=100, description="How they begin.")] = "",
         k: Annotated[int, Query(ge=1, le=1000)] = 10,

@@ -19,7 +19,7 @@ from visterm.experiments.runner.picture_features import BLOCKS_FOR
 from visterm.experiments.runner.presets import make_extractor, make_model
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report, beside
-from visterm.experiments.runner.runs import Seconds, describe
+from visterm.experiments.runner.runs import Seconds, extract
 from visterm.features import BlockCounts, Blocks
 from visterm.progress import Progress, silent
 
@@ -42,7 +42,7 @@ def compare_with_bbnn(
     made = compare_models(protocol, visterms, models=models, progress=progress)
     seconds = Seconds()
     with seconds.on("features"):
-        vectors = describe(protocol, blocks, progress=progress)
+        vectors = extract(protocol, blocks, progress=progress)
     model = make_model("bbnn", max_words=protocol.max_words, seed=protocol.seed)
     model.set_params(block_width=blocks.block_numbers)
     made["BBNN"] = choose_and_index(protocol, vectors, model, seconds, progress=progress)

@@ -86,7 +86,7 @@ class Partition:
 
 def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """CNN vectors of pictures."""
-    return np.asarray(_described(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
+    return np.asarray(_extracted(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
 
 
 def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDArray[np.float32]:
@@ -108,7 +108,7 @@ def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDAr
     lda = Lda(TOPICS, max_iter=2, random_state=iapr.seed)
 
     def mixtures() -> Vectors:
-        counts = csr_array(_described(iapr.paths, extractor, training, progress))
+        counts = csr_array(_extracted(iapr.paths, extractor, training, progress))
         lda.fit(counts[np.sort(order[:_TOPIC_PICTURES])], progress=progress)
         return lda.transform(counts)
 
@@ -116,7 +116,7 @@ def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDAr
     return np.asarray(_kept("topics", recipe, mixtures), np.float32)
 
 
-def _described(
+def _extracted(
     paths: list[Path], extractor: Extractor, training: list[Path], progress: Progress
 ) -> Vectors:
     """Vectors of all pictures, by an extractor that learns from some."""

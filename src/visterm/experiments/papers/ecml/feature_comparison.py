@@ -18,7 +18,7 @@ from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.presets import make_model
 from visterm.experiments.runner.protocol import Source, corel5k
 from visterm.experiments.runner.reports import Report, avgp_table, beside
-from visterm.experiments.runner.runs import Described, Outcome, Seconds, choose, run
+from visterm.experiments.runner.runs import Extracted, Outcome, Seconds, choose, run
 from visterm.kernels import RBF
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
@@ -65,8 +65,8 @@ ROWS = {
 """The paper's blobs are Corel's own tokens; beside SIFT stand regions that we cut ourselves."""
 
 
-# Both tables look at the same pictures; a process that makes both describes them once.
-_described: dict[tuple[Source, int], PictureFeatures] = {}
+# Both tables look at the same pictures; a process that makes both extracts their features once.
+_extracted: dict[tuple[Source, int], PictureFeatures] = {}
 
 
 class RowOutcomes(NamedTuple):
@@ -89,10 +89,10 @@ def ecml_6(data: Source, seed: int = 0, progress: Progress = silent) -> Report:
 
 
 def _corel(data: Source, seed: int) -> PictureFeatures:
-    if (data, seed) not in _described:
-        _described.clear()
-        _described[data, seed] = PictureFeatures(corel5k(data, seed=seed), seed=seed)
-    return _described[data, seed]
+    if (data, seed) not in _extracted:
+        _extracted.clear()
+        _extracted[data, seed] = PictureFeatures(corel5k(data, seed=seed), seed=seed)
+    return _extracted[data, seed]
 
 
 def compare_features(
@@ -111,10 +111,10 @@ def compare_features(
             model = make_model(baseline, max_words=max_words, seed=protocol.seed)
             seconds = Seconds()
             with seconds.on("features"):
-                counts = Described(*descriptions.counts(row.visterms, progress=progress))
+                counts = Extracted(*descriptions.counts(row.visterms, progress=progress))
             outcomes[shown] = run(protocol, counts, model, seconds, progress=progress)
         way, tried = _preferred(descriptions, row, max_words, progress)
-        vectors = Described(*descriptions.vectors(way.features, progress=progress))
+        vectors = Extracted(*descriptions.vectors(way.features, progress=progress))
         learner = _pamir(way, max_words, protocol.seed)
         outcome = run(protocol, vectors, learner, Seconds(), progress=progress)
         outcomes["PAMIR"] = replace(outcome, chosen={"way": _said(way), **outcome.chosen})

@@ -20,7 +20,7 @@ from visterm.evaluation import Table
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
-from visterm.experiments.runner.runs import choose, describe_development
+from visterm.experiments.runner.runs import choose, extract_development
 from visterm.features import Blocks
 from visterm.features.extractor import Rows
 from visterm.features.picture_batches import Pixels, over_pictures
@@ -104,7 +104,7 @@ def by_side(
         n_jobs=os.cpu_count() or 1,
         random_state=protocol.seed,
     )
-    counts = describe_development(protocol, blocks, progress=progress)
+    counts = extract_development(protocol, blocks, progress=progress)
     edges = np.cumsum([0, *blocks.sizes_])
     found: dict[int, list[Tried]] = {side: [] for side in sides}
     for (side, size), (first, last) in zip(pairs, pairwise(edges), strict=True):
@@ -163,7 +163,7 @@ class _Rooted:
         self.blocks = blocks
 
     def __call__(self, pictures: list[Pixels]) -> NDArray[np.float32]:
-        each = [np.sqrt(self.blocks.describe(pixels)[0], dtype=np.float32) for pixels in pictures]
+        each = [np.sqrt(self.blocks.histograms(pixels)[0], dtype=np.float32) for pixels in pictures]
         return np.stack(each)
 
 
@@ -183,7 +183,7 @@ def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float
                 max_side=blocks.max_side,
                 n_jobs=n_jobs,
                 progress=progress,
-                what="describing blocks",
+                what="extracting blocks",
             )
         )
         for skip in (skip for batch in batches for skip in batch.skipped):

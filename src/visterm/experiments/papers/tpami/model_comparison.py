@@ -16,7 +16,7 @@ from visterm.experiments.runner.indexed_models import IndexedModel, choose_and_i
 from visterm.experiments.runner.presets import make_extractor, make_model
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report, avgp_table, beside, table_by_model
-from visterm.experiments.runner.runs import Described, Seconds, describe
+from visterm.experiments.runner.runs import Extracted, Seconds, extract
 from visterm.features import Blocks
 from visterm.progress import Progress, silent
 
@@ -49,9 +49,9 @@ def compare_models(
     shared = Seconds()
     counting = clone(extractor).set_params(weighting="counts")
     with shared.on("features"):
-        counts = describe(protocol, counting, progress=progress)
+        counts = extract(protocol, counting, progress=progress)
         weigh = counting.weigh
-        vectors = Described(weigh(counts.training), weigh(counts.validation), weigh(counts.test))
+        vectors = Extracted(weigh(counts.training), weigh(counts.validation), weigh(counts.test))
     made = {}
     for shown, name in models.items():
         model = make_model(name, max_words=protocol.max_words, seed=protocol.seed)
