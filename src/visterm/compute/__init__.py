@@ -1,7 +1,7 @@
 """Where work runs: this machine's processes, or a Ray cluster.
 
 Whoever has work for many processes asks here (`map_batches`, `map_items`, `spread`) and gets the
-same results wherever it runs; `running_on` says where. Only this room knows Ray, and Ray is
+same results wherever it runs; `running_on` says where. Only this package knows Ray, and Ray is
 imported only when somebody asks for it.
 """
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import fold, tokens
+from visterm.text.tokens import stem, tokens
 
 PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
@@ -39,10 +39,10 @@ def effective_caption(texts: Mapping[str, str]) -> str:
 def stems(text: str) -> set[str]:
     """The words of a text as postings know them.
 
-    >>> sorted(stems("The trees, and a tree-house")) == sorted({fold("tree"), fold("tree-house")})
+    >>> sorted(stems("The trees, and a tree-house")) == sorted({stem("tree"), stem("tree-house")})
     True
     """
-    return {fold(token) for token in tokens(text) if token not in STOP_WORDS}
+    return {stem(token) for token in tokens(text) if token not in STOP_WORDS}
 
 
 def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
