@@ -10,12 +10,14 @@ the same with and without fused multiply-add, on every machine, for any split of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
+Scores = TypeVar("Scores", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 
 _HIGHS = 1024
@@ -46,7 +48,7 @@ def scores(weights: Floats, columns: Iterable[npt.NDArray[np.float32]], pictures
         return total.astype(np.float32)
 
 
-def best(ids: Integers, found: Floats, k: int) -> tuple[Integers, Floats]:
+def best(ids: Integers, found: Scores, k: int) -> tuple[Integers, Scores]:
     """The ``k`` highest scores and their ids, highest first; equal scores go by smaller id.
 
     >>> best(np.arange(4), np.float32([1, 3, 3, 2]), 2)
@@ -63,7 +65,7 @@ def best(ids: Integers, found: Floats, k: int) -> tuple[Integers, Floats]:
     return ids[order], found[order]
 
 
-def _kth_largest(found: Floats, k: int) -> np.float32:
+def _kth_largest(found: Scores, k: int) -> np.floating:
     """The ``k``-th largest score, without NumPy's partition, which many equal scores slow down."""
     whole = found.size // _HIGHS * _HIGHS
     highs = found[:whole].reshape(-1, _HIGHS).max(axis=1)

@@ -49,6 +49,11 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     >>> meanings("ocean", Vocabulary.of_words(["sea", "tree"]))
     [Meaning(number=0, share=1.0)]
     """
+    return same_meanings(word, vocabulary) or _by_vectors(one_form(word), vocabulary)
+
+
+def same_meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
+    """As `meanings`, without words that are merely close: names with it, spellings, synonyms."""
     names = vocabulary.names_with(word)[:CLOSEST]
     if names:
         return [Meaning(number, 1 / len(names)) for number in names]
@@ -56,7 +61,7 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
         number = vocabulary.number(form)
         if number is not None:
             return [Meaning(number, 1.0)]
-    return _by_vectors(one_form(word), vocabulary)
+    return []
 
 
 def near_in_meaning(word: str, known: Sequence[str], count: int) -> list[str]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import shutil
 import sqlite3
 
+import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.store.caption_words import EVERY, are_right, holders, stems
+from visterm.collection.store.caption_words import (
+    EVERY,
+    CachedPostings,
+    are_right,
+    holders,
+    name_holders,
+    stems,
+)
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.schema import NEWEST, STEPS
 
@@ -151,3 +159,21 @@ def test_a_check_finds_postings_that_are_wrong_and_repairs_them(collection: Coll
     assert len(collection.check().problems) == 1
     assert collection.check(repair=True).repaired == ["the words of captions listed again"]
     assert said(collection, "anna") == ["scene-0001.jpg"]
+
+
+def test_a_name_is_held_where_its_words_stand_together(collection: Collection) -> None:
+    for number, text in enumerate(["Aunt Rosa", "Rosa and her aunt", "with aunt rosa, asleep"], 1):
+        collection.caption(collection.root / f"scene-000{number}.jpg", text)
+    found = name_holders(collection.catalogue.db, ["aunt", "rosa"]).tolist()
+    names = [collection.record(one).files[0].path for one in found]
+    assert names == ["scene-0001.jpg", "scene-0003.jpg"]
+
+
+def test_remembered_postings_are_those_of_now(collection: Collection) -> None:
+    cached, db = CachedPostings(), collection.catalogue.db
+    assert cached.read(db).holders("anna").size == 0
+    assert not cached.read(db).captioned.any()
+    collection.caption(collection.root / "scene-0001.jpg", "Anna")
+    now = cached.read(db)
+    assert now.holders("anna").tolist() == np.flatnonzero(now.captioned).tolist() != []
+    assert cached.read(db).holders("anna") is now.holders("anna")

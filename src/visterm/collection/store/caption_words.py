@@ -1,6 +1,6 @@
 """Postings: for each word the pictures whose captions hold it, in step with the captions.
 
-A word is its stem, as the vocabulary folds it; ``""`` stands for every picture that has a caption
+A word is its stem, as in the vocabulary; ``""`` stands for every picture that has a caption
 with words. The lists are divided into chunks of 65,536 numbers of pictures, two bytes a picture, so
 that a new caption rewrites some ten short lists, in the transaction that gives it: triggers note
 what has changed (`schema`), and every transaction ends with `catch_up`.
@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ EVERY = ""
 _BITS = 16
 _AT_ONCE = 4096
 """Pictures whose words are held in memory together."""
+_VALUES = 500
 
 Changes = dict[tuple[str, int], tuple[set[int], set[int]]]
 """By word and chunk, the pictures to put in and to take out."""
@@ -52,6 +54,67 @@ def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
     )
     parts = [_numbers(chunk, blob) for chunk, blob in found]
     return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def name_holders(db: sqlite3.Connection, stemmed: Sequence[str]) -> NDArray[np.int64]:
+    """The pictures whose captions hold a name of several words, given by their stems."""
+    found: NDArray[np.int64] | None = None
+    for word in stemmed:
+        if word not in STOP_WORDS:
+            some = holders(db, word)
+            found = some if found is None else np.intersect1d(found, some, assume_unique=True)
+    wanted = f" {' '.join(stemmed)} "
+    kept = []
+    for first in range(0, 0 if found is None else found.size, _VALUES):
+        numbers = ",".join(map(str, found[first : first + _VALUES]))  # type: ignore[index]
+        for picture, *said in db.execute(f"SELECT * FROM said WHERE picture IN ({numbers})"):
+            if any(wanted in f" {' '.join(map(stem, tokens(text)))} " for text in _texts(*said)):
+                kept.append(picture)
+    return np.array(sorted(kept), np.int64)
+
+
+class CachedPostings:
+    """Postings as they were read last, until some caption changes; for many questions.
+
+    One that begins anew for every question is none the worse.
+    """
+
+    def __init__(self, most: int = 256) -> None:
+        self._version: object = None
+        self._holders: dict[str, NDArray[np.int64]] = {}
+        self._captioned = np.zeros(0, bool)
+        self._most = most
+
+    def read(self, db: sqlite3.Connection) -> Postings:
+        """The postings of now."""
+        found = db.execute("SELECT value FROM settings WHERE name = 'caption_words'").fetchone()
+        version = found and found[0]
+        if version != self._version or len(self._holders) > self._most:
+            every = holders(db, EVERY)
+            captioned = np.zeros(int(every[-1]) + 1 if every.size else 0, bool)
+            captioned[every] = True
+            self._version, self._holders, self._captioned = version, {}, captioned
+        return Postings(db, str(version), self._captioned, self._holders)
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """Which captions hold a word, at one moment."""
+
+    db: sqlite3.Connection
+    version: str
+    """Another one whenever some caption has changed."""
+    captioned: NDArray[np.bool_]
+    """By the number of a picture, whether it has a caption; later ones have none."""
+    known: dict[str, NDArray[np.int64]]
+
+    def holders(self, key: str) -> NDArray[np.int64]:
+        """The pictures whose captions hold a word or name, given by its stem or stems."""
+        if key not in self.known:
+            parts = key.split(" ")
+            one = holders(self.db, key) if len(parts) == 1 else name_holders(self.db, parts)
+            self.known[key] = one
+        return self.known[key]
 
 
 def catch_up(db: sqlite3.Connection) -> None:
@@ -112,14 +175,17 @@ def _changes(before: list[tuple[int, str, str]], now: Iterator[tuple[int, str, s
 
 def _words(captions: str, folders: str) -> set[str]:
     """The words of a picture, from a row of the view ``said``."""
-    texts = dict(json.loads(captions))
-    found = stems(effective_caption(texts))
+    caption, *names = _texts(captions, folders)
+    found = stems(caption)
     if found:
-        found.add(EVERY)
-    # What a person says stands alone; and a folder's name leaves more out than any caption.
-    if PERSON not in texts:
-        found |= stems("\n".join(json.loads(folders)))
-    return found
+        found.add(EVERY)  # a folder's name alone is no caption: it leaves nearly everything out
+    return found.union(*map(stems, names))
+
+
+def _texts(captions: str, folders: str) -> list[str]:
+    """The effective caption, and the folders that count beside it."""
+    texts = dict(json.loads(captions))
+    return [effective_caption(texts), *([] if PERSON in texts else json.loads(folders))]
 
 
 def _apply(db: sqlite3.Connection, changes: Changes) -> None:

@@ -1,0 +1,242 @@
+"""Captions as evidence: what is written about a picture and what is seen in it, in one score.
+
+A score is a log-probability, ``Σ_t q_t · log P_t(p)`` over the words of a query. Sight gives the
+probability P_t(p) that picture p answers word t (the index holds its logarithm), and what is
+written changes it:
+
+- a caption that holds t is right with probability κ: ``1 − (1 − κ)(1 − P_t)``;
+- captions leave out much: one without t makes it less likely by 1 − r, r being how complete
+  captions are;
+- a picture without caption is left as it is seen.
+
+Words that nobody can see have, instead of a sight, the fraction of captions that hold them. An
+unwanted word counts ``log(1 − P_t)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.index import Index
+from visterm.index.score import best
+from visterm.index.score import scores as index_scores
+
+CERTAINTY = 0.99
+"""κ: how likely a picture answers a word that its caption holds."""
+_ALMOST_ONE = 1 - 1e-6
+_ROUNDING = 1e-9
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A word of a query.
+
+    Attributes
+    ----------
+    word : str
+    weight : float
+        How much it counts; negative where it is unwanted.
+    columns : tuple of int
+        What the index holds of it, to be added up; none for a word that nobody can see.
+    holders : array of int
+        The pictures whose captions hold it, ascending.
+    frequency : float
+        The fraction of captions that hold it.
+    """
+
+    word: str
+    weight: float
+    columns: tuple[int, ...]
+    holders: Ids
+    frequency: float
+
+    @property
+    def is_seen(self) -> bool:
+        return bool(self.columns)
+
+    def log_probabilities(self, seen: Floats) -> Floats:
+        """The term's share of scores, for probabilities that pictures answer its word."""
+        if self.weight > 0:
+            return self.weight * np.log(seen)
+        return -self.weight * np.log1p(-np.minimum(seen, _ALMOST_ONE))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Scores of pictures taken apart: ``sight + caption``, and who holds which word.
+
+    ``held`` is pictures × terms.
+    """
+
+    sight: Floats
+    caption: Floats
+    held: NDArray[np.bool_]
+
+    @property
+    def scores(self) -> Floats:
+        return self.sight + self.caption
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The terms of a query, with the index that sees and the captions that tell.
+
+    ``captioned`` says by number which pictures have a caption; numbers beyond it have none.
+    """
+
+    index: Index
+    terms: Sequence[Term]
+    captioned: NDArray[np.bool_]
+    completeness: float
+
+    def best(self, k: int, allow: Ids | None = None) -> tuple[Ids, Floats]:
+        """The ``k`` best pictures and their scores; equal scores by smaller id.
+
+        Exact: as sorting the scores of all. The pictures whose captions hold a word are scored one
+        by one. The others differ by constants from what the index ranks: one for those with a
+        caption, one for those without.
+        """
+        holders = self._holders(allow)
+        ids, scores = holders, self.parts(holders).scores
+        for mask, is_captioned in self._others(holders, allow):
+            more = self._best_of_others(k, mask, is_captioned)
+            ids, scores = np.concatenate([ids, more[0]]), np.concatenate([scores, more[1]])
+        return best(ids, scores, k)
+
+    def parts(self, pictures: Ids) -> Parts:
+        """The scores of pictures of the index, in parts."""
+        captioned = self._are_captioned(pictures)
+        held = np.zeros((pictures.size, len(self.terms)), bool)
+        caption = np.zeros(pictures.size)
+        unwanted = np.zeros(pictures.size)
+        columns = []
+        for place, term in enumerate(self.terms):
+            holds = held[:, place] = np.isin(pictures, term.holders)
+            values = self.index.values(term.columns, pictures) if term.is_seen else None
+            seen = self._seen(term, values, pictures.size)
+            if term.is_seen and term.weight > 0:
+                assert values is not None
+                columns += [np.where(holds, np.float32(0), column) for column in values.T]
+                known = np.where(holds, term.log_probabilities(self._by_caption(seen)), 0.0)
+                caption += known + np.where(captioned & ~holds, term.weight * self._omitted, 0.0)
+                continue
+            by_caption = np.where(captioned, (1 - self.completeness) * seen, seen)
+            by_caption = np.where(holds, self._by_caption(seen), by_caption)
+            alone = term.log_probabilities(seen) if term.is_seen else np.zeros(pictures.size)
+            unwanted += alone
+            caption += term.log_probabilities(by_caption) - alone
+        _, weights, order = self._query
+        ordered = (columns[place] for place in order)
+        sight = index_scores(weights, ordered, pictures.size).astype(np.float64)
+        return Parts(sight + unwanted, caption, held)
+
+    # What the index is asked: the wanted words that can be seen.
+
+    @cached_property
+    def _query(self) -> tuple[Ids, NDArray[np.float32], Ids]:
+        """Ascending columns, their weights, and the order that makes them ascend."""
+        asked = [
+            (column, term.weight)
+            for term in self.terms
+            if term.weight > 0
+            for column in term.columns
+        ]
+        columns = np.array([column for column, _ in asked], np.int64)
+        order = np.argsort(columns, kind="stable")
+        return columns[order], np.array([q for _, q in asked], np.float32)[order], order
+
+    def _best_of_others(
+        self, k: int, mask: NDArray[np.bool_] | None, is_captioned: bool
+    ) -> tuple[Ids, Floats]:
+        """The best of pictures that are alike in what their captions say of the query: nothing.
+
+        Unwanted words that are seen only lower a score, so what the index ranks by is an upper
+        bound: more are asked for until nobody is left who could enter.
+        """
+        is_tight = not any(term.is_seen and term.weight < 0 for term in self.terms)
+        asked = k
+        while True:
+            ids, ranked = self.index.search(self._query[:2], asked, allow=mask)
+            found = best(ids, self.parts(ids).scores, k)
+            if ids.size < asked or not k:
+                return found
+            bound, next_bound = self._bounds(ranked[-1], is_captioned)
+            if is_tight:  # Of equal ones the index has given those with the smaller ids.
+                if bound < found[1][-1] or next_bound < bound:
+                    return found
+            elif bound + _ROUNDING < found[1][-1]:
+                return found
+            asked *= 4
+
+    def _bounds(self, ranked: np.float32, is_captioned: bool) -> tuple[float, float]:
+        """The highest score that a picture of such a value can have, and one of the next lower."""
+        caption = 0.0
+        for term in self.terms:
+            if term.is_seen:
+                caption += term.weight * self._omitted if is_captioned and term.weight > 0 else 0.0
+            else:
+                seen = np.array([term.frequency])
+                by_caption = (1 - self.completeness) * seen if is_captioned else seen
+                caption += float(term.log_probabilities(by_caption)[0])
+        lower = np.nextafter(ranked, np.float32(-np.inf))
+        return float(ranked) + caption, float(lower) + caption
+
+    def _others(
+        self, holders: Ids, allow: Ids | None
+    ) -> Iterator[tuple[NDArray[np.bool_] | None, bool]]:
+        """Masks of the pictures without and with a caption, but for the holders of words."""
+        wanted = [term for term in self.terms if term.weight > 0]
+        if wanted and not any(term.is_seen for term in wanted):
+            return  # nothing but captions can tell
+        if allow is None and not self.captioned.any():
+            yield None, False
+            return
+        ids = self.index.ids()
+        mask = np.full(int(ids[-1]) + 1 if ids.size else 0, allow is None)
+        if allow is not None:
+            mask[allow[allow < mask.size]] = True
+        mask[holders] = False
+        captioned = np.zeros(mask.size, bool)
+        some = min(mask.size, self.captioned.size)
+        captioned[:some] = self.captioned[:some]
+        for who, is_captioned in ((mask & ~captioned, False), (mask & captioned, True)):
+            if who.any():
+                yield who, is_captioned
+
+    def _holders(self, allow: Ids | None) -> Ids:
+        """The pictures that can be found whose captions hold some word."""
+        found = [term.holders for term in self.terms]
+        every = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+        if allow is not None:
+            every = np.intersect1d(every, allow)
+        return every[self.index.holds(every)]
+
+    def _are_captioned(self, pictures: Ids) -> NDArray[np.bool_]:
+        found = np.zeros(pictures.size, bool)
+        known = pictures < self.captioned.size
+        found[known] = self.captioned[pictures[known]]
+        return found
+
+    @property
+    def _omitted(self) -> float:
+        """What a word loses that a caption does not mention."""
+        return float(np.log1p(-self.completeness))
+
+    @staticmethod
+    def _by_caption(seen: Floats) -> Floats:
+        return 1 - (1 - CERTAINTY) * (1 - seen)
+
+    @staticmethod
+    def _seen(term: Term, values: NDArray[np.float32] | None, count: int) -> Floats:
+        """How likely pictures answer a word, by sight."""
+        if values is None:
+            return np.full(count, term.frequency)
+        return np.exp(np.minimum(values.sum(axis=1, dtype=np.float64), 0.0))
