@@ -16,7 +16,7 @@ from sklearn.base import clone
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput, NotFitted
 from visterm.features import Blocks, Combined, Extractor
-from visterm.features.concatenation import MOST_DENSE, choose_weights, join_rows
+from visterm.features.concatenation import MOST_DENSE, join_rows
 from visterm.features.picture_batches import Pixels
 from visterm.stored import read_stored
 
@@ -108,29 +108,6 @@ def test_parts_that_do_not_fit_are_refused(parts: list, weights: list | None, ma
 
 def test_any_width_is_good_among_dense_parts() -> None:
     assert join_rows([np.ones((1, MOST_DENSE + 1)), np.ones((1, 1))]).shape == (1, MOST_DENSE + 2)
-
-
-def test_weights_climb_to_the_best_ratio() -> None:
-    parts = [(np.ones((1, 1)), np.ones((1, 1)))] * 3
-    calls: list[tuple[float, ...]] = []
-
-    def measure(training: np.ndarray, validation: np.ndarray) -> float:
-        assert np.array_equal(training, validation)
-        calls.append(tuple(training[0]))
-        wanted = np.array([1.0, 0.25, 0.0])
-        return -float(np.abs(training[0] - wanted / np.linalg.norm(wanted)).sum())
-
-    chosen = choose_weights(parts, measure, max_iter=3)
-    assert chosen.weights == (1.0, 0.25, 0.0)
-    assert chosen.score == max(chosen.trials.values())
-    assert len(calls) == len(set(calls)) == len(chosen.trials)
-
-
-def test_weights_stay_where_nothing_is_better() -> None:
-    parts = [(np.ones((1, 1)), np.ones((1, 1)))] * 2
-    chosen = choose_weights(parts, lambda training, validation: 0.5)
-    assert chosen.weights == (1.0, 1.0)
-    assert chosen.score == 0.5
 
 
 def test_a_combination_joins_what_its_parts_say(pictures: list[np.ndarray]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visterm.cli.messages import say, shown, skipping
+from visterm.cli.output import print_json, progress_bar
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
@@ -48,9 +50,6 @@ class _Described:
 
 def answer(asked: Asked) -> None:
     """Describe, write where that is wanted, and print."""
-    from visterm.cli.messages import say
-    from visterm.cli.output import progress_bar
-
     _check(asked)
     with _opened(asked) as found:
         phrases = _phrases(asked.phrases)
@@ -64,8 +63,6 @@ def answer(asked: Asked) -> None:
             )
             described = [_written(asked, one) for one in said]
     if asked.json:
-        from visterm.cli.output import print_json
-
         print_json(_object(described))
     else:
         _print(described)
@@ -105,7 +102,6 @@ def _opened(asked: Asked) -> Collection:
 
 def _phrases(wanted: int) -> int:
     """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
-    from visterm.cli.messages import say
     from visterm.text.phrases import tagger
 
     if wanted:
@@ -181,8 +177,6 @@ def _object(described: Iterable[_Described]) -> dict[str, Any]:
 
 
 def _print(described: Iterable[_Described]) -> None:
-    from visterm.cli.messages import shown
-
     for one in described:
         about = one.about
         if about.reason is not None:
@@ -210,8 +204,6 @@ def _print(described: Iterable[_Described]) -> None:
 
 
 def _report_problems(described: Iterable[_Described]) -> None:
-    from visterm.cli.messages import say, skipping
-
     for one in described:
         if one.about.reason is not None:
             skipping(str(one.about.path), one.about.reason)

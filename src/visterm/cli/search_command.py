@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visterm.cli.messages import say, shown, skipping, summary
 from visterm.cli.quick_search import SearchOptions
 from visterm.collection import WORDS, Collection, Locked, SearchRequest, has_pictures, locate
 from visterm.errors import BadInput
@@ -42,8 +43,6 @@ def run(options: SearchOptions) -> None:
 
 def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
     """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
-    from visterm.cli.messages import say
-
     where = locate(folder, store)
     if not where.exists:
         if not has_pictures(where.root):
@@ -62,7 +61,6 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
 
 
 def _add(found: Collection) -> None:
-    from visterm.cli.messages import say, skipping, summary
     from visterm.cli.output import progress_bar
     from visterm.collection import Stopped
 
@@ -77,7 +75,6 @@ def _add(found: Collection) -> None:
 
 
 def _train(found: Collection) -> None:
-    from visterm.cli.messages import say
     from visterm.cli.output import progress_bar
 
     say("learning from the captions for the first time")
@@ -95,8 +92,6 @@ def _train_space(found: Collection, space: str) -> None:
 
 
 def _report_words(answer: SearchResponse) -> None:
-    from visterm.cli.messages import say
-
     for word, known in answer.replaced.items():
         say(f"{word!r} is taken for {', '.join(known)}")
     for word, close in answer.unknown.items():
@@ -123,8 +118,6 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
 
 
 def _print(answer: SearchResponse, *, paths: bool, preview: bool) -> None:
-    from visterm.cli.messages import say, shown
-
     draw = None
     if preview:
         from visterm.cli.preview import drawer

@@ -197,14 +197,8 @@ class Bag(Extractor):
     def _pooled(
         self, work: Any, pictures: Sequence[Picture], progress: Progress, what: str
     ) -> tuple[list[Any], list[Skipped]]:
-        results, _, skipped = gather(
-            work,
-            pictures,
-            max_side=self.max_side,
-            n_jobs=self.n_jobs,
-            progress=progress,
-            what=what,
-        )
+        options = {"progress": progress, "what": what, **self._options()}
+        results, _, skipped = gather(work, pictures, **options)
         return results, skipped
 
     def _sample(self, pictures: Sequence[Picture], most: int) -> list[Picture]:

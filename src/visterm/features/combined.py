@@ -28,7 +28,7 @@ class Combined(Extractor):
         Copies of them are fitted. Dense ones beside sparse ones must not be too wide; see
         `join_rows` for what that costs.
     weights : sequence of float, optional
-        What each part is multiplied with, equal by default; `choose_weights` finds good ones.
+        What each part is multiplied with, equal by default.
     normalise : {"each", "late"}
         Each part to unit length before they are joined, or only once afterwards. Late is the ECML
         paper's way to join blobs and SIFT, and only for bags of visterms.

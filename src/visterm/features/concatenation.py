@@ -1,9 +1,8 @@
-"""Vectors of several extractors as one: side by side, normalised, weighted; and which weights."""
+"""Vectors of several extractors as one: side by side, normalised, weighted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
@@ -11,13 +10,10 @@ from scipy.sparse import csr_array, hstack, issparse
 from visterm.errors import BadInput
 from visterm.features.extractor import Rows
 from visterm.matrices import unit_rows
-from visterm.progress import Progress, silent
 
 NORMALISATIONS = ("each", "late")
 MOST_DENSE = 4096
 """Beside compressed rows, a dense part may have so many columns: there each costs 8 bytes."""
-
-_WIDEST = 32
 
 
 def join_rows(
@@ -65,75 +61,6 @@ def check_weights(weights: Sequence[float] | None, parts: int) -> list[float]:
     if not np.isfinite(given).all() or min(given) < 0 or max(given) == 0:
         raise BadInput(f"weights are 0 or more, and one is above 0; these are {given}")
     return given
-
-
-@dataclass
-class ChosenWeights:
-    """The best weights found, what they gave, and everything that was tried."""
-
-    weights: tuple[float, ...]
-    score: float
-    trials: dict[tuple[float, ...], float] = field(default_factory=dict)
-
-
-def choose_weights(
-    parts: Sequence[tuple[Rows, Rows]],
-    measure: Callable[[Rows, Rows], float],
-    *,
-    start: Sequence[float] | None = None,
-    step: float = 2.0,
-    max_iter: int = 2,
-    progress: Progress = silent,
-) -> ChosenWeights:
-    """Weights of parts that validation pictures like best, by climbing one weight at a time.
-
-    Every weight in turn is multiplied or divided by ``step`` as long as that helps, down to 1/32
-    of the largest; then whether the part is needed at all is tried. All this ``max_iter`` times, or
-    until nothing helps any more.
-
-    Parameters
-    ----------
-    parts : sequence of (training rows, validation rows)
-        One pair for each extractor.
-    measure : callable
-        From joined training and validation rows to what shall be large, such as the AvgP of a
-        model: ``lambda X, V: Pamir(C=0.1).fit(X, Y, validation=(V, YV)).validation_``.
-
-    Examples
-    --------
-    >>> good, bad = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [1.0]])
-    >>> chosen = choose_weights([(good, good), (bad, bad)], lambda X, V: -float((X @ V.T).sum()))
-    >>> chosen.weights
-    (1.0, 0.0)
-    """
-    best = tuple(check_weights(start, len(parts)))
-    trials: dict[tuple[float, ...], float] = {}
-
-    def score(weights: tuple[float, ...]) -> float:
-        # Only the ratios matter, and different steps lead to the same ones.
-        ratios = tuple(round(weight / max(weights), 6) for weight in weights)
-        if ratios not in trials:
-            joined = [join_rows([pair[of] for pair in parts], ratios) for of in (0, 1)]
-            trials[ratios] = measure(joined[0], joined[1])
-            progress("choosing weights", len(trials), len(trials))
-        return trials[ratios]
-
-    for _ in range(max_iter):
-        before = best
-        for part in range(len(parts)):
-            for factor in (step, 1 / step, 0.0):
-                while score(changed := _changed(best, part, factor)) > score(best):
-                    best = changed
-        if best == before:
-            break
-    final = tuple(weight / max(best) for weight in best)
-    return ChosenWeights(final, score(best), trials)
-
-
-def _changed(weights: tuple[float, ...], part: int, factor: float) -> tuple[float, ...]:
-    changed = (*weights[:part], weights[part] * factor, *weights[part + 1 :])
-    kept = [weight for weight in changed if weight > 0]
-    return changed if kept and min(kept) * _WIDEST >= max(kept) else weights
 
 
 def _check_parts(parts: Sequence[Rows]) -> None:

@@ -115,14 +115,7 @@ class Extractor(Stored):
         self, paths: Sequence[str], *, progress: Progress = silent
     ) -> Iterator[PictureBatch[Rows]]:
         """Vectors of files batch by batch, in order, with a reason for each that has none."""
-        return over_pictures(
-            self.rows,
-            paths,
-            max_side=self.max_side,
-            n_jobs=self.n_jobs,
-            portable=self.portable,
-            progress=progress,
-        )
+        return over_pictures(self.rows, paths, progress=progress, **self._options())
 
     def transform(self, pictures: Sequence[Picture]) -> Rows:
         """Vectors of pictures, one a row; an error names every picture that cannot be read."""
@@ -138,18 +131,15 @@ class Extractor(Stored):
     def extract(self, pictures: Sequence[Picture], *, progress: Progress = silent) -> Extraction:
         """Vectors of all pictures that can be read, and the reasons for the others."""
         self._check_fitted()
-        parts, numbers, skipped = gather(
-            self.rows,
-            pictures,
-            max_side=self.max_side,
-            n_jobs=self.n_jobs,
-            portable=self.portable,
-            progress=progress,
-            what="extracting",
-        )
+        options = {"progress": progress, "what": "extracting", **self._options()}
+        parts, numbers, skipped = gather(self.rows, pictures, **options)
         if not parts:
             raise nothing_read(skipped)
         return Extraction(stack_rows(parts), np.array(numbers, dtype=np.int64), skipped)
+
+    def _options(self) -> dict[str, Any]:
+        """How pictures are decoded for this extractor, and where that may be done."""
+        return {"max_side": self.max_side, "n_jobs": self.n_jobs, "portable": self.portable}
 
 
 def stack_rows(parts: Sequence[Rows]) -> Rows:

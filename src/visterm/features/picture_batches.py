@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,30 +85,17 @@ def over_pictures(
 
 
 def gather(
-    work: Callable[[list[Pixels]], Result],
-    pictures: Sequence[Picture],
-    *,
-    max_side: int | None = None,
-    n_jobs: int = 1,
-    portable: bool = True,
-    progress: Progress = silent,
-    what: str = "pictures",
+    work: Callable[[list[Pixels]], Result], pictures: Sequence[Picture], **options: Any
 ) -> tuple[list[Result], list[int], list[Skipped]]:
     """Results of all batches, the numbers of the pictures they speak of, and what was skipped.
+
+    ``options`` are those of `over_pictures`.
 
     >>> gather(len, [np.zeros((4, 4, 3), dtype=np.uint8)])
     ([1], [0], [])
     """
     results, numbers, skipped = [], [], []
-    for batch in over_pictures(
-        work,
-        pictures,
-        max_side=max_side,
-        n_jobs=n_jobs,
-        portable=portable,
-        progress=progress,
-        what=what,
-    ):
+    for batch in over_pictures(work, pictures, **options):
         if batch.result is not None:
             results.append(batch.result)
         numbers += batch.numbers

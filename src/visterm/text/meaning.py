@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.matrices import unit_rows
 from visterm.text.synonyms import same_words
 from visterm.text.tokens import one_form
 
@@ -99,7 +100,7 @@ def _cosines(word: str, known: Sequence[str]) -> list[tuple[int, float]]:
     here = [(t, place[one]) for t, one in enumerate(known) if one in place]
     if word not in place or not here:
         return []
-    cosines = _unit(vectors[[at for _, at in here]]) @ _unit(vectors[[place[word]]])[0]
+    cosines = unit_rows(vectors[[at for _, at in here]]) @ unit_rows(vectors[[place[word]]])[0]
     order = np.argsort(-cosines, kind="stable")[:_MOST].tolist()
     return [(here[at][0], float(cosines[at])) for at in order]
 
@@ -114,7 +115,3 @@ def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
     words = read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
     vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
     return {word: at for at, word in enumerate(words)}, vectors
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
