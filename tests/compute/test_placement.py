@@ -15,8 +15,7 @@ def test_without_a_cluster_work_is_done_here() -> None:
     with running_on(None):
         assert cluster() is None
         assert map_items(str, [1, 2]) == ["1", "2"]
-        with spread(list, [("ab",), ("bb",)]) as shards:
-            assert shards.call("count", "b") == [1, 2]
+        assert spread(list, [("ab",), ("bb",)]).call("count", "b") == [1, 2]
 
 
 def test_nothing_imports_ray_unless_a_cluster_is_asked_for() -> None:

@@ -29,3 +29,18 @@ def test_wide_rows_are_never_squared() -> None:
     x = random.standard_normal((20, 60_000)).astype(np.float32)
     found = canonical(moments(x, x[:, :5]), x_ridge=0.1, y_ridge=0.1, dimensions=5)
     assert found.x_map.shape == (60_000, 5)
+
+
+def test_parts_sum_up_to_the_moments_of_all_rows():
+    rng = np.random.default_rng(3)
+    x = (rng.standard_normal((9000, 6)) + np.linspace(0, 3, 9000)[:, None]).astype(np.float32)
+    y = (x[:, :4] + rng.standard_normal((9000, 4))).astype(np.float32)
+    found, x, y = moments(x, y), x.astype(np.float64), y.astype(np.float64)
+    np.testing.assert_allclose(found.x_mean, x.mean(axis=0), atol=1e-6)
+    joint = np.cov(x.T, y.T, bias=True)
+    for ours, theirs in (
+        (found.xx, joint[:6, :6]),
+        (found.yy, joint[6:, 6:]),
+        (found.xy, joint[:6, 6:]),
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)

@@ -6,6 +6,6 @@ imported only when somebody asks for it.
 """
 
 from visterm.compute.placement import cluster, map_batches, map_items, running_on, spread
-from visterm.compute.shards import Shards
+from visterm.compute.shards import LocalShards, Shards
 
-__all__ = ["Shards", "cluster", "map_batches", "map_items", "running_on", "spread"]
+__all__ = ["LocalShards", "Shards", "cluster", "map_batches", "map_items", "running_on", "spread"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from visterm.errors import VistermError
 
@@ -16,7 +15,7 @@ _ATTEMPTS = 3
 
 
 class RayShards:
-    """An actor a part, each begun again from its part where it dies."""
+    """An actor a part, begun again from its part where it dies; it ends when nobody holds this."""
 
     def __init__(
         self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]], cores: int
@@ -80,20 +79,6 @@ class RayShards:
             raise error.cause if isinstance(error.cause, Exception) else error from None
         except exceptions.RayError:
             return None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        import ray
-
-        for host in self._hosts:
-            ray.kill(host)
 
 
 class _Host:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 
 class Shards(Protocol):
-    """Several objects that hold a part of the data each, wherever they are."""
+    """Several objects that hold a part of the data each, as long as somebody holds this."""
 
     def __len__(self) -> int: ...
 
@@ -16,21 +15,11 @@ class Shards(Protocol):
         """What the method of every shard gives, in order; None for a shard that is missing now."""
         ...
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
 
 class LocalShards:
     """The same in this process, one after another.
 
-    >>> with LocalShards(list, [("ab",), ("cd",)]) as shards:
-    ...     shards.call("count", "c")
+    >>> LocalShards(list, [("ab",), ("cd",)]).call("count", "c")
     [0, 1]
     """
 
@@ -42,14 +31,3 @@ class LocalShards:
 
     def call(self, method: str, *arguments: Any) -> list[Any]:
         return [getattr(shard, method)(*arguments) for shard in self._shards]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._shards.clear()

@@ -13,13 +13,26 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def warp_steps(  # type: ignore[no-untyped-def]
-    pictures, texts, starts, words, pairs, weights_of_ranks, V, Z, rate, longest, state, count
+    pictures,
+    texts,
+    starts,
+    words,
+    pairs,
+    weights_of_ranks,
+    V,
+    Z,
+    rate,
+    longest,
+    state,
+    count,
+    V_updates,
+    Z_updates,
 ):
     """So many WARP steps, in place; returns how many found an output that violates the margin.
 
     ``pairs`` says what is ranked: training texts by their vectors, or the single words that
     ``starts`` and ``words`` list for each picture. V and Z hold a row for each number of a picture
-    and of a text.
+    and of a text, and ``V_updates`` and ``Z_updates`` count the steps that moved each.
     """
     n = len(pictures)
     q, k = Z.shape
@@ -41,10 +54,12 @@ def warp_steps(  # type: ignore[no-untyped-def]
         violated += 1
         step = np.float32(rate * weights_of_ranks[(outputs - 1) // tries])
         if pairs:
-            _move_texts(texts[right], texts[wrong], Z, e, f, step, longest)
+            _move_texts(texts[right], texts[wrong], Z, e, f, step, longest, Z_updates)
         else:
             _move_words(Z[right], Z[wrong], e, f, step, longest)
-        _move_pictures(pictures[i], V, f, step, longest)
+            Z_updates[right] += 1
+            Z_updates[wrong] += 1
+        _move_pictures(pictures[i], V, f, step, longest, V_updates)
     return violated
 
 
@@ -72,7 +87,7 @@ def _embed(x, V, e):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _move_texts(right, wrong, Z, e, f, step, longest):  # type: ignore[no-untyped-def]
+def _move_texts(right, wrong, Z, e, f, step, longest, updates):  # type: ignore[no-untyped-def]
     """Bring the right text nearer to e than the wrong one; f is what pulls the picture."""
     f[:] = 0
     for j in range(len(right)):
@@ -82,6 +97,7 @@ def _move_texts(right, wrong, Z, e, f, step, longest):  # type: ignore[no-untype
                 f[a] += d * Z[j, a]
                 Z[j, a] += step * d * e[a]
             _held_in(Z[j], longest)
+            updates[j] += 1
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -95,12 +111,13 @@ def _move_words(right, wrong, e, f, step, longest):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _move_pictures(x, V, f, step, longest):  # type: ignore[no-untyped-def]
+def _move_pictures(x, V, f, step, longest, updates):  # type: ignore[no-untyped-def]
     for j in range(len(x)):
         if x[j] != 0:
             for a in range(len(f)):
                 V[j, a] += step * x[j] * f[a]
             _held_in(V[j], longest)
+            updates[j] += 1
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

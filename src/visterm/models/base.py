@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from visterm.models._old_names import OLD_NAMES
-from visterm.models.inputs import Vectors, picture_vectors, square_table, word_matrix
+from visterm.models.inputs import Vectors, is_sparse, picture_vectors, square_table, word_matrix
 from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
     Choice,
@@ -26,6 +26,7 @@ from visterm.models.supervision import Captions, Supervision, Validation, ranked
 from visterm.progress import Progress
 from visterm.stored import Stored
 
+_SPREAD_BYTES = 1 << 30
 _KEPT_AS = {"max_iter": "n_iter_"}
 
 
@@ -112,6 +113,13 @@ class Model(Stored):
         return np.ascontiguousarray(rows, dtype=np.float32)
 
     # What a model may say for itself.
+
+    def is_spread(self, training: Supervision) -> bool:
+        """Whether a single run is spread over a cluster, because it is too large for one worker;
+        else runs with different parameters are, one a worker."""
+        vectors = training.vectors
+        size = vectors.data.nbytes if is_sparse(vectors) else vectors.nbytes
+        return bool(size > _SPREAD_BYTES)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         raise NotImplementedError

@@ -3,7 +3,7 @@
 One engine for all models (`fit`). A model offers values for the parameters it `decides`, and runs
 its training with one of each (`_run`), as a series of `Trial`s if it can be stopped on the way.
 The trial that ranks the validation pictures best is kept, or, with ``retrain``, learnt again from
-training and validation pictures together.
+training and validation pictures together. On a cluster, trials run side by side.
 
 What is not given is chosen from a small grid of its own, so that models that are set up
 without a word, and fitted with validation pictures, can be compared fairly (`grids`).
@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from visterm.compute import cluster, map_items
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models.grids import AUTO, GRIDS
@@ -126,23 +128,53 @@ def fit(
 
 def _search(model: Model, task: Task) -> Found:
     """The parameters and the moment with the best AvgP on the held-out pictures."""
-    assert task.held is not None
-    prepared, choices = model._prepare(task), model._choices(task.grid)
-    best: Found | None = None
+    choices = model._choices(task.grid)
     bar = Bar(task.progress, "training", len(choices))
-    for number, choice in enumerate(choices):
-        best_here, since = -1.0, 0
-        for trial in model._run(task, prepared, choice, bar.part(number)):
-            avgp = task.held.avgp(trial.rows())
-            since = 0 if avgp > best_here else since + 1
-            best_here = max(best_here, avgp)
-            if best is None or avgp > best.avgp:
-                best = Found(avgp, choice | trial.choice, trial.keep())
-            if since >= model.patience:
-                break
-        bar.finish(number)
+    if len(choices) > 1 and cluster() is not None and not model.is_spread(task.training):
+        trials = map_items(_SideBySide(model, task._replace(progress=silent)), choices)
+        bar.finish(len(choices) - 1)
+    else:
+        prepared = model._prepare(task)
+        trials = []
+        for number, choice in enumerate(choices):
+            trials.append(_best_moment(model, task, prepared, choice, bar.part(number)))
+            bar.finish(number)
+            trials = [max(trials, key=lambda found: found.avgp)]
+    return max(trials, key=lambda found: found.avgp)  # of equals, the first
+
+
+def _best_moment(
+    model: Model, task: Task, prepared: Any, choice: Choice, progress: Progress
+) -> Found:
+    """The moment of a run with the best AvgP on the held-out pictures."""
+    assert task.held is not None
+    best, since = None, 0
+    for trial in model._run(task, prepared, choice, progress):
+        avgp = task.held.avgp(trial.rows())
+        since += 1
+        if best is None or avgp > best.avgp:
+            best, since = Found(avgp, choice | trial.choice, trial.keep()), 0
+        if since >= model.patience:
+            break
     assert best is not None, "every run has a trial"
     return best
+
+
+class _SideBySide:
+    """A trial in a worker of a cluster, which prepares once for all trials that it gets."""
+
+    prepared: ClassVar[tuple[str, Any]] = ("", None)
+
+    def __init__(self, model: Model, task: Task) -> None:
+        self.model, self.task, self.number = model, task, uuid4().hex
+
+    def __call__(self, choice: Choice) -> Found:
+        kind = type(self)
+        if kind.prepared[0] != self.number:
+            kind.prepared = ("", None)  # such as a Gram matrix, before another one is made
+            kind.prepared = (self.number, self.model._prepare(self.task))
+        found = _best_moment(self.model, self.task, kind.prepared[1], choice, silent)
+        return found._replace(fitted=always(found.fitted()))
 
 
 def _train(model: Model, task: Task, what: str) -> tuple[Choice, dict[str, Any]]:

@@ -9,16 +9,20 @@ H. Hotelling, Biometrika 1936; D. Hardoon, S. Szedmak and J. Shawe-Taylor, Neura
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute import map_items
 from visterm.errors import BadInput
 
 Floats = NDArray[np.floating]
-
+_PART = 4096
+"""Rows whose products are summed at a time."""
 
 Spectrum = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Variances along directions, and the directions as columns."""
@@ -82,20 +86,63 @@ class Canonical:
     correlations: NDArray[np.float64]
 
 
+class _PartMoments(NamedTuple):
+    """Rows, means, and sums of products about them, of a part of the rows."""
+
+    n: int
+    means: tuple[NDArray[np.float64], NDArray[np.float64]]
+    products: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    """Of x with x, y with y, and x with y."""
+
+
 def moments(X: Floats, Y: Floats) -> Moments:
     """Means and covariances of two matrices of the same number of rows.
+
+    Many rows are taken part by part, side by side on a cluster, and the parts summed up, which
+    gives the same wherever it runs.
 
     >>> found = moments(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]))
     >>> found.x_mean, found.xy
     (array([1.]), array([[1.]]))
     """
-    if len(X) != len(Y):
-        raise BadInput(f"{len(X)} rows on one side but {len(Y)} on the other; pair them up")
-    x_mean, y_mean = X.mean(axis=0, dtype=np.float64), Y.mean(axis=0, dtype=np.float64)
-    # Centred in the precision of the data: covariances of float32 rows need no 64-bit copy.
-    x, y = X - x_mean.astype(X.dtype), Y - y_mean.astype(Y.dtype)
-    xy = np.asarray(x.T @ y / len(X), dtype=np.float64)
+    n = len(X)
+    if n != len(Y):
+        raise BadInput(f"{n} rows on one side but {len(Y)} on the other; pair them up")
+    if n > _PART and n >= max(X.shape[1], Y.shape[1]):
+        starts = range(0, n, _PART)
+        return _summed(
+            map_items(_part_moments, [(X[a : a + _PART], Y[a : a + _PART]) for a in starts])
+        )
+    x_mean, x = _centred(X)
+    y_mean, y = _centred(Y)
+    xy = np.asarray(x.T @ y / n, dtype=np.float64)
     return Moments(x_mean, y_mean, _variation(x), _variation(y), xy)
+
+
+def _centred(rows: Floats) -> tuple[NDArray[np.float64], Floats]:
+    """The mean, and rows about it in the precision of the data: float32 needs no 64-bit copy."""
+    mean = rows.mean(axis=0, dtype=np.float64)
+    return mean, rows - mean.astype(rows.dtype)
+
+
+def _part_moments(part: tuple[Floats, Floats]) -> _PartMoments:
+    (x_mean, x), (y_mean, y) = map(_centred, part)
+    products = (np.asarray(a.T @ b, dtype=np.float64) for a, b in ((x, x), (y, y), (x, y)))
+    return _PartMoments(len(x), (x_mean, y_mean), tuple(products))  # type: ignore[arg-type]
+
+
+def _summed(parts: Sequence[_PartMoments]) -> Moments:
+    """The moments of all parts together, each shifted from its own mean to the common one."""
+    n = sum(part.n for part in parts)
+    x_mean, y_mean = (sum(part.n * part.means[side] for part in parts) / n for side in (0, 1))
+    found = []
+    for product, (a, b) in enumerate(((0, 0), (1, 1), (0, 1))):
+        total = np.zeros_like(parts[0].products[product])
+        for part in parts:
+            shifts = part.means[0] - x_mean, part.means[1] - y_mean
+            total += part.products[product] + part.n * np.outer(shifts[a], shifts[b])
+        found.append(total / n)
+    return Moments(np.asarray(x_mean), np.asarray(y_mean), *found)
 
 
 def canonical(

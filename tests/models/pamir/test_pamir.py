@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from visterm.errors import BadInput, NotFitted
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
-from visterm.models.pamir.passive_aggressive import _chunks
+from visterm.models.pamir.passive_aggressive import chunks
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
@@ -31,7 +31,7 @@ def avgp_on_other(model: Pamir) -> float:
 @pytest.fixture(scope="module")
 def moments() -> dict[tuple[float, int], float]:
     """AvgP on the other pictures at every moment that a search over two C looks at."""
-    ends = [done for done, _ in _chunks(4000)]
+    ends = [done for done, _ in chunks(4000)]
     return {
         (c, end): avgp_on_other(Pamir(C=c, max_iter=end).fit(SPARSE.X, SPARSE.Y))
         for c, end in product((0.01, 1.0), ends)
@@ -65,7 +65,7 @@ def test_patience_gives_up_on_a_c_that_gets_no_better(moments):
         validation=OTHER,
         progress=lambda what, done, total: looks.append(done),
     )
-    curve = [moments[1.0, end] for end, _ in _chunks(4000)]
+    curve = [moments[1.0, end] for end, _ in chunks(4000)]
     best, since, expected = -1.0, 0, 0
     for quality in curve:
         expected += 1
@@ -305,7 +305,7 @@ def test_chosen_parameters_survive_a_file(tmp_path):
 
 def test_parts_of_the_work_cover_it_all():
     for steps in (0, 1, 7, 40, 41, 2_530_000):
-        parts = list(_chunks(steps))
+        parts = list(chunks(steps))
         assert sum(size for _, size in parts) == steps
         assert all(size > 0 for _, size in parts)
         assert [done for done, _ in parts] == np.cumsum([size for _, size in parts]).tolist()

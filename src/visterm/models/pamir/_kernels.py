@@ -7,6 +7,7 @@ reads and only a step costs a pass over the pictures: best for few pictures or l
 
 Each takes an `Objective`, which finds other pictures to step away from, and a ``moment``, which
 averaged weights are made from (`late`). Where these are None they are not even compiled in.
+``updates`` counts the steps that moved each word's row.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def late(iterations):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def steps_gram(  # type: ignore[no-untyped-def]
-    gram, scores, alpha, triplets, aggressiveness, steps, state, objective, moment, done
+    gram, scores, alpha, triplets, aggressiveness, steps, state, objective, moment, done, updates
 ):
     """Steps on α, with scores = α · gram kept current; gram may have columns beyond the pictures.
 
@@ -144,6 +145,7 @@ def steps_gram(  # type: ignore[no-untyped-def]
             difference[j] = up[j] - down[j]
         for i in range(first, last):
             word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            updates[word] += 1
             alpha[word, better] += step
             alpha[word, worse] -= step
             if moment is not None:
@@ -174,6 +176,7 @@ def steps_sparse(  # type: ignore[no-untyped-def]
     objective,
     moment,
     done,
+    updates,
 ):
     """Steps on the weights W (T × d) for pictures in compressed rows (columns as uint32)."""
     spread = np.zeros(weights.shape[1], dtype=np.float32)
@@ -215,6 +218,7 @@ def steps_sparse(  # type: ignore[no-untyped-def]
         moved += 1
         for i in range(first, last):
             word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            updates[word] += 1
             _add_sparse(weights[word], columns, values, b0, b1, step)
             _add_sparse(weights[word], columns, values, w0, w1, -step)
             if moment is not None:
@@ -226,7 +230,7 @@ def steps_sparse(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def steps_dense(  # type: ignore[no-untyped-def]
-    weights, vectors, triplets, aggressiveness, steps, state, objective, moment, done
+    weights, vectors, triplets, aggressiveness, steps, state, objective, moment, done, updates
 ):
     """Steps on the weights W (T × d) for dense picture vectors (n × d)."""
     width = vectors.shape[1]
@@ -261,6 +265,7 @@ def steps_dense(  # type: ignore[no-untyped-def]
         moved += 1
         for i in range(first, last):
             word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+            updates[word] += 1
             row = weights[word]
             for j in range(width):
                 row[j] += step * difference[j]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -31,11 +33,17 @@ class Solver:
         """Run the compiled loop on the table."""
         raise NotImplementedError
 
-    def restart(self, seed: int, *, averaged: bool = False) -> None:
+    def restart(self, seed: int | Sequence[int], *, averaged: bool = False) -> None:
         """Forget what was learnt, and draw from this seed; ``averaged`` learns a mean over time."""
         self._table, self._done = self._begin(), 0
         self._moment = np.zeros_like(self._table) if averaged else None
         self._state = _state(seed)
+        self.updates = np.zeros(len(self._table), dtype=np.int64)
+        """How many steps have moved the row of each word."""
+
+    def restart_from(self, start: NDArray[np.float32], seed: Sequence[int]) -> None:
+        """The same from other weights."""
+        raise NotImplementedError
 
     def run(
         self,
@@ -47,7 +55,8 @@ class Solver:
         """Look at so many triplets; returns how many of them moved the model."""
         c, done = np.float32(aggressiveness), self._done
         self._done += steps
-        return self._steps(triplets, c, steps, self._state, objective, self._moment, done)
+        how = self._state, objective, self._moment, done, self.updates
+        return self._steps(triplets, c, steps, *how)
 
     def learnt(self) -> NDArray[np.float32]:
         """A copy of what is learnt so far, cheap enough to take at every check."""
@@ -98,11 +107,18 @@ class GramSolver(KernelSolver):
         self, vectors: Vectors, validation: Vectors | None, start: NDArray[np.float32], seed: int
     ) -> None:
         everything = vectors if validation is None else stack(vectors, validation)
-        self._vectors, self._start = vectors, start
-        shape = (len(start), everything.shape[0])
+        self._vectors, self._everything, self._start = vectors, everything, start
+        super().__init__(_gram(vectors, everything), self._scored(start), seed)
+
+    def _scored(self, start: NDArray[np.float32]) -> NDArray[np.float32]:
         # A model that starts from nothing scores everything 0; the product would say so slowly.
-        scores = (everything @ start.T).T if start.any() else np.zeros(shape, dtype=np.float32)
-        super().__init__(_gram(vectors, everything), scores, seed)
+        if not start.any():
+            return np.zeros((len(start), self._everything.shape[0]), dtype=np.float32)
+        return np.ascontiguousarray((self._everything @ start.T).T, dtype=np.float32)
+
+    def restart_from(self, start: NDArray[np.float32], seed: Sequence[int]) -> None:
+        self._start, self._before = start, self._scored(start)
+        self.restart(seed)
 
     def weights(self, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
         return self._start + np.asarray((self._vectors.T @ learnt.T).T, dtype=np.float32)
@@ -120,6 +136,10 @@ class WeightSolver(Solver):
 
     def _begin(self) -> NDArray[np.float32]:
         return self._start.copy()
+
+    def restart_from(self, start: NDArray[np.float32], seed: Sequence[int]) -> None:
+        self._start = start
+        self.restart(seed)
 
     def _steps(self, *how: object) -> int:
         if self._rows is None:
@@ -163,5 +183,5 @@ def choose_solver(vectors: Vectors, validation: Vectors | None) -> type[GramSolv
     return GramSolver if fits and n <= _PICTURES_PER_NUMBER * numbers else WeightSolver
 
 
-def _state(seed: int) -> NDArray[np.uint64]:
+def _state(seed: int | Sequence[int]) -> NDArray[np.uint64]:
     return np.random.SeedSequence(seed).generate_state(1, np.uint64).astype(np.uint64)

@@ -10,17 +10,22 @@ IEEE TPAMI 30(8), 2008; D. Grangier, F. Monay and S. Bengio, ECML 2006.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.models import rules
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, chunks
+from visterm.models.pamir.shards import run_rounds, spread_pictures
 from visterm.models.pamir.update import update
-from visterm.models.selection import Task, all_choices, fit, grid_of
+from visterm.models.rules import Rules
+from visterm.models.selection import Choice, Task, Trial, all_choices, fit, grid_of
 from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = "ArrayLike | csr_array"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Pamir(PassiveAggressive):
     """Passive-aggressive model for image retrieval.
 
@@ -62,6 +68,10 @@ class Pamir(PassiveAggressive):
     averaged : bool or sequence of bool
         Take the mean of W over all iterations s, weighed by s⁴ − (s − 1)⁴, so that 94 % of the
         weight is on the last half: it wavers less than the last W.
+    n_shards : int
+        Deal the pictures out to so many shards, each of which draws ``max_iter`` triplets of its
+        own, and mix their weights after every fortieth of them (iterative parameter mixing). On a
+        cluster the shards work side by side, else one after another, with the same result.
 
     Attributes
     ----------
@@ -91,7 +101,11 @@ class Pamir(PassiveAggressive):
     arrays = ("weights_", "idf_")
     supports_warm_start = True
 
-    weights_: NDArray[np.float32]
+    checks: ClassVar[Rules] = {**PassiveAggressive.checks, "n_shards": rules.WHOLE}
+
+    weights_: NDArray[np.float32] = field(init=False)
+
+    n_shards: int = 1
 
     def fit(
         self,
@@ -183,7 +197,23 @@ class Pamir(PassiveAggressive):
         self._check_fitted()
         return self.weights_
 
-    def _start(self, task: Task) -> Started:
+    def is_spread(self, training: Supervision) -> bool:
+        return self.n_shards > 1
+
+    def _prepare(self, task: Task) -> Any:
+        if self.n_shards == 1:
+            return super()._prepare(task)
+        return spread_pictures(self, task.training, self._begin(task))
+
+    def _run(
+        self, task: Task, prepared: Any, choice: Choice, progress: Progress
+    ) -> Iterator[Trial]:
+        if self.n_shards == 1:
+            return super()._run(task, prepared, choice, progress)
+        return run_rounds(task, prepared, choice, progress, [*chunks(choice["max_iter"])])
+
+    def _begin(self, task: Task) -> NDArray[np.float32]:
+        """The weights to start from."""
         vectors, initial = task.training.vectors, task.initial
         if initial is None:
             start = _zeros(task.training)
@@ -194,8 +224,11 @@ class Pamir(PassiveAggressive):
                 f"the model to start from learnt from vectors of {initial.n_features_in_} numbers, "
                 f"these have {vectors.shape[1]}; use the same extractor for both"
             )
+        return start
+
+    def _start(self, task: Task) -> Started:
         held = None if task.held is None else task.held.vectors
-        solver = _solver(vectors, held, start, self.random_state)
+        solver = _solver(task.training.vectors, held, self._begin(task), self.random_state)
         return Started(solver, lambda learnt: {"weights_": solver.weights(learnt)})
 
 

@@ -94,13 +94,13 @@ class PassiveAggressive(Model):
             learnt = solver.learnt()
             return lambda: fitted(learnt)
 
-        for done, chunk in _chunks(choice["max_iter"]):
+        for done, chunk in chunks(choice["max_iter"]):
             solver.run(triplets, choice["C"], chunk, objective)
             progress("training", done, choice["max_iter"])
             yield Trial({"max_iter": done}, solver.validation_rows, keep)
 
 
-def _chunks(steps: int, parts: int = 40) -> Iterator[tuple[int, int]]:
+def chunks(steps: int, parts: int = 40) -> Iterator[tuple[int, int]]:
     """(done so far, size of this part) of about 40 parts."""
     edges = np.unique(np.linspace(0, steps, parts + 1).astype(int))
     for first, last in pairwise(edges):
