@@ -17,7 +17,7 @@ from visterm.evaluation.contact_sheet import (
     THUMBNAIL,
     RankedPicture,
     RankedQuery,
-    write_contact_sheet,
+    contact_sheet,
 )
 
 HOSTILE = "<script>alert(1)</script> & \"'><img src=x onerror=alert(2)>"
@@ -67,9 +67,9 @@ def ranked(path: Path, caption: str = "sea sky", *, hit: bool = False) -> Ranked
 
 
 def written(folder: Path, *rankings: RankedQuery, **how: object) -> Page:
-    path = folder / "sheet.html"
-    write_contact_sheet(path, rankings, **{"title": "Found", **how})  # type: ignore[arg-type]
-    source = path.read_text(encoding="utf-8")
+    sheet = contact_sheet(rankings, **{"title": "Found", **how})  # type: ignore[arg-type]
+    (folder / "sheet.html").write_bytes(sheet)
+    source = sheet.decode()
     assert source.startswith("<!doctype html>")
     page = Page(source)
     assert page.open == []
@@ -188,10 +188,9 @@ def test_odd_names_and_characters_do_not_stop_the_page(tmp_path: Path, picture: 
     assert len(written(tmp_path, RankedQuery("sea\udc80", [ranked(odd)])).all("img")) == 1
 
 
-def test_a_sheet_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_sheet_of_nothing_is_refused() -> None:
     with pytest.raises(BadInput, match="at least one"):
-        write_contact_sheet(tmp_path / "sheet.html", [], title="Found")
-    assert not (tmp_path / "sheet.html").exists()
+        contact_sheet([], title="Found")
 
 
 def test_the_page_serves_light_and_dark_and_small_screens(tmp_path: Path, picture: Path) -> None:

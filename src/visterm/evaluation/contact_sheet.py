@@ -14,7 +14,6 @@ from string import Template
 
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.evaluation.measures import measure
-from visterm.files import write_whole
 from visterm.pictures import read_picture
 
 # Its policy makes the promise of the page binding: nothing is fetched and nothing runs.
@@ -51,18 +50,6 @@ class RankedQuery:
     def found(self) -> int:
         """How many of the pictures shown are relevant."""
         return sum(picture.relevant for picture in self.pictures)
-
-
-def write_contact_sheet(
-    path: Path | str,
-    rankings: Sequence[RankedQuery],
-    *,
-    title: str,
-    measures: Mapping[str, float] | None = None,
-    note: str = "",
-) -> None:
-    """Write rankings as one page, see :func:`contact_sheet`, into a folder that exists."""
-    write_whole(path, contact_sheet(rankings, title=title, measures=measures, note=note))
 
 
 def contact_sheet(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from visterm.datasets.captioned_pictures import CaptionedPictures
 from visterm.datasets.scenes import draw_scenes
 from visterm.evaluation import Evaluation
-from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, write_contact_sheet
+from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, contact_sheet
 from visterm.evaluation.ranking import top
 from visterm.experiments.runner.protocol import Protocol, split_off_test
 from visterm.experiments.runner.runs import Seconds, extract, run
 from visterm.features import Blocks
+from visterm.files import write_whole
 from visterm.models import Pamir
 from visterm.progress import Progress, silent
 
@@ -55,8 +56,7 @@ def run_demo(
     rows = model.transform(vectors.test)
     rankings = [ranked(protocol, rows, words) for words in demonstrative_queries(protocol)]
     page = folder / "rankings.html"
-    write_contact_sheet(
-        page,
+    sheet = contact_sheet(
         rankings,
         title="visterm: pictures found from words",
         measures=outcome.evaluation.mean(),
@@ -65,6 +65,7 @@ def run_demo(
             f"words; these {len(protocol.test)} had their captions hidden."
         ),
     )
+    write_whole(page, sheet)
     return Demo(page, protocol, rankings, outcome.evaluation, seconds)
 
 
