@@ -76,21 +76,25 @@ def measure(
 ) -> dict[str, Any]:
     """Everything about the test queries, from one ranking of the test pictures."""
     answers = relevance.pictures.toarray() > 0
-    scores = relevance.queries @ rows.T
-    shown = {name: line(relevance, scores) for name, line in lines.items()}
+    asked = relevance.queries.astype(bool).astype(np.float32)
+    scores = dict.fromkeys(lines, relevance.queries @ rows.T)
+    scores["probability"] = asked @ found.link.rows(rows).T
+    shown = {name: line(relevance, scores[name]) for name, line in lines.items()}
     f1 = {name: mean_f1(what, answers) for name, what in shown.items()}
-    emptied = np.where(answers, -np.inf, scores).astype(np.float32)
-    probabilities = _probabilities(found, relevance, scores)
+    emptied = {
+        name: np.where(answers, -np.inf, some).astype(np.float32) for name, some in scores.items()
+    }
+    probabilities = _probabilities(found, relevance, scores["probability"])
     return {
         "queries": len(relevance),
-        "fraction_of_best_probability": round(found.fraction, 3),
-        "min_probability": round(found.level, 3),
+        "fraction_of_best_probability": round(found.fraction or 0.0, 3),
+        "min_probability": round(found.level or 0.0, 3),
         "mean_f1": {name: round(100 * value, 2) for name, value in f1.items()},
         "times_fixed_score": round(f1["probability"] / f1["fixed_score"], 3),
         "times_fixed_number": round(f1["probability"] / f1["fixed_number"], 3),
         "shown_a_query": {name: round(float(w.sum(axis=1).mean()), 2) for name, w in shown.items()},
         "nothing_to_find": {
-            name: round(float(line(relevance, emptied).sum(axis=1).mean()), 2)
+            name: round(float(line(relevance, emptied[name]).sum(axis=1).mean()), 2)
             for name, line in lines.items()
         },
         "predicted_and_true": _reliability(probabilities, answers),
@@ -102,7 +106,7 @@ def measure(
 def _above(found: Calibration, relevance: Relevance, scores: NDArray[np.float32]) -> Bools:
     queries = relevance.queries
     least = [
-        found.cutoff(queries.indices[a:b], queries.data[a:b], float(row.max()))
+        found.cutoff(queries.indices[a:b], np.ones(b - a), float(row.max()))
         for (a, b), row in zip(pairwise(queries.indptr), scores, strict=True)
     ]
     return np.asarray(scores >= np.array(least)[:, None])
@@ -115,7 +119,7 @@ def _probabilities(
     edges = pairwise(queries.indptr)
     return np.stack(
         [
-            found.probabilities(queries.indices[a:b], queries.data[a:b], row)
+            found.probabilities(queries.indices[a:b], np.ones(b - a), row)
             for (a, b), row in zip(edges, scores, strict=True)
         ]
     )

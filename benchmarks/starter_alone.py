@@ -95,11 +95,10 @@ def _good_matches(
     starter: Starter, numbers: NDArray[np.int64], test: NDArray[np.float32], asked: Relevance
 ) -> dict[str, float]:
     """Where the starter says that good matches end: how right it is, and how sure of it."""
-    rows, calibration = starter.model().transform(test), starter.calibration()
+    calibration = starter.calibration()
+    rows = calibration.link.rows(starter.model().transform(test))
     shown, right, sure, found, there = 0, 0, 0.0, [], asked.pictures.toarray() > 0
-    queries = weigh_queries(
-        asked.queries.astype(bool).astype(np.float32), starter.vocabulary.idf[numbers]
-    )
+    queries = asked.queries.astype(bool).astype(np.float32)
     for number, answers in enumerate(there):
         first, last = queries.indptr[number : number + 2]
         words, weights = numbers[queries.indices[first:last]], queries.data[first:last]

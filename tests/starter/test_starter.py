@@ -136,7 +136,10 @@ def test_the_networks_order_of_classes_is_that_of_their_names(starter: Starter):
 
 def test_chances_are_probabilities_that_grow_with_the_score(starter: Starter):
     calibration = starter.calibration()
-    found = calibration.probabilities([starter.find("beach")], [1.0], np.linspace(-2, 2, 9))
+    values = np.zeros((9, len(starter.vocabulary)), np.float32)
+    values[:, starter.find("beach")] = np.linspace(-2, 2, 9)
+    scores = calibration.link.rows(values)[:, starter.find("beach")]
+    found = calibration.probabilities([starter.find("beach")], [1.0], scores)
     assert ((found >= 0) & (found <= 1)).all()
     assert (np.diff(found) > 0).all()
 
@@ -181,9 +184,11 @@ def test_chances_know_a_persons_words_too(starter: Starter):
     joint, _ = starter.initial_model(Vocabulary.from_captions(["grandma ocean", "max"]), 2)
     calibration = starter.calibration(joint)
     own = starter.calibration()
-    assert len(calibration.means) == len(calibration.separation) == len(joint)
-    assert calibration.means[joint.number("tiger")] == own.means[starter.find("tiger")]
-    assert np.isfinite(calibration.probabilities([joint.number("grandma")], [1.0], [0.3])).all()
+    assert len(calibration.means) == len(calibration.link) == len(joint)
+    here, there = joint.number("tiger"), starter.find("tiger")
+    assert calibration.link.slopes[here] == own.link.slopes[there]
+    assert calibration.link.intercepts[here] == own.link.intercepts[there]
+    assert 0 < calibration.link.slopes[joint.number("grandma")] < np.inf
 
 
 def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(

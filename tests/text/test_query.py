@@ -107,9 +107,15 @@ def test_a_word_that_stands_twice_has_its_weights_added_up() -> None:
     np.testing.assert_array_equal(twice.weights, once.weights)
 
 
-def test_words_of_no_weight_at_all_count_alike() -> None:
+def test_every_word_counts_as_much_as_a_person_says() -> None:
+    found = query_vector(parse_query("snow:2 -tree"), KNOWN)
+    asked = {KNOWN.words[n]: w for n, w in zip(found.numbers, found.weights.tolist(), strict=True)}
+    assert asked == {"snow": 2.0, "tree": -1.0}
+
+
+def test_words_of_no_idf_at_all_count_alike() -> None:
     common = Vocabulary(("sky", "tree"), np.zeros(2))
-    found = query_vector(parse_query("sky -tree"), common)
+    found = query_vector(parse_query("sky -tree"), common).by_idf(common.idf)
     np.testing.assert_allclose(found.weights, [np.sqrt(0.5), -np.sqrt(0.5)], rtol=1e-6)
 
 
@@ -120,9 +126,9 @@ def test_words_of_no_weight_at_all_count_alike() -> None:
         min_size=1,
     )
 )
-def test_the_vector_is_the_one_that_models_learn_with(asked: dict[str, float]) -> None:
+def test_the_vector_by_idf_is_the_one_that_models_learn_with(asked: dict[str, float]) -> None:
     text = " ".join(f"{word}:{weight!r}" for word, weight in asked.items())
-    found = query_vector(parse_query(text), KNOWN)
+    found = query_vector(parse_query(text), KNOWN).by_idf(KNOWN.idf)
     row = np.zeros((1, len(KNOWN)))
     for word, weight in asked.items():
         row[0, KNOWN.words.index(word)] = weight

@@ -1,14 +1,18 @@
 """Scores → probabilities and cut-offs: what a score is worth, and where good matches end."""
 
-from visterm.calibration.calibration import Calibration, PlattScale, word_statistics
+from visterm.calibration.calibration import Calibration, uncalibrated, word_statistics
 from visterm.calibration.cutoff import mean_f1, probability_threshold
 from visterm.calibration.estimation import calibrate
+from visterm.calibration.linear_calibration import LinearCalibration
+from visterm.calibration.link import Link
 
 __all__ = [
     "Calibration",
-    "PlattScale",
+    "LinearCalibration",
+    "Link",
     "calibrate",
     "mean_f1",
     "probability_threshold",
+    "uncalibrated",
     "word_statistics",
 ]

@@ -1,44 +1,26 @@
-"""Platt scaling whose slope and intercept depend on the query: scores to probabilities.
+"""Calibration: what a query's score says of a picture, and where its good matches end.
 
-A score says which of two pictures answers better, not whether either does: scores of frequent and
-rare words, of one word and of four, live on different scales. So a score is first standardised by
-its query's words, ``z = (s − Σ q_t μ_t) / √(Σ q_t² σ_t²)``, with μ_t and σ_t the mean and standard
-deviation of a word's values over pictures at large; then a logistic function of z, whose intercept
-and slope depend on how rare the words are, how many there are and how well each is separated,
-makes it a probability. Nothing in it depends on which other pictures are scored.
-
-J. Platt, Probabilistic outputs for support vector machines, 1999, is the idea for one classifier.
+A score is a sum of log-probabilities (`Link`), so ``exp`` of it is the probability that all words
+hold, were they independent. They are not: a picture with a beach has the sea as well. So for
+queries of several words the log odds of that product are scaled and shifted, by numbers learnt for
+each number of words; one word alone is what its link says. The probability grows with the score,
+so the order of results and of probabilities never disagree, and nothing in it depends on which
+other pictures are scored.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.calibration.cutoff import Floats, probability_threshold
+from visterm.calibration.cutoff import probability_threshold
+from visterm.calibration.link import Floats, Link, log_logistic, log_odds, logistic
 
-MIN_SLOPE = 0.05
-"""A higher score is never less likely to answer."""
-
-# Attributes under the keys that stored calibrations have had from the first.
-_STORED_ARRAYS = {
-    "means": "means",
-    "deviations": "spreads",
-    "log_frequency": "rarity",
-    "separation": "separation",
-    "intercept": "place",
-    "slope": "slope",
-}
-
-
-class PlattScale(NamedTuple):
-    """One query's way from a score to the logarithm of the odds: ``intercept + slope · score``."""
-
-    intercept: float
-    slope: float
+_USUAL_SEPARATION = 1.5
+"""How many deviations pictures with a word lie above others, where nobody measured it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,160 +29,124 @@ class Calibration:
 
     Attributes
     ----------
+    link : Link
+        How each word's values become log-probabilities.
     means, deviations : arrays of shape (T,)
         Mean and standard deviation of each word's values over pictures at large.
     log_frequency : array of shape (T,)
         Logarithm of the fraction of captions that hold the word.
-    separation : array of shape (T,)
-        How many standard deviations pictures with the word lie above pictures at large.
-    intercept, slope : arrays of shape (5,)
-        What a query's description (`query_description`) contributes to the odds, and to how fast
-        they grow with z.
-    level : float
-        The probability below which no match is good.
-    fraction : float
-        The fraction of the best one's probability that a good match must have.
-    covered : array of bool of shape (T,), optional
-        Which words validation pictures said something about.
-    fallback : Calibration, optional
-        What to go by for a query with a word that is not covered: it may be rarer than any that
-        was seen, and far worse separated.
+    dependence : array of shape (m, 2)
+        Intercept and slope of the log odds of queries of 1, 2 … m words and more.
+    level, fraction : float or None
+        The probability below which no match is good, and the fraction of the best one's that a good
+        match must have. None where no held-out picture says what probabilities are worth.
 
     Examples
     --------
-    >>> found = Calibration(
-    ...     np.zeros(2), np.ones(2), np.log([0.5, 0.1]), np.full(2, 2.0),
-    ...     np.array([-2.0, 0, 0, 0, 0]), np.array([2.0, 0, 0, 0, 0]), 0.02, 0.4,
-    ... )
-    >>> found.probabilities([0], [1.0], [1.0, 3.0]).round(2).tolist()
-    [0.5, 0.98]
-    >>> round(found.cutoff([0], [1.0], best=3.0), 2)
-    1.0
+    >>> link = Link(np.array([0.0, -2.0]), np.array([1.0, 2.0]))
+    >>> plain = np.array([[0.0, 1.0]])
+    >>> found = Calibration(link, np.zeros(2), np.ones(2), np.log([0.5, 0.1]), plain, 0.02, 0.4)
+    >>> found.probabilities([1], [1.0], np.log([0.5, 0.9])).round(2).tolist()
+    [0.5, 0.9]
+    >>> float(np.exp(found.cutoff([1], [1.0], best=np.log(0.9))).round(2))
+    0.15
     """
 
+    link: Link
     means: Floats
     deviations: Floats
     log_frequency: Floats
-    separation: Floats
-    intercept: Floats
-    slope: Floats
-    level: float
-    fraction: float
-    covered: NDArray[np.bool_] | None = None
-    fallback: Calibration | None = None
+    dependence: Floats
+    level: float | None = None
+    fraction: float | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether held-out pictures, or those of the starter, say what scores are worth."""
+        return self.level is not None
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
-        scale = self.scale(words, weights)
-        return logistic(scale.intercept + scale.slope * np.asarray(scores, np.float64))
+        size, (intercept, slope) = self._scale(weights)
+        logs = np.minimum(np.asarray(scores, np.float64) * size, 0.0)
+        return logistic(intercept + slope * log_odds(logs))
 
     def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
-        responsible = self._responsible(words)
-        scale = responsible.scale(words, weights)
-        highest = logistic(np.array([scale.intercept + scale.slope * best]))
-        prior = np.exp(responsible._description(words, weights)[1])
-        fraction, level = responsible.fraction, responsible.level
-        least = float(probability_threshold(highest, prior, fraction, level)[0])
-        return (float(np.log(least / (1 - least))) - scale.intercept) / scale.slope
-
-    def word_probabilities(self, values: ArrayLike) -> Floats:
-        """The probability that a picture shows each word, from its row in the text space.
-
-        Rows of many pictures give as many rows.
-
-        >>> found = Calibration(
-        ...     np.zeros(2), np.ones(2), np.log([0.5, 0.1]), np.full(2, 2.0),
-        ...     np.array([0.0, 1, 0, 0, 0]), np.array([2.0, 0, 0, 0, 0]), 0.02, 0.4,
-        ... )
-        >>> found.word_probabilities([1.0, 1.0]).round(2).tolist()
-        [0.79, 0.42]
-        """
-        row = np.asarray(values, np.float64)
-        scales = [self.scale([word], [1.0]) for word in range(row.shape[-1])]
-        intercept, slope = np.array(scales).reshape(-1, 2).T
-        return logistic(intercept + slope * row)
-
-    def scale(self, words: ArrayLike, weights: ArrayLike) -> PlattScale:
-        """How scores of one query become odds."""
-        if (responsible := self._responsible(words)) is not self:
-            return responsible.scale(words, weights)
-        chosen, q = np.asarray(words, np.int64), np.asarray(weights, np.float64)
-        description = self._description(chosen, q)
-        slope = max(float(description @ self.slope), MIN_SLOPE)
-        mean = float(q @ self.means[chosen])
-        deviation = float(np.sqrt(np.square(q) @ np.square(self.deviations[chosen]))) or 1.0
-        intercept = float(description @ self.intercept) - slope * mean / deviation
-        return PlattScale(intercept, slope / deviation)
+        assert self.level is not None
+        assert self.fraction is not None
+        size, (intercept, slope) = self._scale(weights)
+        highest = self.probabilities(words, weights, [best])
+        wanted = np.asarray(words, np.int64)[np.asarray(weights) > 0]
+        prior = np.exp(self.log_frequency[wanted].sum())
+        least = float(probability_threshold(highest, prior, self.fraction, self.level)[0])
+        odds = (np.log(least / (1 - least)) - intercept) / slope
+        return float(log_logistic(odds)) / size
 
     def with_statistics(self, means: Floats, deviations: Floats) -> Calibration:
         """The same for another model's values, as for the model trained on all captions."""
-        return replace(self, means=means, deviations=deviations)
+        slopes = self.link.slopes * self.deviations / deviations
+        intercepts = self.link.intercepts + self.link.slopes * self.means - slopes * means
+        return replace(self, link=Link(intercepts, slopes), means=means, deviations=deviations)
 
     def with_fallback(self, covered: NDArray[np.bool_], fallback: Calibration) -> Calibration:
-        """The same, but ``fallback`` for queries with words that are not ``covered``."""
-        return replace(self, covered=covered, fallback=fallback)
+        """The same, but words that are not ``covered`` are linked as by ``fallback``."""
+        link = Link(
+            np.where(covered, self.link.intercepts, fallback.link.intercepts),
+            np.where(covered, self.link.slopes, fallback.link.slopes),
+        )
+        return replace(self, link=link)
 
     def with_more_words(self, count: int) -> Calibration:
-        """The same with so many words after the others, of which nothing is known yet.
-
-        They count as rare as the rarest, and as well separated as most.
-        """
+        """The same with so many words after the others, of which nothing is known yet."""
         if not count:
             return self
-
-        def more(values: Floats, value: float) -> Floats:
-            return np.concatenate([values, np.full(count, value)])
-
+        unit = float(np.median(self.deviations))
         return replace(
             self,
-            means=more(self.means, 0.0),
-            deviations=more(self.deviations, float(np.median(self.deviations))),
-            log_frequency=more(self.log_frequency, float(self.log_frequency.min())),
-            separation=more(self.separation, float(np.median(self.separation))),
-            covered=None if self.covered is None else np.append(self.covered, [False] * count),
-            fallback=None if self.fallback is None else self.fallback.with_more_words(count),
+            link=self.link.with_more_words(count, unit),
+            means=np.append(self.means, np.zeros(count)),
+            deviations=np.append(self.deviations, np.full(count, unit)),
+            log_frequency=np.append(self.log_frequency, [self.log_frequency.min()] * count),
         )
 
     def to_json(self) -> dict[str, Any]:
-        stored = {key: getattr(self, name).tolist() for name, key in _STORED_ARRAYS.items()}
-        stored |= {"level": self.level, "part": self.fraction}
-        if self.covered is not None and self.fallback is not None:
-            stored["taught"] = np.flatnonzero(self.covered).tolist()
-            stored["elsewhere"] = self.fallback.to_json()
-        return stored
+        stored = {
+            "link": self.link.to_json(),
+            "means": self.means.tolist(),
+            "spreads": self.deviations.tolist(),
+            "rarity": self.log_frequency.tolist(),
+            "dependence": self.dependence.tolist(),
+        }
+        return stored | ({"level": self.level, "part": self.fraction} if self.is_known else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Calibration:
-        given: dict[str, Any] = {
-            name: np.asarray(stored[key], float) for name, key in _STORED_ARRAYS.items()
-        }
-        found = cls(**given, level=float(stored["level"]), fraction=float(stored["part"]))
-        if "elsewhere" not in stored:
-            return found
-        covered = np.zeros(len(found.means), dtype=bool)
-        covered[np.asarray(stored["taught"], np.int64)] = True
-        return found.with_fallback(covered, cls.from_json(stored["elsewhere"]))
+        return cls(
+            Link.from_json(stored["link"]),
+            means=np.asarray(stored["means"], float),
+            deviations=np.asarray(stored["spreads"], float),
+            log_frequency=np.asarray(stored["rarity"], float),
+            dependence=np.asarray(stored["dependence"], float),
+            level=stored.get("level"),
+            fraction=stored.get("part"),
+        )
 
-    def _responsible(self, words: ArrayLike) -> Calibration:
-        """Which of the two covers all of these words."""
-        if self.fallback is None or self.covered is None:
-            return self
-        return self if self.covered[np.asarray(words, np.int64)].all() else self.fallback
-
-    def _description(self, words: ArrayLike, weights: ArrayLike) -> Floats:
-        return query_description(words, weights, self.log_frequency, self.separation)
+    def _scale(self, weights: ArrayLike) -> tuple[float, Floats]:
+        """What makes a score one of words that count once each, and the dependence of so many."""
+        sizes = np.abs(np.asarray(weights, np.float64))
+        count = float(np.minimum(sizes, 1.0).sum())  # shares of a replaced word make one together
+        row = np.clip(round(count) - 1, 0, len(self.dependence) - 1)
+        return count / (float(sizes.sum()) or 1.0), self.dependence[int(row)]
 
 
-def query_description(
-    words: ArrayLike, weights: ArrayLike, log_frequency: Floats, separation: Floats
-) -> Floats:
-    """One, rarity of the words wanted, how many, how well separated, and that squared."""
-    chosen, q = np.asarray(words, np.int64), np.asarray(weights, np.float64)
-    wanted = chosen[q > 0]
-    apart = float(np.square(q) @ separation[chosen]) / (float(q @ q) or 1.0)
-    rarity = float(log_frequency[wanted].sum())
-    return np.array([1.0, rarity, len(wanted) - 1.0, apart, apart * apart])
+def uncalibrated(means: Floats, deviations: Floats, log_frequency: Floats) -> Calibration:
+    """Links from how usual words are alone: two Gaussians of one deviation each."""
+    apart = _USUAL_SEPARATION
+    slopes = apart / deviations
+    intercepts = log_frequency - 0.5 * apart**2 - slopes * means
+    plain = np.array([[0.0, 1.0]])
+    return Calibration(Link(intercepts, slopes), means, deviations, log_frequency, plain)
 
 
 def word_statistics(rows: NDArray[np.floating]) -> tuple[Floats, Floats]:
@@ -211,7 +157,3 @@ def word_statistics(rows: NDArray[np.floating]) -> tuple[Floats, Floats]:
     """
     deviations = rows.std(axis=0, dtype=np.float64)
     return rows.mean(axis=0, dtype=np.float64), np.where(deviations > 0, deviations, 1.0)
-
-
-def logistic(odds: Floats) -> Floats:
-    return 0.5 * (1.0 + np.tanh(0.5 * odds))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.calibration.calibration import (
-    MIN_SLOPE,
-    Calibration,
-    logistic,
-    query_description,
-    word_statistics,
-)
-from visterm.calibration.cutoff import Floats, best_threshold
+from visterm.calibration.calibration import Calibration, word_statistics
+from visterm.calibration.cutoff import best_threshold
+from visterm.calibration.link import Floats, Link, log_odds, logistic
 
 if TYPE_CHECKING:
     from visterm.text import Relevance
@@ -25,7 +21,12 @@ _FEW = 5.0
 _PAIRS = 400_000
 # Log odds of two Gaussians of one deviation, rarity + z·apart − apart²/2: where few pictures are
 # held out, the coefficients (of the description, and of the description times z) stay near these.
-_GAUSSIAN = np.array([0, 1, 0, 0, -0.5, 0, 0, 0, 1, 0.0])
+_GAUSSIAN = np.array([0, 1, 0, -0.5, 0, 0, 1, 0.0])
+_INDEPENDENT = np.array([0.0, 1.0])
+_LARGEST = 4
+"""Words of a query; longer ones are like those of so many."""
+MIN_SLOPE = 0.05
+"""A higher score is never less likely to answer."""
 
 
 def calibrate(
@@ -44,41 +45,78 @@ def calibrate(
     """
     means, deviations = word_statistics(rows)
     log_frequency = np.log(np.clip(np.asarray(frequency, float), 1e-6, 1.0))
-    separation = _separation(rows, relevance, means, deviations)
-    constant = np.eye(1, 5)[0]
-    plain = Calibration(
-        means, deviations, log_frequency, separation, 0 * constant, constant, 0.5, 0.5
-    )
-    queries = relevance.queries.tocsr()
-    asked = [
-        (queries.indices[first:stop].astype(np.int64), queries.data[first:stop].astype(float))
-        for first, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True)
-    ]
-    about = np.array([query_description(*one, log_frequency, separation) for one in asked])
-    scales = np.array([plain.scale(words, q) for words, q in asked])
-    z = scales[:, :1] + scales[:, 1:] * np.asarray(queries @ rows.T, np.float64)
+    link = _link(rows, relevance, means, deviations, log_frequency, seed)
+    found = Calibration(link, means, deviations, log_frequency, np.array([[0.0, 1.0]]))
+    asked = relevance.queries.tocsr().astype(bool).astype(np.float64)
+    scores = asked @ link.rows(rows).T.astype(np.float64)
     answers = relevance.pictures.toarray() > 0
-    weight, pairs = _sampled_pairs(answers, np.random.default_rng(seed))
-    intercept, slope = _logistic_regression(about, z, answers, weight, pairs)
-    steep = np.maximum(about @ slope, MIN_SLOPE)[:, None]
-    probabilities = logistic((about @ intercept)[:, None] + steep * z)
-    fraction, level = best_threshold(probabilities, np.exp(about[:, 1]), answers)
-    return Calibration(
-        means, deviations, log_frequency, separation, intercept, slope, level, fraction
+    sizes = np.diff(asked.indptr)
+    found = replace(found, dependence=_dependence(scores, sizes, answers, seed))
+    probabilities = np.empty_like(scores)
+    for size in np.unique(sizes).tolist():
+        some = sizes == size
+        probabilities[some] = found.probabilities(np.arange(size), np.ones(size), scores[some])
+    fraction, level = best_threshold(probabilities, np.exp(asked @ log_frequency), answers)
+    return replace(found, fraction=fraction, level=level)
+
+
+def _link(
+    rows: NDArray[np.floating],
+    relevance: Relevance,
+    means: Floats,
+    deviations: Floats,
+    log_frequency: Floats,
+    seed: int,
+) -> Link:
+    """Intercept and slope of every word, from how rare it is and how well separated."""
+    words, answers = _single_words(relevance)
+    separation = _separation(rows, words, answers, means, deviations)
+    about = np.stack(
+        [np.ones(len(means)), log_frequency, separation, np.square(separation)], axis=1
     )
+    z = ((rows[:, words] - means[words]) / deviations[words]).T.astype(np.float64)
+    weight, pairs = _sampled_pairs(answers, np.random.default_rng(seed))
+    intercept, slope = _logistic_regression(about[words], z, answers, weight, pairs, _GAUSSIAN)
+    steep = np.maximum(about @ slope, MIN_SLOPE) / deviations
+    return Link(about @ intercept - steep * means, steep)
+
+
+def _dependence(
+    scores: Floats, sizes: NDArray[np.integer], answers: NDArray[np.bool_], seed: int
+) -> Floats:
+    """Intercept and slope of the log odds of queries of one, two … words."""
+    found = [_INDEPENDENT]
+    for size in range(2, _LARGEST + 1):
+        some = np.flatnonzero(sizes == size)
+        if not some.size:
+            break
+        odds, right = log_odds(scores[some]), answers[some]
+        weight, pairs = _sampled_pairs(right, np.random.default_rng(seed))
+        about = np.ones((len(some), 1))
+        learnt = _logistic_regression(about, odds, right, weight, pairs, _INDEPENDENT)
+        found.append(np.array([learnt[0][0], max(learnt[1][0], MIN_SLOPE)]))
+    return np.array(found)
+
+
+def _single_words(relevance: Relevance) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The words that are asked for alone, and which pictures answer them."""
+    single = np.flatnonzero(np.diff(relevance.queries.indptr) == 1)
+    words = relevance.queries.indices[relevance.queries.indptr[single]].astype(np.int64)
+    return words, relevance.pictures[single].toarray() > 0
 
 
 def _separation(
-    rows: NDArray[np.floating], relevance: Relevance, means: Floats, deviations: Floats
+    rows: NDArray[np.floating],
+    words: NDArray[np.int64],
+    answers: NDArray[np.bool_],
+    means: Floats,
+    deviations: Floats,
 ) -> Floats:
     """How far above the mean the pictures of each word lie, drawn to what is usual where few."""
-    single = np.flatnonzero(np.diff(relevance.queries.indptr) == 1)
-    words = relevance.queries.indices[relevance.queries.indptr[single]]
-    answers = (relevance.pictures[single] > 0).astype(np.float64)
     counts, sums = np.zeros(len(means)), np.zeros(len(means))
     z = (rows[:, words] - means[words]) / deviations[words]
-    counts[words] = np.asarray(answers.sum(axis=1)).ravel()
-    sums[words] = np.einsum("wp,pw->w", answers.toarray(), z)
+    counts[words] = answers.sum(axis=1)
+    sums[words] = np.einsum("wp,pw->w", answers, z)
     usual = sums.sum() / max(counts.sum(), 1.0)
     return (sums + _FEW * usual) / (counts + _FEW)
 
@@ -96,11 +134,16 @@ def _sampled_pairs(
 
 
 def _logistic_regression(
-    about: Floats, z: Floats, answers: NDArray[np.bool_], weight: Floats, pairs: NDArray[np.int64]
+    about: Floats,
+    z: Floats,
+    answers: NDArray[np.bool_],
+    weight: Floats,
+    pairs: NDArray[np.int64],
+    drawn_to: Floats,
 ) -> tuple[Floats, Floats]:
     """Coefficients of the description, and of the description times z, by Newton's method.
 
-    scikit-learn's ridge draws to zero; this one draws to `_GAUSSIAN`.
+    scikit-learn's ridge draws to zero; this one draws to ``drawn_to``.
     """
     described, height = about[pairs // z.shape[1]], z.ravel()[pairs][:, None]
     features = np.concatenate([described, described * height], axis=1)
@@ -108,7 +151,7 @@ def _logistic_regression(
     size = np.where(size > 0, size, 1.0)
     features = features / size
     target = answers.ravel()[pairs].astype(float)
-    prior = _GAUSSIAN * size
+    prior = drawn_to * size
     found = prior.copy()
     for _ in range(30):
         probability = logistic(features @ found)

@@ -174,16 +174,17 @@ def _wrong_rows(
     """A few rows of the index compared with the model's own."""
     from visterm.collection.feedback.offsets import FeedbackOffsets, is_up_to_date
     from visterm.collection.store.feature_rows import vectors_of
+    from visterm.collection.store.index_rows import index_rows
     from visterm.models import load_model
 
     if not held.size:
         return []
     some = np.unique(held[np.linspace(0, held.size - 1, 20).astype(int)])
     vectors = vectors_of(catalogue, version.extractor, some.tolist())
-    mapped = load_model(version.folder / MODEL).transform(vectors)
+    mapped = index_rows(version, load_model(version.folder / MODEL))(vectors)
     if is_up_to_date(catalogue):
         offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
-        more = offsets.rows(vectors, index.words - version.words)
+        more = offsets.rows(vectors, index.words - version.words, mapped)
     else:
         more = index.rows(some)[:, version.words :]  # the next writer brings them up to date
     mapped = np.concatenate([mapped, more], axis=1)

@@ -82,9 +82,9 @@ class Starter:
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
         """What scores are worth, for the starter's words or for those of an `initial_model`."""
-        from visterm.calibration import Calibration
+        from visterm.calibration import LinearCalibration, Link, uncalibrated
 
-        own = Calibration.from_json(self.facts["calibration"])
+        own = LinearCalibration.from_json(self.facts["calibration"]).linked()
         if vocabulary is None:
             return own
         known = [self.find(word) for word in vocabulary.words]
@@ -94,12 +94,14 @@ class Starter:
         def of(values: NDArray[np.float64], else_: NDArray[np.float64] | float) -> Any:
             return np.where(new, else_, values[places])
 
+        means, deviations = of(own.means, 0.0), of(own.deviations, float(np.median(own.deviations)))
+        usual = uncalibrated(means, deviations, -vocabulary.idf).link
         return replace(
             own,
-            means=of(own.means, 0.0),
-            deviations=of(own.deviations, float(np.median(own.deviations))),
+            link=Link(of(own.link.intercepts, usual.intercepts), of(own.link.slopes, usual.slopes)),
+            means=means,
+            deviations=deviations,
             log_frequency=of(own.log_frequency, -vocabulary.idf),
-            separation=of(own.separation, float(np.median(own.separation))),
         )
 
     def find(self, word: str) -> int | None:

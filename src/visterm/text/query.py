@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -96,6 +96,7 @@ class Query:
 class QueryVector:
     """A query in the text space of a vocabulary, and the words it does not know.
 
+    Each word counts as often as it was asked for, and what a person weighs more, more.
     ``replaced`` are unknown words that known ones stand for, which ``unknown`` then leaves out.
     """
 
@@ -103,6 +104,21 @@ class QueryVector:
     weights: NDArray[np.float32]
     unknown: tuple[str, ...]
     replaced: dict[str, list[str]] = field(default_factory=dict)
+
+    def by_idf(self, idf: NDArray[np.float64]) -> QueryVector:
+        """The same with ``q_t ∝ w_t · idf_t`` of unit length, as models meet their queries.
+
+        Where every word has idf 0 they count alike.
+
+        >>> plain = QueryVector(np.array([0, 1]), np.float32([1, 1]), ())
+        >>> plain.by_idf(np.array([3.0, 4.0])).weights
+        array([0.6, 0.8], dtype=float32)
+        """
+        weights = self.weights * idf[self.numbers]
+        if not weights.any():
+            weights = self.weights.astype(np.float64)
+        length = float(np.sqrt(np.square(weights).sum())) or 1.0
+        return replace(self, weights=(weights / length).astype(np.float32))
 
 
 def parse_query(text: str) -> Query:
@@ -154,17 +170,17 @@ def _without_filters(text: str) -> tuple[list[tuple[str, bool]], Filters]:
 
 
 def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = None) -> QueryVector:
-    """Word weights ``q_t ∝ w_t · idf_t`` of unit length, as the model met its queries.
+    """The words of a query, each with its weight: 1 where a person wrote none.
 
     A word that stands twice has its weights added up. For a word that the vocabulary does not know
     those known ones stand in that ``meant`` finds, each with its share; other unknown words are
-    left out. Both are named. Where every word has idf 0 they count alike.
+    left out. Both are named.
 
     >>> from visterm.text import Vocabulary
     >>> known = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
-    >>> found = query_vector(parse_query("sun sea moon"), known)
+    >>> found = query_vector(parse_query("sun:2 sea moon"), known)
     >>> found.numbers, found.weights, found.unknown
-    (array([0, 1]), array([0.6, 0.8], dtype=float32), ('moon',))
+    (array([0, 1]), array([1., 2.], dtype=float32), ('moon',))
     """
     sums: dict[int, float] = {}
     unknown: dict[str, None] = {}
@@ -180,12 +196,8 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
         for one, share in found:
             sums[one] = sums.get(one, 0.0) + share * weight
     numbers = np.array(sorted(sums), dtype=np.int64)
-    wanted = np.array([sums[number] for number in numbers.tolist()])
-    weights = wanted * vocabulary.idf[numbers]
-    if not weights.any():
-        weights = wanted
-    length = float(np.sqrt(np.square(weights).sum())) or 1.0
-    return QueryVector(numbers, (weights / length).astype(np.float32), tuple(unknown), replaced)
+    weights = np.array([sums[number] for number in numbers.tolist()], np.float32)
+    return QueryVector(numbers, weights, tuple(unknown), replaced)
 
 
 def _with_names(

@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from visterm.calibration.link import log_logistic
 from visterm.collection import Collection
 from visterm.collection.feedback.service import current_offsets
+from visterm.collection.store.active_model import active_model
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
+from visterm.text.query import parse_query, query_vector
 
 
 @pytest.fixture(scope="module", params=["blocks", "cnn"])
@@ -35,9 +38,19 @@ def test_contributions_of_places_sum_to_the_score(seen: Collection, query: str) 
         total = sum(float(contributions.sum()) for contributions in why.words.values())
         assert why.score == found.score
         assert total + why.rest == pytest.approx(why.score, abs=1e-9)
-        assert abs(why.rest) < 1e-4 * (1 + abs(why.score)), "the model is linear: no rest is left"
+        assert why.rest == pytest.approx(unseen(seen, query), abs=1e-4 * (1 + abs(why.score))), (
+            "the model is linear: what is in no place is what the words have anyway"
+        )
         assert why.places is not None
         assert why.places.sum() == pytest.approx(total)
+
+
+def unseen(collection: Collection, query: str) -> float:
+    """The score of a picture of which no place says anything."""
+    now = active_model(collection.catalogue)
+    assert now.link is not None
+    vector = query_vector(parse_query(query), now.vocabulary)
+    return float(vector.weights @ log_logistic(now.link.intercepts[vector.numbers]))
 
 
 def test_every_word_has_its_own_places(seen: Collection) -> None:
@@ -60,10 +73,13 @@ def test_what_clicks_taught_is_explained_too(seen: Collection) -> None:
         total = sum(float(contributions.sum()) for contributions in why.words.values())
         assert total + why.rest == pytest.approx(why.score, abs=1e-9)
         offsets = current_offsets(seen.catalogue)
-        ((_, direction),) = offsets.directions.items()
+        ((word, direction),) = offsets.directions.items()
         # What clicks would add to a picture like any other is in no place.
-        mean = offsets.version.mean(len(direction))
-        assert why.rest == pytest.approx(-float(direction @ mean), abs=1e-4 * (1 + abs(why.score)))
+        moved = -float(direction @ offsets.version.mean(len(direction)))
+        link = offsets.link
+        assert link is not None
+        nothing = log_logistic(link.intercepts[word] + link.slopes[word] * moved)
+        assert why.rest == pytest.approx(nothing, abs=1e-4 * (1 + abs(why.score)))
     finally:
         seen.forget_judgements()
 

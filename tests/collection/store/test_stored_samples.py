@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.store.versions import current
 
 SAMPLE = Path(__file__, "..", "samples", "first-edition.tar.xz").resolve()
 
@@ -29,6 +31,31 @@ def test_a_collection_of_the_first_edition_answers_as_it_did(folder):
             for one, (_, score, probability) in zip(now, expected[query], strict=True):
                 assert one.score == pytest.approx(score, rel=1e-5)
                 assert one.probability == pytest.approx(probability)
+
+
+def test_the_next_writer_brings_the_index_to_log_probabilities_and_keeps_clicks_and_words(folder):
+    with Collection.open(folder) as collection:
+        before = {query: collection.search(query, k=1000) for query in ("sky", "sea")}
+        said, earlier = collection.judgements(), current(collection.catalogue)
+        collection.add()
+        version = current(collection.catalogue)
+        assert version is not None
+        assert earlier is not None
+        assert version.id == earlier.id + 1
+        assert version.link() is not None
+        assert collection.check().is_well
+        assert collection.judgements() == said
+        for query, old in before.items():
+            now = collection.search(query, k=1000)
+            pairs = list(zip(now.results, old.results, strict=True))
+            assert [one.picture for one, _ in pairs] == [one.picture for _, one in pairs]
+            for one, other in pairs:
+                assert one.probability == pytest.approx(other.probability, abs=1e-5)
+                assert one.score == pytest.approx(math.log(one.probability), abs=1e-4)
+        collection.add()
+        assert current(collection.catalogue) == version, "once is enough"
+        collection.undo()
+        assert collection.check().is_well
 
 
 def test_a_text_space_of_the_first_edition_gives_way_to_a_version(folder):

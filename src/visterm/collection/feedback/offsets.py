@@ -1,9 +1,10 @@
 """Feedback offsets: for each word a direction that is added to what the model knows of it.
 
 The model and its columns in the index stay as they were trained. What clicks add lies in columns of
-its own, after those of all words: ``F(q, p) = Σ q_t (f_t(p) + d_t · (p − m))``, m the mean of all
-pictures. So taking clicks back restores the ranking bit for bit, scores are worth what they were,
-and any model can learn from clicks, linear or not.
+its own, after those of all words: a model's value f_t(p) becomes f_t(p) + d_t · (p − m), m the mean
+of all pictures, and the column holds what that adds to the word's log-probability (`Link`). So
+taking clicks back restores the ranking bit for bit, scores are worth what they were, and any model
+can learn from clicks, linear or not.
 
 The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
 one before ended. They are committed together with the log; the index is updated after that, and a
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration.link import Link, log_logistic
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
@@ -100,7 +102,7 @@ class FeedbackOffsets:
         """
         if entry.relevant:
             self.begin(entry.query)
-        query = self.vector(entry.query)
+        query = self.vector(entry.query).by_idf(self.vocabulary.idf)
         moves = self._moves(query, entry, earlier) if query.numbers.size else None
         if moves is None:
             self._drop_empty()
@@ -161,7 +163,10 @@ class FeedbackOffsets:
         if moved and len(pictures):
             directions = np.stack([self.directions[chosen[number]] for number in moved])
             everything = feature_matrix(self.catalogue, self.version.extractor)
-            values[:, moved] = everything.products(directions, pictures) - self._shift(directions)
+            moves = everything.products(directions, pictures) - self._shift(directions)
+            words = [chosen[number] for number in moved]
+            known = [word for word in words if word < offset]
+            values[:, moved] = self._linked(words, self.index.values(known, pictures), moves)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
     def write(self, words: Iterable[int]) -> None:
@@ -177,8 +182,13 @@ class FeedbackOffsets:
                 (word, place, b"" if direction is None else direction.tobytes()),
             )
 
-    def rows(self, vectors: Vectors, width: int) -> NDArray[np.float32]:
-        """What clicks add for some pictures, in ``width`` columns after those of all words."""
+    def rows(
+        self, vectors: Vectors, width: int, of_model: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """What clicks add for some pictures, in ``width`` columns after those of all words.
+
+        ``of_model`` are the same pictures in the columns before, those of the model's words.
+        """
         from visterm.collection.feedback.feature_matrix import products
         from visterm.collection.store.vector_files import Block, parts_of
 
@@ -190,8 +200,34 @@ class FeedbackOffsets:
             block = Block(vectors.shape[1], parts_of(vectors))
             products(block, np.arange(vectors.shape[0]), directions, values)
             shift = self._shift(np.stack([self.directions[word] for word in words]))
-            found[:, [self.places[word] for word in words]] = values - shift
+            known = [word for word in words if word < self.version.words]
+            linked = self._linked(words, of_model[:, known], values - shift)
+            found[:, [self.places[word] for word in words]] = linked
         return found
+
+    def _linked(
+        self, words: Sequence[int], logs: NDArray[np.float32], moves: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """What moves of values (pictures × words) add to the columns of those words.
+
+        ``logs`` holds the columns of those that the model knows; one that a yes began has no other
+        column, so what is added is all there is of it.
+        """
+        link = self.link
+        if link is None:
+            return moves
+        numbers = np.asarray(words)
+        known = numbers < self.version.words
+        new = numbers[~known]
+        found = np.empty_like(moves)
+        found[:, known] = link.offsets(numbers[known], logs, moves[:, known])
+        found[:, ~known] = log_logistic(link.intercepts[new] + link.slopes[new] * moves[:, ~known])
+        return found
+
+    @property
+    def link(self) -> Link | None:
+        """Of all words, those that were begun in this fold among them."""
+        return replace(self.version, new_words=self.new_words).link()
 
     def _shift(self, directions: NDArray[np.float64]) -> NDArray[np.float32]:
         """What directions add to a picture like any other: it is taken off, so that clicks change
@@ -243,6 +279,8 @@ class FeedbackOffsets:
         values = np.zeros((len(pictures), len(query.numbers)))
         known = query.numbers < self.version.words
         values[:, known] = self.index.values(query.numbers[known], pictures)
+        if (link := self.link) is not None:
+            values[:, known] = link.values(query.numbers[known], values[:, known])
         for place, word in enumerate(query.numbers.tolist()):
             if word in self.directions:
                 values[:, place] += vectors @ self.directions[word]

@@ -193,14 +193,16 @@ def _mapped(
 ) -> NDArray[np.float64]:
     """The value of every word for pictures that are in no index, with what clicks added."""
     from visterm.collection.feedback.offsets import FeedbackOffsets
+    from visterm.collection.store.index_rows import index_rows
     from visterm.models import load_model
 
     mapped = np.zeros((vectors.shape[0], len(now.vocabulary)))
-    mapped[:, : now.version.words] = load_model(now.version.folder / MODEL).transform(vectors)
+    rows = index_rows(now.version, load_model(now.version.folder / MODEL))(vectors)
+    mapped[:, : now.version.words] = rows
     more = now.index.words - now.version.words
     if more:
         offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
-        added = offsets.rows(vectors, more)
+        added = offsets.rows(vectors, more, rows)
         for word, place in columns(catalogue).items():
             if place < more:
                 mapped[:, word] += added[:, place]

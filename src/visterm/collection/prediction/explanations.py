@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration import Calibration
+from visterm.calibration.link import log_logistic
 from visterm.collection.feedback.log import columns, with_clicks
 from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
@@ -31,7 +33,9 @@ Box = tuple[float, float, float, float]
 class Explanation:
     """What each place of a picture contributes to its score, for each word of the query.
 
-    All contributions and ``rest`` sum to ``score``. Where the model is not linear in places, or the
+    The score is not linear in places, as a word's log-probability levels off: each has its part of
+    what all of them together change, in proportion to what it adds to the word's odds. All
+    contributions and ``rest`` sum to ``score``. Where the model is not linear in places, or the
     features know none, ``words`` is empty and all of the score is rest.
     """
 
@@ -60,6 +64,8 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
     """Why a picture has the score it has for a query; conditions do not matter."""
     now = active_model(catalogue)
     query = query_vector(parse_query(text), now.vocabulary, meanings)
+    if now.link is None:
+        query = query.by_idf(now.vocabulary.idf)
     if not query.numbers.size:
         close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
         raise UnknownWords("no caption has the words asked for", close)
@@ -70,9 +76,10 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
     weights = None if parts is None else _weights(catalogue, now, query)
     if parts is None or weights is None:
         return Explanation({}, total, total)
+    asked_for = zip(query.numbers.tolist(), query.weights, *weights, strict=True)
     words = {
-        now.vocabulary.words[number]: float(weight) * parts.scores(row)
-        for number, weight, row in zip(query.numbers.tolist(), query.weights, weights, strict=True)
+        now.vocabulary.words[number]: float(weight) * _linked(now, number, parts.scores(row), moved)
+        for number, weight, row, moved in asked_for
     }
     rest = total - float(sum(contributions.sum() for contributions in words.values()))
     return Explanation(words, rest, total, parts.box)
@@ -99,7 +106,7 @@ def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> ND
 
 def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
-    found = None if now.calibration is None else now.calibration.word_probabilities(values)
+    found = _word_probabilities(now, values)
     order = np.argsort(-(values if found is None else found), axis=1, kind="stable")[:, :k]
 
     def likely(row: int, word: int) -> Likely:
@@ -107,6 +114,16 @@ def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[lis
         return Likely(now.vocabulary.words[word], float(values[row, word]), probability)
 
     return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
+
+
+def _word_probabilities(
+    now: ActiveModel, values: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    if now.calibration is None or not now.calibration.is_known:
+        return None
+    if isinstance(now.calibration, Calibration):
+        return np.exp(np.minimum(values, 0.0))
+    return now.calibration.word_probabilities(values)
 
 
 def _check_found(now: ActiveModel, picture: int) -> None:
@@ -117,10 +134,28 @@ def _check_found(now: ActiveModel, picture: int) -> None:
         )
 
 
+def _linked(
+    now: ActiveModel, word: int, contributions: NDArray[np.float64], moved: float
+) -> NDArray[np.float64]:
+    """Contributions to a word's value as contributions to its log-probability.
+
+    ``moved`` is what clicks add to any picture.
+    """
+    if now.link is None:
+        return contributions
+    slope = float(now.link.slopes[word])
+    start = now.link.intercepts[word] + slope * moved
+    rise = slope * float(contributions.sum())
+    if abs(rise) < 1e-9:
+        return contributions * slope * (1 - np.exp(log_logistic(start)))
+    return contributions * slope * (log_logistic(start + rise) - log_logistic(start)) / rise
+
+
 def _weights(
     catalogue: Catalogue, now: ActiveModel, query: QueryVector
-) -> NDArray[np.float64] | None:
-    """The weights of a query's words, with what clicks added; None where a model has none."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The weights of a query's words, with what clicks added, and what those add to any picture;
+    None where a model has none."""
     from visterm.models import load_model
 
     learnt = load_model(now.version.folder / MODEL).linear_weights()
@@ -130,10 +165,12 @@ def _weights(
     known = query.numbers < now.version.words  # of words that a yes began only clicks say something
     weights[known] = learnt[query.numbers[known]]
     offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
+    moved = np.zeros(len(weights))
     for place, word in enumerate(query.numbers.tolist()):
         if word in offsets.directions:
             weights[place] += offsets.directions[word]
-    return weights
+            moved[place] = -offsets.directions[word] @ now.version.mean(weights.shape[1])
+    return weights, moved
 
 
 def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> Parts | None:

@@ -65,14 +65,17 @@ class WordRanker(Ranker):
     def __init__(self, catalogue: Catalogue, active: ActiveModel, query: Query) -> None:
         self.active = active
         vocabulary = active.vocabulary
-        self.vector = query_vector(query, vocabulary, meanings)
+        vector = query_vector(query, vocabulary, meanings)
+        self.vector = vector.by_idf(vocabulary.idf) if active.link is None else vector
         self.replaced = self.vector.replaced
         self.unknown = {word: closest_words(word, vocabulary.words) for word in self.vector.unknown}
         if query.words and not self.vector.numbers.size:
             raise UnknownWords(_only_unknown(self.unknown), self.unknown)
         # Of words that a yes began no held-out picture says what a score is worth.
         is_new = (self.vector.numbers >= active.version.words).any()
-        self.calibration = None if is_new or not self.vector.numbers.size else active.calibration
+        is_known = active.calibration is not None and active.calibration.is_known
+        can_tell = is_known and self.vector.numbers.size and not is_new
+        self.calibration = active.calibration if can_tell else None
         self.is_calibrated = self.calibration is not None
         learnt = columns(catalogue) if self.vector.numbers.size else {}
         self.words, self.weights = with_clicks(

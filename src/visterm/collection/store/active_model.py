@@ -20,7 +20,7 @@ from visterm.index import DenseIndex, Index
 from visterm.index.manifest import NAME
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration import Calibration, LinearCalibration, Link
     from visterm.models import Cca
     from visterm.text import Vocabulary
     from visterm.text.spaces import TextSpace
@@ -89,9 +89,15 @@ class ActiveModel(Active):
 
     index: Index
     vocabulary: Vocabulary
-    calibration: Calibration | None = None
-    """How scores become probabilities; None where too few pictures were held out to know."""
+    calibration: Calibration | LinearCalibration | None = None
+    """How scores become probabilities; None where a version of before never knew."""
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
+
+    @property
+    def link(self) -> Link | None:
+        """How the model's values became the log-probabilities of the index; None for versions of
+        before, whose index holds the values themselves."""
+        return None if self.calibration is None else self.calibration.link
 
 
 @dataclass

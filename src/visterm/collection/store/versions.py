@@ -21,7 +21,7 @@ from visterm.errors import VistermError
 from visterm.files import PART
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration import Calibration, LinearCalibration, Link
     from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
 
@@ -91,18 +91,28 @@ class Version:
         known = self._read(VOCABULARY, Vocabulary.from_json)
         return known.with_more(self.new_words) if self.new_words else known
 
-    def calibration(self) -> Calibration | None:
-        """What its scores are worth; None where too few pictures were held out to know."""
+    def calibration(self) -> Calibration | LinearCalibration | None:
+        """What its scores are worth; None where that was never written down.
+
+        Versions made before the link have a linear one, or none.
+        """
         if CALIBRATION not in self.files:
             return None
-        from visterm.calibration import Calibration
+        from visterm.calibration import Calibration, LinearCalibration
 
-        def read(stored: dict[str, Any]) -> Calibration | None:
-            if "level" not in stored:
-                return None
-            return Calibration.from_json(stored).with_more_words(len(self.new_words))
+        def read(stored: dict[str, Any]) -> Calibration | LinearCalibration | None:
+            if "link" in stored:
+                return Calibration.from_json(stored).with_more_words(len(self.new_words))
+            if "level" in stored:
+                return LinearCalibration.from_json(stored).with_more_words(len(self.new_words))
+            return None
 
         return self._read(CALIBRATION, read)
+
+    def link(self) -> Link | None:
+        """How its model's values become what the index holds; None for a version of before."""
+        found = self.calibration()
+        return None if found is None else found.link
 
     def unit(self) -> float:
         """The usual spread of a word's values, in which the steps of clicks are measured."""

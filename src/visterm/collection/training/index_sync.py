@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import FINDABLE, Rows
+from visterm.collection.store.index_rows import ToRows, index_rows
 from visterm.collection.store.versions import MODEL, Version, every_current
 from visterm.index import DenseIndex, Index
 from visterm.progress import Progress, silent
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from visterm.models import Model
 
 
-ToRows: TypeAlias = "Callable[[Vectors], NDArray[np.float32]]"
-"""Brings picture vectors into a text space."""
 _AT_ONCE = 1 << 25
 """Values of the text space held in memory together: 128 MB."""
 _PENDING = 4096
@@ -37,7 +36,7 @@ def build(
         f"SELECT count(*) FROM rows WHERE extractor = ? AND {FINDABLE}", version.extractor
     )
     done = 0
-    to_rows = _text_space_rows(version, model)
+    to_rows = index_rows(version, model)
     for ids, values in _gathered(rows, to_rows, max(1, _AT_ONCE // max(1, version.words))):
         index.append(values, ids)
         done += len(ids)
@@ -46,12 +45,17 @@ def build(
         pass
 
 
-def catch_up(catalogue: Catalogue, *, progress: Progress = silent) -> int:
+def catch_up(catalogue: Catalogue, *, link: bool = True, progress: Progress = silent) -> int:
     """Bring every index in step with pictures that came or went; the caller holds the lock.
 
+    One made before the link is written anew with it, unless ``link`` says otherwise.
     Returns how many that were. A kill leaves some of them pending for the next writer, and mapping
     a picture twice changes nothing.
     """
+    from visterm.collection.training.index_upgrade import link_index
+
+    if link:
+        link_index(catalogue, progress=progress)
     total = int(catalogue.one("SELECT count(*) FROM pending"))
     if not total:
         return 0
@@ -87,7 +91,7 @@ class _Synchronised:
         from visterm.models import load_model
 
         index = _kind(version).open(version.index)
-        to_rows = _text_space_rows(version, load_model(version.folder / MODEL))
+        to_rows = index_rows(version, load_model(version.folder / MODEL))
         if isinstance(index, Index) and (more := index.words - version.words):
             to_rows = _with_clicks(catalogue, version, index, to_rows, more)
         return cls(catalogue, version, index, to_rows)
@@ -112,16 +116,6 @@ def _kind(version: Version) -> type[Index] | type[DenseIndex]:
     return Index if version.space == "words" else DenseIndex
 
 
-def _text_space_rows(version: Version, model: Model) -> ToRows:
-    """How a version's model brings vectors to rows of its index."""
-    if version.space == "words":
-        return model.transform
-    from visterm.models import Cca
-
-    assert isinstance(model, Cca)
-    return model.picture_rows
-
-
 def _with_clicks(
     catalogue: Catalogue, version: Version, index: Index, to_rows: ToRows, columns: int
 ) -> ToRows:
@@ -131,7 +125,8 @@ def _with_clicks(
     offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
 
     def both(vectors: Vectors) -> NDArray[np.float32]:
-        return np.concatenate([to_rows(vectors), offsets.rows(vectors, columns)], axis=1)
+        rows = to_rows(vectors)
+        return np.concatenate([rows, offsets.rows(vectors, columns, rows)], axis=1)
 
     return both
 

@@ -21,6 +21,7 @@ from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.vector_files import save
 from visterm.collection.store.versions import HELD, JUDGED, MEAN, METRIC, MODEL, Version
 from visterm.collection.training.index_sync import catch_up
+from visterm.collection.training.index_upgrade import link_index
 from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import write_version, write_vocabulary
@@ -82,7 +83,7 @@ def train(
     kind = model_of(model)
     extractor = described_by(catalogue)
     starter = starter_of(extractor) if kind.supports_warm_start else None
-    catch_up(catalogue)  # so that nothing waits for an index when the new one is named
+    catch_up(catalogue, link=False)  # so that nothing waits for an index when the new one is named
     training_set = read_training_set(catalogue, extractor, starter, validation)
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
@@ -103,7 +104,8 @@ def train(
         advice=_advice(catalogue, kind, extractor),
     )
     if previous is not None and not force and _worse(avgp, before):
-        return trained
+        kept = link_index(catalogue, progress=progress) or previous
+        return replace(trained, version=kept.id)
     everything = (training_set.vectors, training_set.captions, training_set.initial)
     _fit(learner, *everything, progress=progress)
     version = write_version(
@@ -245,11 +247,12 @@ def _calibrated(
     rows: NDArray[np.float32], judged: Model | None, training_set: TrainingSet, extractor: str
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
-    from visterm.calibration import calibrate, word_statistics
+    from visterm.calibration import calibrate, uncalibrated, word_statistics
 
     means, deviations = word_statistics(rows)
     starter = None if training_set.initial is None else starter_of(extractor)
-    found = elsewhere = None
+    found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
+    elsewhere = None
     if starter is not None:
         # Of words that no caption here holds, only the starter knows what is usual: in a collection
         # that never shows an insect, the picture most like one is no insect.
@@ -266,8 +269,6 @@ def _calibrated(
         found = found.with_statistics(means, deviations)
         if elsewhere is not None:
             found = found.with_fallback(captioned, elsewhere)
-    if found is None:
-        return {"means": means.tolist(), "spreads": deviations.tolist()}
     return found.to_json()
 
 
