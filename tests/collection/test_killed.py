@@ -22,6 +22,7 @@ from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import is_up_to_date
 from visterm.collection.feedback.service import current_offsets
 from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.collection.store.index_rows import index_rows
 from visterm.collection.store.versions import MODEL, current
 from visterm.index import Index
 from visterm.models import load_model
@@ -114,7 +115,7 @@ def check_search(collection: Collection) -> None:
     assert version is not None
     ids = findable(collection.catalogue, version.extractor)
     vectors = vectors_of(collection.catalogue, version.extractor, ids.tolist())
-    rows = load_model(version.folder / MODEL).transform(vectors)
+    rows = index_rows(version, load_model(version.folder / MODEL))(vectors)
     folder = collection.root.parent / f"fresh-{time.monotonic_ns()}"
     fresh = Index.create(folder, words=version.words)
     fresh.append(rows, ids)
