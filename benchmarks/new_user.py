@@ -109,7 +109,9 @@ def _quality(pictures: Path, hidden: list[tuple[str, str]]) -> dict[str, float]:
                 except ValueError:  # no caption taught any of the words
                     right.append(0.0)
                 else:
-                    paths = [one.path.relative_to(pictures).as_posix() for one in answer.results]
+                    paths = [
+                        Path(one.path).relative_to(pictures).as_posix() for one in answer.results
+                    ]
                     right.append(sum(path in wanted for path in paths) / 10)
                 chance.append(len(wanted) / len(hidden))
             found[name] = round(float(np.mean(right)), 4)

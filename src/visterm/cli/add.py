@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 def add(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Folders or pictures; else the whole collection.")
+        list[str] | None,
+        typer.Argument(
+            help="Folders, pictures, .tar shards, tables of locations, or URLs (s3, gs, http, "
+            "https, file) of these; else the whole collection."
+        ),
     ] = None,
     collection: Folder = Path("."),
     store: Store = None,
@@ -39,6 +43,8 @@ def add(
 
     The first time it makes the folder a collection. Renamed and moved pictures keep their captions
     and cost nothing; a file that cannot be read is named and skipped. Ctrl-C keeps what is done.
+    What lies elsewhere is added to the collection of -C or of the folder you stand in:
+    visterm add s3://archive/sea -C ~/archive.
     """
     import time
 
@@ -64,11 +70,15 @@ def add(
         show(_object(found, report, seconds), *_lines(found, report, seconds), json=json)
 
 
-def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
-    """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one."""
-    from visterm.collection import locate
+def _home(folder: Path, store: Path | None, named: list[str]) -> Path:
+    """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one.
+
+    URLs, shards and tables say nothing about it: -C does, or the folder one stands in.
+    """
+    from visterm.collection import is_container, locate
 
     home = locate(folder, store)
+    paths = [Path(one) for one in named if not is_container(one)]
     if store is not None or not paths:
         return folder
     if home.exists and all(map(home.holds, paths)):
@@ -80,8 +90,8 @@ def _home(folder: Path, store: Path | None, paths: list[Path]) -> Path:
     if len(others) == 1 and all(map(next(iter(others)).holds, paths)):
         return next(iter(others)).root
     if others:
-        named = " and ".join(sorted(str(other.root) for other in others))
-        raise BadInput(f"not all of these paths lie in {named}; add to one collection at a time")
+        roots = " and ".join(sorted(str(other.root) for other in others))
+        raise BadInput(f"not all of these paths lie in {roots}; add to one collection at a time")
     return folder if all(map(home.holds, folders)) else folders[0]
 
 

@@ -14,7 +14,7 @@ from visterm.errors import BadInput
 
 
 def caption(
-    picture: Annotated[Path | None, typer.Argument(help="The picture to speak of.")] = None,
+    picture: Annotated[str | None, typer.Argument(help="The picture to speak of.")] = None,
     words: Annotated[
         list[str] | None, typer.Argument(help='What is to be seen in it; "" takes it back.')
     ] = None,
@@ -31,6 +31,8 @@ def caption(
     What you say about a picture wins over words found in its file or in a table. Without words its
     captions are shown, with where they come from.
     """
+    from visterm.collection import as_path
+
     if (picture is None) == (table is None):
         raise BadInput("name a picture and its words, or a table with --from")
     with opened(collection, store) as found:
@@ -42,7 +44,7 @@ def caption(
             line = f"{report.pictures:,} pictures captioned; visterm train learns from them"
             show({"pictures": report.pictures, "unknown": report.unknown}, line, json=json)
             return
-        named = Path() if picture is None else picture
+        named = as_path(picture or "")
         if words:
             found.caption(named, " ".join(words))
         said = found.captions(named)

@@ -12,7 +12,7 @@ from visterm.cli.options import Folder, Json, Store
 
 def describe(
     pictures: Annotated[
-        list[Path], typer.Argument(help="Pictures, in the collection or anywhere else.")
+        list[str], typer.Argument(help="Pictures, in the collection or anywhere else.")
     ],
     words: Annotated[int, typer.Option(min=0, help="How many words at most.")] = 10,
     phrases: Annotated[int, typer.Option(min=0, help="How many phrases at most.")] = 5,
@@ -45,10 +45,11 @@ def describe(
     What the captions of other pictures say is written only where --with-captions asks for it.
     """
     from visterm.cli.description_output import Asked, answer
+    from visterm.collection import as_path
 
     answer(
         Asked(
-            pictures,
+            [as_path(one) for one in pictures],
             words=words,
             phrases=phrases,
             captions=captions,

@@ -13,7 +13,7 @@ from visterm.cli.output import print_json, progress_bar
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection import Collection, Description
+    from visterm.collection import Collection, Description, Url
     from visterm.pictures.metadata import SidecarChange
 
 
@@ -25,7 +25,7 @@ EVEN = 0.5
 class Asked:
     """What somebody asks for; see the options of ``visterm describe``."""
 
-    pictures: list[Path]
+    pictures: list[Path | Url]
     words: int = 10
     phrases: int = 5
     captions: int = 3
@@ -82,7 +82,10 @@ def _check(asked: Asked) -> None:
     if asked.with_captions and not asked.write_xmp:
         raise BadInput("--with-captions says what --write-xmp writes; give both")
     for path in asked.pictures:
-        if path.is_dir():
+        if isinstance(path, str):
+            if asked.write_xmp:
+                raise BadInput(f"{path} lies elsewhere, and sidecars are written to files only")
+        elif path.is_dir():
             raise BadInput(
                 f"{path} is a folder; name pictures, as in visterm describe {path}/*.jpg"
             )
@@ -94,7 +97,7 @@ def _opened(asked: Asked) -> Collection:
 
     folder = asked.collection
     if asked.store is None and folder == Path(".") and not locate(folder).exists:
-        beside = asked.pictures[0].parent
+        beside = Path(asked.pictures[0]).parent
         if beside.is_dir() and locate(beside).exists:
             folder = beside
     return Collection.open(folder, store=asked.store, create=False)

@@ -43,13 +43,15 @@ def feedback(
     Example: visterm feedback no "snow tree" holidays/beach.jpg. What was said is listed, taken back
     one by one or all at once, and learnt again after every training.
     """
+    from visterm.collection import as_path
+
     given = rest or []
     with opened(collection, store) as found:
         if what in (What.YES, What.NO):
             if len(given) < 2:
                 raise BadInput(f'name a query and a picture: visterm feedback {what} "snow" a.jpg')
             query, *pictures = given
-            said = [found.judge(query, Path(one), what is What.YES) for one in pictures]
+            said = [found.judge(query, as_path(one), what is What.YES) for one in pictures]
         elif what is What.UNDO:
             said = [found.undo(_number(given))]
         elif given:

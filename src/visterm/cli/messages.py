@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from visterm.collection import Added
+    from visterm.collection import Added, Url
 
 
 def say(line: str) -> None:
@@ -21,8 +21,10 @@ def skipping(path: str, reason: str) -> None:
     print(f"skipping {path}: {reason}", file=sys.stderr)
 
 
-def shown(path: Path) -> str:
-    """A path as somebody standing here would type it."""
+def shown(path: Path | Url) -> str:
+    """A path as somebody standing here would type it; a URL as it is."""
+    if isinstance(path, str):
+        return path
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from visterm.collection import Url
+
 SIDE = 240
 """Pixels on the long side of a thumbnail."""
 _KITTY_CHUNK = 4096
 
 
-def drawer() -> Callable[[Path], None] | None:
+def drawer() -> Callable[[Path | Url], None] | None:
     """How to draw a picture here; None where nothing says that the terminal can."""
     way = way_of(os.environ, sys.stdout.isatty())
     if way is None:
         return None
     encode = {"kitty": kitty, "iterm": iterm, "sixel": sixel}[way]
 
-    def draw(path: Path) -> None:
+    def draw(path: Path | Url) -> None:
         from visterm.errors import UnreadablePicture
         from visterm.pictures import read_picture
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from visterm.collection import Url
 
 FLAGS = {
     "--good": "good",
@@ -35,7 +39,7 @@ class SearchOptions:
 
     query: str = ""
     limit: int = 20
-    like: Path | None = None
+    like: Path | Url | None = None
     space: str = "words"
     good: bool = False
     fold: bool = False
@@ -78,6 +82,10 @@ def _set(options: SearchOptions, name: str, value: str) -> bool:
     is_count = value.isascii() and value.isdigit() and int(value) > 0
     if value.startswith("-") or (name == "limit" and not is_count):
         return False
-    kind = {"limit": int, "space": str}.get(name, Path)
-    setattr(options, name, kind(value))
+    if name == "like":
+        from visterm.collection import as_path
+
+        options.like = as_path(value)
+    else:
+        setattr(options, name, {"limit": int, "space": str}.get(name, Path)(value))
     return True

@@ -14,7 +14,7 @@ from visterm.errors import BadInput
 
 def remove(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Pictures or folders to forget.")
+        list[str] | None, typer.Argument(help="Pictures, folders or URLs to forget.")
     ] = None,
     everything: Annotated[
         bool, typer.Option("--everything", help="Forget the whole collection.")

@@ -17,7 +17,7 @@ def search(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-k", min=1, help="How many pictures.")] = 20,
     like: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Rank by likeness to this picture, and by words if there are any."),
     ] = None,
     space: Annotated[
@@ -46,12 +46,13 @@ def search(
     """
     from visterm.cli.quick_search import SearchOptions
     from visterm.cli.search_command import run
+    from visterm.collection import as_path
 
     run(
         SearchOptions(
             " ".join(query or []),
             limit=limit,
-            like=like,
+            like=None if like is None else as_path(like),
             space=space,
             good=good,
             fold=fold,

@@ -66,7 +66,7 @@ def _add(found: Collection) -> None:
 
     try:
         with progress_bar() as progress:
-            report = found.add(wait=0.5, progress=progress, on_skip=skipping)
+            report = found.add(remote=False, wait=0.5, progress=progress, on_skip=skipping)
     except Stopped as stopped:
         say(f"stopped; kept so far: {summary(stopped.report)}; the next search goes on from there")
         sys.exit(130)

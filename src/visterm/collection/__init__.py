@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
-from visterm.collection.ingest.scan import has_pictures
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
     SearchRequest,
@@ -17,10 +16,13 @@ from visterm.collection.search import (
     SearchResult,
 )
 from visterm.collection.shared_state import SharedState
+from visterm.collection.sources import is_container
+from visterm.collection.sources.folders import has_pictures
 from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
+from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import WORDS
 from visterm.text.query import UnknownWords
 
@@ -50,8 +52,11 @@ __all__ = [
     "Trained",
     "UnknownPicture",
     "UnknownWords",
+    "Url",
+    "as_path",
     "effective_caption",
     "has_pictures",
+    "is_container",
     "locate",
 ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection.feedback.log import Judgement, entries, words_of
-from visterm.collection.ingest.diff import scopes
+from visterm.collection.ingest.scopes import scopes
 from visterm.collection.media import captions
 from visterm.collection.picture_views import PictureViews
 from visterm.collection.search import SearchRequest, SearchResponse
@@ -63,6 +63,7 @@ class Collection(PictureViews):
         folders: bool | None = None,
         n_jobs: int | None = None,
         ray: str | None = None,
+        remote: bool = True,
         wait: float | None = None,
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
@@ -72,7 +73,8 @@ class Collection(PictureViews):
         Parameters
         ----------
         paths
-            Folders or files inside the collection; all of it without any.
+            Folders or files inside the collection; ``.tar`` shards and tables of locations, inside
+            or not; URLs of any of these. All that was named before without any.
         features
             The extractor, by name; as before, or else the best there is. Or a Python function of
             your own: a list of decoded pictures in (height × width × 3 bytes), a row for each out.
@@ -85,6 +87,8 @@ class Collection(PictureViews):
             Processes that decode pictures and extract features.
         ray
             Do both on a Ray cluster instead: "auto", "local" or its address.
+        remote
+            Whether, without ``paths``, URLs that were named before are listed again, too.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip
@@ -111,7 +115,7 @@ class Collection(PictureViews):
             report = ingest(
                 self.catalogue,
                 self.root,
-                named or scopes(self.catalogue) or [""],
+                named or self._followed(remote),
                 choose(self.catalogue, chosen),
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
@@ -120,6 +124,11 @@ class Collection(PictureViews):
             begin(self.catalogue, progress=progress)
             catch_up(self.catalogue, progress=progress)
         return report
+
+    def _followed(self, remote: bool) -> list[str]:
+        """What was named before; the collection's folder where nothing was."""
+        every = scopes(self.catalogue)
+        return scopes(self.catalogue, remote=remote) if every else [""]
 
     def caption(self, picture: int | str | os.PathLike[str], text: str) -> None:
         """Say what is to be seen in a picture; it wins over words from anywhere else.

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from visterm.collection.ingest.diff import unchanged
+from visterm.collection.ingest.scopes import unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.shared_state import SharedState
+from visterm.collection.sources import is_container
 from visterm.collection.store import active_model, location
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
@@ -165,6 +166,8 @@ class OpenCollection:
 
     def _inside(self, path: str | os.PathLike[str]) -> str:
         inside = location.below(self.root, path)
+        if inside is None and is_container(path):
+            return f"file://{os.path.abspath(path)}"
         if inside is None:
             raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
         return inside

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visterm.collection.ingest.diff import unchanged
 from visterm.collection.ingest.extractors import current_key
+from visterm.collection.ingest.scopes import unchanged
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection.ingest.description import Described, describe
-from visterm.collection.ingest.diff import CAPTIONS, READ, RETURNED, IngestTask, OnSkip, Survey
+from visterm.collection.ingest.diff import (
+    CAPTIONS,
+    LISTED,
+    READ,
+    RETURNED,
+    IngestTask,
+    OnSkip,
+    Survey,
+)
 from visterm.collection.ingest.hashing import Opened
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
@@ -42,7 +50,12 @@ class Batches:
     """What is the same for every batch of an ``add``."""
 
     def __init__(
-        self, plan: Survey, extractor: Extractor, report: Added, on_skip: OnSkip, progress: Progress
+        self,
+        plan: Survey,
+        extractor: Extractor,
+        report: Added,
+        on_skip: OnSkip,
+        progress: Progress,
     ) -> None:
         self.plan, self.extractor, self.report = plan, extractor, report
         self.on_skip, self.progress = on_skip, progress
@@ -60,7 +73,6 @@ class Batches:
         here = self.done + len(files) - len(first)
         described = describe(
             self.extractor,
-            self.plan.root,
             list(first.values()),
             lambda what, done, total: self.progress("adding pictures", here + done, self.total),
         )
@@ -95,6 +107,10 @@ class Batches:
         old = db.execute(
             "SELECT id, picture, vanished FROM places WHERE folder = ? AND name = ?", at
         ).fetchone()
+        if one.is_passing:
+            self.plan.doubt(task.path)
+            self._skip(one)
+            return
         if one.reason is not None:
             if self.extractor.ready:  # else it is only described another time
                 stamp = (task.file.size, task.file.mtime_ns)
@@ -105,25 +121,30 @@ class Batches:
             digest = "SELECT hash FROM pictures WHERE id = ?"
             if self.extractor.ready or (old and self.catalogue.one(digest, old[1]) != one.digest):
                 db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
-            self.report.skipped.append((task.path, one.reason))
-            self.on_skip(task.path, one.reason)
+            self._skip(one)
             return
         db.execute("DELETE FROM skipped WHERE folder = ? AND name = ?", at)
-        if task.what == RETURNED:
+        if task.what in (RETURNED, LISTED):
             db.execute("UPDATE places SET vanished = 0 WHERE id = ?", (old[0],))
-            self.report.returned += 1
+            self.report.returned += bool(old[2])
+            self._keep_listed(task, old[1])
             return
         picture = old[1] if one.digest is None else _picture(db, one.digest)
         if task.what == READ:
             fresh = one.digest in new and not _elsewhere(self.catalogue, picture)
             self._place(task, picture, old, is_new=fresh)
         self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
+        self._keep_listed(task, picture)
+
+    def _skip(self, one: Opened) -> None:
+        self.report.skipped.append((one.task.path, one.reason or ""))
+        self.on_skip(one.task.path, one.reason or "")
 
     def _place(
         self, task: IngestTask, picture: int, old: tuple[int, int, int] | None, *, is_new: bool
     ) -> None:
         db, file, report = self.catalogue.db, task.file, self.report
-        facts = (picture, file.size, file.mtime_ns, file.sidecars)
+        facts = (picture, file.size, file.mtime_ns, file.sidecars, file.offset)
         if old is None:
             report.new += is_new
             if not is_new:
@@ -131,15 +152,15 @@ class Batches:
                 report.duplicates += elsewhere
                 report.moved += not elsewhere
             db.execute(
-                """INSERT INTO places (picture, size, mtime_ns, sidecars, folder, name)
-                    VALUES (?, ?, ?, ?, ?, ?)""",
+                """INSERT INTO places (picture, size, mtime_ns, sidecars, offset, folder, name)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
                 (*facts, task.folder, file.name),
             )
             return
         place, before, vanished = old
         db.execute(
-            """UPDATE places SET picture = ?, size = ?, mtime_ns = ?, sidecars = ?, vanished = 0
-                WHERE id = ?""",
+            """UPDATE places SET picture = ?, size = ?, mtime_ns = ?, sidecars = ?, offset = ?,
+                vanished = 0 WHERE id = ?""",
             (*facts, place),
         )
         report.returned += bool(vanished)
@@ -152,6 +173,8 @@ class Batches:
         db, task = self.catalogue.db, one.task
         for problem in one.problems:
             where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
+            if not task.is_here:
+                where = task.path  # the name of a copy says nothing to anybody
             self.on_skip(f"the metadata of {where}", reason)
         alone = self.catalogue.one("SELECT present FROM pictures WHERE id = ?", picture) < 2
         captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
@@ -160,6 +183,22 @@ class Batches:
             "UPDATE places SET sidecars = ? WHERE folder = ? AND name = ?",
             (task.file.sidecars, task.folder, task.file.name),
         )
+
+    def _keep_listed(self, task: IngestTask, picture: int) -> None:
+        """What tables say of a picture, all places where it lies together."""
+        if task.file.listed is None:
+            return
+        db = self.catalogue.db
+        db.execute(
+            "UPDATE places SET listed = ?, caption = ? WHERE folder = ? AND name = ?",
+            (task.file.listed, task.file.caption, task.folder, task.file.name),
+        )
+        said = db.execute(
+            "SELECT DISTINCT caption FROM places WHERE picture = ? AND caption != ''", (picture,)
+        )
+        text = "\n".join(sorted(caption for (caption,) in said))
+        captions.give(self.catalogue, picture, captions.TABLE, text)
+        self.report.captions += task.what == LISTED
 
 
 def _picture(db: Any, digest: bytes) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from visterm.collection.ingest.batches import Batches
 from visterm.collection.ingest.description import Described, describe
 from visterm.collection.ingest.diff import READ, IngestTask, Survey
-from visterm.collection.ingest.hashing import Opened, open_file
+from visterm.collection.ingest.hashing import Incoming, Opened
 
 if TYPE_CHECKING:
     from visterm.compute.ray_cluster import RayCluster
@@ -47,11 +47,13 @@ class DescribeFiles:
 
     def __call__(self, asked: list[Asked]) -> _Answer:
         files, first = {}, dict[bytes, Opened]()
-        for number, task, known in asked:
-            files[number] = one = open_file(self.root, task)
-            if one.digest is not None and one.digest not in known:
-                first.setdefault(one.digest, one)
-        return _Answer(files, describe(self.extractor, self.root, list(first.values())))
+        with Incoming(self.root) as incoming:
+            opened = incoming.opened([task for _, task, _ in asked])
+            for (number, _, known), one in zip(asked, opened, strict=True):
+                files[number] = one
+                if one.digest is not None and one.digest not in known:
+                    first.setdefault(one.digest, one)
+            return _Answer(files, describe(self.extractor, list(first.values())))
 
 
 def ingest_on(cluster: RayCluster, batches: Batches, size: int) -> None:
@@ -108,7 +110,7 @@ def _lost(answer: _Answer, crashed: list[Asked]) -> _Answer:
     """Name the files that end every worker they are given to."""
     from visterm.features.picture_batches import CRASHES
 
-    answer.files |= {one.number: Opened(one.task, reason=CRASHES) for one in crashed}
+    answer.files |= {one.number: Opened(one.task, Path(), reason=CRASHES) for one in crashed}
     return answer
 
 

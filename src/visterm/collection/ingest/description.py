@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.collection.ingest.hashing import CHANGES, Opened, still_as
+from visterm.collection.ingest.hashing import CHANGES, Opened
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Described:
 
 
 def describe(
-    extractor: Extractor, root: Path, files: Sequence[Opened], progress: Progress = silent
+    extractor: Extractor, files: Sequence[Opened], progress: Progress = silent
 ) -> Described:
     """Vectors of files of different content, wherever work runs."""
     from visterm.features.extractor import stack_rows
@@ -33,14 +32,14 @@ def describe(
     parts: list[Rows] = []
     found: list[Opened] = []
     reasons: dict[bytes | None, str] = {}
-    paths = [str(root / one.task.path) for one in files]
+    paths = [str(one.file) for one in files]
     for part in extractor.over_files(paths, progress=progress):
         if part.result is not None:
             parts.append(part.result)
         found += [files[number] for number in part.numbers]
         reasons |= {files[one.number].digest: one.reason for one in part.skipped}
     # A vector must be of the content whose hash it is kept under.
-    sound = [number for number, one in enumerate(found) if still_as(root, one.task)]
+    sound = [number for number, one in enumerate(found) if one.is_unchanged]
     for number in set(range(len(found))) - set(sound):
         found[number].reason = CHANGES
     digests = [digest for number in sound if (digest := found[number].digest)]

@@ -113,7 +113,7 @@ def vectors_of_files(
 def prepare(
     catalogue: Catalogue,
     name: str,
-    sample: Sequence[Path],
+    sample: Sequence[str],
     *,
     n_jobs: int = 1,
     progress: Progress = silent,
@@ -136,7 +136,7 @@ def prepare(
     return extractor
 
 
-def _fit(name: str, sample: Sequence[Path], n_jobs: int, progress: Progress) -> Extractor:
+def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> Extractor:
     import warnings
 
     from visterm.features import parse_features
@@ -146,7 +146,7 @@ def _fit(name: str, sample: Sequence[Path], n_jobs: int, progress: Progress) -> 
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are reported one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
-        extractor.fit([str(path) for path in sample])
+        extractor.fit(sample)
     progress("preparing to look", 1, 1)
     return extractor
 

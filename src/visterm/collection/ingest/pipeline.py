@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.batches import Added, Batches
-from visterm.collection.ingest.diff import OnSkip, Survey, begin, finish, survey
+from visterm.collection.ingest.diff import OnSkip, Survey, survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
-from visterm.collection.ingest.hashing import opened_batches
+from visterm.collection.ingest.hashing import INCOMING, Incoming, opened_batches
+from visterm.collection.ingest.scopes import begin, finish
 from visterm.collection.store.catalogue import Catalogue
 from visterm.compute import cluster
 from visterm.errors import BadInput
@@ -22,6 +23,9 @@ BATCH = 256
 """Pictures of one commit."""
 WORTH = 200
 """Pictures for which it is worth starting one more process."""
+
+_FEW = 16
+"""Pictures that show whether an extractor works that learns nothing."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -42,7 +46,7 @@ def ingest(
     progress: Progress = silent,
     on_skip: OnSkip = lambda path, reason: None,
 ) -> Added:
-    """Bring the catalogue up to date with files below ``root``; the caller holds the lock.
+    """Bring the catalogue up to date with its sources; the caller holds the lock.
 
     ``on_skip`` is called for every file that is skipped, with the reason, and for broken metadata.
     """
@@ -55,22 +59,23 @@ def ingest(
     extractor = kept(catalogue, features, n_jobs)
     begin(catalogue, root, paths)
     plan = survey(catalogue, root, paths, None if extractor is None else extractor.key, skip)
-    if len(plan) and extractor is None:
-        extractor = _fitted(plan, features, n_jobs, progress, skip)
-    if extractor is not None:
-        extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
-        batches = Batches(plan, extractor, report, on_skip, progress)
-        try:
-            _take_all(batches)
-        except KeyboardInterrupt:
-            raise Stopped(report) from None
-        while batches.rows.merge():
-            pass
+    with Incoming(root, catalogue.store / INCOMING) as incoming:
+        if len(plan) and extractor is None:
+            extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)
+        if extractor is not None:
+            extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
+            batches = Batches(plan, extractor, report, on_skip, progress)
+            try:
+                _take_all(batches, incoming)
+            except KeyboardInterrupt:
+                raise Stopped(report) from None
+            while batches.rows.merge():
+                pass
     _mark_vanished(plan, report)
     return report
 
 
-def _take_all(batches: Batches) -> None:
+def _take_all(batches: Batches, incoming: Incoming) -> None:
     """Describe and commit what the survey found, wherever work runs."""
     where = cluster()
     if where is not None and batches.extractor.portable:
@@ -78,32 +83,40 @@ def _take_all(batches: Batches) -> None:
 
         ingest_on(where, batches, BATCH)
         return
-    for batch in opened_batches(batches.plan, BATCH):
+    for batch in opened_batches(batches.plan, incoming, BATCH):
         batches.take(batch)
 
 
 def _fitted(
-    plan: Survey, features: str, n_jobs: int, progress: Progress, skip: OnSkip
+    plan: Survey,
+    incoming: Incoming,
+    features: str,
+    n_jobs: int,
+    progress: Progress,
+    skip: OnSkip,
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
+    from visterm.features import parse_features
     from visterm.features.picture_batches import over_pictures
 
-    while sample := plan.sample(SAMPLE):
+    named = parse_features(features)
+    learns = bool(named.arrays) or hasattr(named, "parts")
+    while tasks := plan.sample(SAMPLE if learns else _FEW):
+        sample = incoming.take(tasks)
+        files = [str(one.file) for one in sample]
         try:
-            return prepare(plan.catalogue, features, sample, n_jobs=n_jobs, progress=progress)
+            return prepare(plan.catalogue, features, files, n_jobs=n_jobs, progress=progress)
         except BadInput:
             # Nothing but broken pictures: they are reported, left out, and others tried.
-            broken = [
-                one
-                for part in over_pictures(len, [str(path) for path in sample])
-                for one in part.skipped
-            ]
+            broken = [one for part in over_pictures(len, files) for one in part.skipped]
             if not broken:
                 raise
             for one in broken:
-                path = sample[one.number].relative_to(plan.root).as_posix()
-                skip(path, one.reason)
-                plan.drop(path)
+                found = sample[one.number]
+                skip(found.task.path, found.reason or one.reason)
+                plan.drop(found.task.path)
+        finally:
+            incoming.let_go(sample)
     return None
 
 

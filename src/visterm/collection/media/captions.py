@@ -12,6 +12,7 @@ from pathlib import Path
 from visterm.collection.store.caption_words import PERSON, effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.location import below
+from visterm.collection.store.urls import is_url
 from visterm.errors import BadInput
 
 TABLE = "table"
@@ -145,7 +146,8 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     values = [extractor]
     if folders:
         question += """
-        UNION ALL SELECT pictures.id, hash, 'folders', replace(folder, '/', ' ') FROM pictures
+        UNION ALL SELECT pictures.id, hash, 'folders',
+            replace(substr(folder, instr(folder, '://') + 1), '/', ' ') FROM pictures
         JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
         JOIN places ON places.picture = pictures.id
         WHERE NOT vanished AND folder != ''"""
@@ -192,7 +194,7 @@ def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str])
 
 def _named(catalogue: Catalogue, root: Path, beside: Path, path: str) -> int | None:
     for start in (beside, root):
-        picture = at_path(catalogue, root, start / path)
+        picture = at_path(catalogue, root, path if is_url(path) else start / path)
         if picture is not None:
             return picture
     name = path.replace("\\", "/").rsplit("/", 1)[-1]

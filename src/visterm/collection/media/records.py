@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
 
 
@@ -19,12 +20,15 @@ class PictureFile:
     """A file that holds a picture, with what it was like when the picture was read."""
 
     path: str
-    """Below the collection's folder, with slashes."""
+    """Below the collection's folder, with slashes, or a URL."""
     size: int
     mtime_ns: int
+    offset: int | None = None
+    """Where its bytes begin in its shard."""
 
-    def at(self, root: Path) -> Path:
-        return root / self.path
+    def at(self, root: Path) -> Path | Url:
+        """Its whole path, or its URL."""
+        return Url(self.path) if is_url(self.path) else root / self.path
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,14 @@ class PictureRecord:
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
     found: dict[int, tuple[str, list[PictureFile]]] = {}
-    question = """SELECT picture, hex(hash), folder, name, size, mtime_ns FROM places
+    question = """SELECT picture, hex(hash), folder, name, size, mtime_ns, offset FROM places
         JOIN pictures ON pictures.id = picture
         WHERE NOT vanished AND picture IN {numbers} ORDER BY folder, name"""
     rows = catalogue.among(question, list(dict.fromkeys(pictures)))
-    for picture, digest, folder, name, size, mtime in rows:
+    for picture, digest, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
         about = found.setdefault(picture, (digest.lower(), []))
-        about[1].append(PictureFile(path, size, mtime))
+        about[1].append(PictureFile(path, *facts))
     return {
         picture: PictureRecord(picture, digest, tuple(files))
         for picture, (digest, files) in found.items()
@@ -65,7 +69,7 @@ def record(catalogue: Catalogue, picture: int) -> PictureRecord:
 
 def located(
     catalogue: Catalogue, root: Path, ids: list[int], folders: tuple[str, ...] = ()
-) -> dict[int, tuple[Path, ...]]:
+) -> dict[int, tuple[Path | Url, ...]]:
     """Where pictures lie now: files in the asked-for folders first, then by name."""
     places: dict[int, list[tuple[bool, str, str]]] = {}
     question = (
@@ -75,7 +79,10 @@ def located(
         away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
         places.setdefault(picture, []).append((away, folder, name))
     return {
-        picture: tuple(Path(root, folder, name) for _, folder, name in sorted(found))
+        picture: tuple(
+            Url(f"{folder}/{name}") if is_url(folder) else Path(root, folder, name)
+            for _, folder, name in sorted(found)
+        )
         for picture, found in places.items()
     }
 

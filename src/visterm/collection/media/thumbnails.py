@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.media.originals import Originals
 from visterm.collection.media.records import PictureRecord
-from visterm.collection.store.location import is_unchanged, may_write
+from visterm.collection.store.location import may_write
 from visterm.errors import BadInput, UnreadablePicture
 
 SIDES = (160, 320, 640, 1280, 2048)
@@ -59,7 +60,8 @@ class Thumbnails:
     """
 
     def __init__(self, root: Path, store: Path, *, limit: int = LIMIT) -> None:
-        self.root, self.limit = root, limit
+        self.limit = limit
+        self._originals = Originals(root, store)
         self._path = store / FILE
         self._db = _connect(self._path) if may_write(store) else _made(sqlite3.connect(_MEMORY))
         if not self._db.execute("PRAGMA database_list").fetchone()[2]:
@@ -114,8 +116,8 @@ class Thumbnails:
         reason = "no file of it is left"
         for file in record.files:
             try:
-                sure = is_unchanged(file.at(self.root), file.size, file.mtime_ns)
-                pixels = read_picture(file.at(self.root), max_side=side)
+                with self._originals.opened(record, file) as (path, sure):
+                    pixels = read_picture(path, max_side=side)
             except UnreadablePicture as problem:
                 reason = problem.reason
                 continue
@@ -128,12 +130,15 @@ class Thumbnails:
         from visterm.pictures.decoding import picture_size
 
         for file in record.files:
-            path = os.path.join(self.root, file.path)
-            if not os.path.exists(path):  # a disk may be away, with thousands of pictures on it
+            # A disk or a server may be away, with thousands of pictures on it.
+            if not self._originals.is_near(record, file):
                 continue
-            with contextlib.suppress(UnreadablePicture):
+            with (
+                contextlib.suppress(UnreadablePicture),
+                self._originals.opened(record, file) as (path, sure),
+            ):
                 size = picture_size(path)
-                if is_unchanged(path, file.size, file.mtime_ns):
+                if sure:
                     self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", record, *size)
                 return size
         return None

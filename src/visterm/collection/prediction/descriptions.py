@@ -23,6 +23,7 @@ from visterm.collection.prediction.explanations import Likely, likeliest, values
 from visterm.collection.store.active_model import ActiveModel, NotTrained, active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import FINDABLE, Rows
+from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import MODEL
 from visterm.errors import VistermError
 from visterm.index.score import best
@@ -55,7 +56,7 @@ class NearestCaption:
 
     text: str
     score: float
-    path: Path
+    path: Path | Url
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Description:
     ``reason`` says why nothing could be said.
     """
 
-    path: Path
+    path: Path | Url
     words: list[Likely] = field(default_factory=list)
     phrases: list[LikelyPhrase] = field(default_factory=list)
     captions: list[NearestCaption] = field(default_factory=list)
@@ -103,7 +104,7 @@ def descriptions(
             "the model learnt from other features than the pictures now have; visterm train"
         )
     for first in range(0, len(paths), AT_ONCE):
-        some = [Path(path) for path in paths[first : first + AT_ONCE]]
+        some = [as_path(path) for path in paths[first : first + AT_ONCE]]
         yield from _described(catalogue, root, Rows(catalogue, extractor), now, some, wanted)
         progress("describing pictures", first + len(some), len(paths))
 
@@ -113,7 +114,7 @@ def _described(
     root: Path,
     rows: Rows,
     now: ActiveModel | None,
-    paths: list[Path],
+    paths: list[Path | Url],
     wanted: Wanted,
 ) -> Iterator[Description]:
     numbers = [captions.at_path(catalogue, root, path) for path in paths]
@@ -148,7 +149,7 @@ class _Looked:
 
 
 def _looked(
-    catalogue: Catalogue, rows: Rows, paths: list[Path], numbers: list[int | None]
+    catalogue: Catalogue, rows: Rows, paths: list[Path | Url], numbers: list[int | None]
 ) -> _Looked:
     known = rows.of([number for number in numbers if number is not None])
     found: dict[int, NDArray[np.float32]] = {
@@ -215,7 +216,7 @@ class _Near:
 
     text: str
     cosine: float
-    path: Path
+    path: Path | Url
 
 
 def _alike(

@@ -14,7 +14,8 @@ from visterm.calibration.link import log_logistic
 from visterm.collection.feedback.log import columns, with_clicks
 from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
-from visterm.collection.media.records import located
+from visterm.collection.media.originals import Originals
+from visterm.collection.media.records import record
 from visterm.collection.store.active_model import ActiveModel, active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import MODEL
@@ -181,9 +182,11 @@ def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> 
     extractor = kept(catalogue, catalogue.get("features") or "")
     if extractor is None or extractor.key != now.version.extractor:
         return None
-    for path in located(catalogue, root, [picture]).get(picture, ()):
+    originals, about = Originals(root, catalogue.store), record(catalogue, picture)
+    for file in about.files:
         try:
-            return parts_of(extractor, read_picture(path, max_side=extractor.max_side))
+            with originals.opened(about, file) as (path, _):
+                return parts_of(extractor, read_picture(path, max_side=extractor.max_side))
         except UnreadablePicture:
             continue  # another copy of it may still be there
     return None

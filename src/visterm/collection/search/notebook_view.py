@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.errors import UnreadablePicture
@@ -24,7 +25,7 @@ def as_html(response: SearchResponse) -> str:
 
 def _figure(result: SearchResult) -> str:
     try:
-        picture = inlined_picture(result.path)
+        picture = inlined_picture(Path(result.path))
     except UnreadablePicture as error:
         picture = escape(error.reason)
     likely = "" if result.probability is None else f", {100 * result.probability:.0f} %"

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
 from visterm.text.query import NO_FILTERS, Filters
@@ -70,14 +71,14 @@ class SearchResult:
 
     picture: int
     score: float
-    paths: tuple[Path, ...]
+    paths: tuple[Path | Url, ...]
     probability: float | None = None
     """How likely it is that the picture answers; None where that is not known."""
     judged: bool | None = None
     """The relevance feedback for this query: yes, no, or None where nobody gave any."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | Url:
         return self.paths[0]
 
 

@@ -18,6 +18,7 @@ from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, Wo
 from visterm.collection.search.request import SearchRequest, SearchResponse, SearchResult
 from visterm.collection.store.active_model import active_model, active_space
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
 from visterm.errors import BadInput
 from visterm.text.query import Query, parse_query, parse_sentence
@@ -163,7 +164,7 @@ class _Page:
         ranking: _Ranking,
         pictures: list[int],
         score: dict[int, float],
-        places: dict[int, tuple[Path, ...]],
+        places: dict[int, tuple[Path | Url, ...]],
     ) -> list[SearchResult]:
         scores = np.array([score[one] for one in pictures], np.float32)
         probabilities = ranking.ranker.probabilities(scores)

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, VistermError
 
 STORE = ".visterm"
@@ -74,9 +75,17 @@ def is_unchanged(path: str | os.PathLike[str], size: int, mtime_ns: int) -> bool
 def below(root: Path, path: str | os.PathLike[str]) -> str | None:
     """A path as it is called below the collection's folder, with slashes; None for others.
 
+    A URL is called what it is, unless it is that of a file below the folder.
+
     >>> below(Path("/pictures"), "/pictures/sea/boat.jpg"), below(Path("/pictures"), "/tmp")
     ('sea/boat.jpg', None)
+    >>> below(Path("/pictures"), "file:///pictures/sea"), below(Path("/pictures"), "s3://sea/")
+    ('sea', 's3://sea')
     """
+    if isinstance(path, str) and is_url(path):
+        url = normal_url(path)
+        inside = below(root, url.removeprefix("file://")) if url.startswith("file://") else None
+        return url if inside is None else inside
     # As it is written, links and all; else as it really lies, when the way to it was another.
     for real in (os.path.abspath, os.path.realpath):
         spelt, base = real(path), real(root)

@@ -241,7 +241,27 @@ INSERT INTO changed_captions SELECT picture, '[]', '[]' FROM said
     WHERE folders != '[]' AND picture NOT IN (SELECT picture FROM changed_captions);
 """
 
-STEPS = (_PICTURES + _ROWS + _PENDING, _FOLDERS, _CLICKS, _SPACES, _CAPTION_WORDS)
+# Pictures that are no files of the collection's folder: the folder of such a place is a URL, or a
+# shard, or both.
+_SOURCES = """
+CREATE TABLE sources (
+    location TEXT PRIMARY KEY,              -- a prefix, shard or table: a URL, or below the folder
+    named INTEGER NOT NULL,                 -- whether somebody named it, or it was found in one
+    stamp INTEGER NOT NULL                  -- what it was like when it was listed; -1 before that
+) WITHOUT ROWID;
+ALTER TABLE places ADD COLUMN offset INTEGER;    -- where its bytes begin in its shard
+ALTER TABLE places ADD COLUMN listed TEXT;       -- the table that lists it
+ALTER TABLE places ADD COLUMN caption TEXT;      -- what that says of it
+"""
+
+STEPS = (
+    _PICTURES + _ROWS + _PENDING,
+    _FOLDERS,
+    _CLICKS,
+    _SPACES,
+    _CAPTION_WORDS,
+    _SOURCES,
+)
 NEWEST = len(STEPS)
 
 

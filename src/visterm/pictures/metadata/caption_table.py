@@ -16,6 +16,7 @@ from visterm.pictures.decoding.regular_files import Refused, opened
 from visterm.pictures.metadata.texts import tidy
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "picture", "image", "photo")
+URL_COLUMNS = ("url", "uri", "location", "image_url", "image_path", "src")
 TEXT_COLUMNS = ("text", "caption", "captions", "words", "keywords", "tags", "title", "description")
 
 MAX_LINE = 1_000_000
@@ -26,10 +27,12 @@ _SEPARATOR = re.compile(r'(?:"(?:[^"]|"")*"|[^",;\t]*)([,;\t])')
 _JSON_LINES = (".jsonl", ".ndjson")
 
 
-def read_caption_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Path and text of every row, in order.
+def read_caption_table(
+    path: str | os.PathLike[str], *, texts_needed: bool = True
+) -> Iterator[tuple[str, str]]:
+    """Path and text of every row, in order; the texts may be missing where nobody needs them.
 
-    The extension says the format. A first row of known names (`PATH_COLUMNS`,
+    The extension says the format. A first row of known names (`PATH_COLUMNS` or `URL_COLUMNS`,
     `TEXT_COLUMNS`) picks the columns, several texts becoming one line each; without it a row is a
     path and a text. CSV may be separated by semicolons, and its quoted texts may hold line ends;
     a line of JSON is an object with such names, or a pair, whose text may be a list. Texts are
@@ -58,17 +61,17 @@ def read_caption_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]
         encoding = _encoding_of(name)
     except Refused as reason:
         raise BadInput(f"{name}: {reason}") from None
-    return _pairs(name, ending, encoding)
+    return _pairs(name, ending, encoding, texts_needed)
 
 
-def _pairs(name: str, ending: str, encoding: str) -> Iterator[tuple[str, str]]:
+def _pairs(name: str, ending: str, encoding: str, texts_needed: bool) -> Iterator[tuple[str, str]]:
     with open(name, encoding=encoding, errors="replace", newline="") as file:
         lines = _lines(name, file)
         if ending in _JSON_LINES:
-            yield from _from_json(name, lines)
+            yield from _from_json(name, lines, texts_needed)
         else:
             rows = _csv_rows if ending == ".csv" else _tsv_rows
-            yield from _from_rows(name, rows(name, lines))
+            yield from _from_rows(name, rows(name, lines), texts_needed)
 
 
 def _encoding_of(name: str) -> str:
@@ -123,16 +126,19 @@ def _tsv_rows(name: str, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]
         yield number, cells
 
 
-def _from_rows(name: str, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[str, str]]:
+def _from_rows(
+    name: str, rows: Iterator[tuple[int, list[str]]], texts_needed: bool
+) -> Iterator[tuple[str, str]]:
     columns: tuple[int, list[int]] | None = None
     begun = False
     for number, row in rows:
         if not any(cell.strip() for cell in row):
             continue
         if not begun:
-            begun, columns = True, _columns(row)
-            if columns:
+            begun, columns = True, location_columns(row)
+            if columns and (columns[1] or not texts_needed):
                 continue
+            columns = None
         if columns is None:
             if len(row) != 2:
                 hint = "; put texts that hold the separator in quotes" if len(row) > 2 else ""
@@ -147,15 +153,20 @@ def _from_rows(name: str, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tup
             yield _pair(name, number, row[columns[0]], texts)
 
 
-def _columns(row: list[str]) -> tuple[int, list[int]] | None:
-    """Which cells hold the path and the texts, if this row names them."""
+def location_columns(row: Iterable[str]) -> tuple[int, list[int]] | None:
+    """Which columns hold the path or URL and the texts, if these are names of columns.
+
+    >>> location_columns(["url", "caption"]), location_columns(["a.jpg", "a boat"])
+    ((0, [1]), None)
+    """
     names = [cell.strip().lower() for cell in row]
     paths = [at for at, name in enumerate(names) if name in PATH_COLUMNS]
+    paths += [at for at, name in enumerate(names) if name in URL_COLUMNS]
     texts = [at for at, name in enumerate(names) if name in TEXT_COLUMNS]
-    return (paths[0], texts) if paths and texts else None
+    return (paths[0], texts) if paths else None
 
 
-def _from_json(name: str, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+def _from_json(name: str, lines: Iterator[str], texts_needed: bool) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -165,36 +176,43 @@ def _from_json(name: str, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
             raise _wrong(name, number, f"not a line of JSON ({problem})") from None
         if isinstance(row, dict):
             named = {str(key).strip().lower(): value for key, value in row.items()}
-            path = next((named[key] for key in PATH_COLUMNS if key in named), None)
-            row = [path, [named[key] for key in TEXT_COLUMNS if key in named] or None]
+            keys = (*PATH_COLUMNS, *URL_COLUMNS)
+            path = next((named[key] for key in keys if key in named), None)
+            said = [named[key] for key in TEXT_COLUMNS if key in named]
+            row = [path, said or (None if texts_needed else [])]
         path, text = row if isinstance(row, list) and len(row) == 2 else (None, None)
-        texts = _strings(text)
+        texts = strings(text)
         if texts is None or not isinstance(path, str):
             raise _wrong(name, number, 'no path and text, such as {"path": …, "text": …}')
         yield _pair(name, number, path, texts)
 
 
-def _strings(value: object, depth: int = 2) -> list[str] | None:
+def strings(value: object, depth: int = 2) -> list[str] | None:
     """The strings of a text, of a list of texts or of a list of such lists; else None."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not depth:
         return None
-    strings: list[str] = []
+    found: list[str] = []
     for part in value:
-        inner = _strings(part, depth - 1)
+        inner = strings(part, depth - 1)
         if inner is None:
             return None
-        strings += inner
-    return strings
+        found += inner
+    return found
+
+
+def text_of(texts: Iterable[str]) -> str:
+    """Texts as one, a tidy line each."""
+    lines = (tidy(line) for text in texts for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def _pair(name: str, number: int, path: str, texts: Iterable[str]) -> tuple[str, str]:
     path = path.strip()
     if not path or "\0" in path:
         raise _wrong(name, number, "the path is missing")
-    lines = (tidy(line) for text in texts for line in text.splitlines())
-    return path, "\n".join(line for line in lines if line)
+    return path, text_of(texts)
 
 
 def _wrong(name: str, number: int, what: str) -> BadInput:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.metadata.caption_table import TEXT_COLUMNS, strings
 from visterm.pictures.metadata.texts import decoded, values
 from visterm.pictures.metadata.xmp import read_xmp
 
@@ -36,6 +38,26 @@ def read_txt_sidecar(path: str) -> dict[str, list[str]]:
         text = decoded(data)
     lines = values(text.splitlines())
     return {"txt": lines} if lines else {}
+
+
+def read_json_sidecar(path: str | os.PathLike[str], problems: list[str]) -> list[tuple[str, str]]:
+    """The caption in a ``.json`` file, if there is one: a text, or an object with a known name.
+
+    The names are those of columns in tables of captions; what is broken is added to ``problems``.
+    """
+    name = os.fspath(path)
+    if not os.path.lexists(name):
+        return []
+    try:
+        found = json.loads(decoded(bytes_of(name, MAX_TXT)))
+    except (Refused, ValueError, RecursionError) as problem:
+        problems.append(f"{name}: no caption in JSON ({problem})")
+        return []
+    if isinstance(found, dict):
+        named = {str(key).strip().lower(): value for key, value in found.items()}
+        found = [text for key in TEXT_COLUMNS if (text := strings(named.get(key)))]
+    lines = values(line for text in strings(found) or () for line in text.splitlines())
+    return [("json", "\n".join(lines))] if lines else []
 
 
 def bytes_of(path: str, limit: int) -> bytes:

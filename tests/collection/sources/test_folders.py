@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection.ingest.scan import look, walk
+from visterm.collection.sources.folders import look, walk
 
 
 def put(path: Path, content: bytes = b"x") -> Path:

@@ -1,0 +1,128 @@
+"""Tables of locations and captions: Parquet, CSV, TSV and JSON lines, from anywhere."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from visterm.collection.sources.contents import download
+from visterm.collection.sources.listing import strange_name
+from visterm.collection.sources.unavailable import Unavailable, explained
+from visterm.collection.store.location import below
+from visterm.collection.store.urls import is_url, normal_url
+from visterm.errors import BadInput, needs_extra
+
+PARQUET = (".parquet", ".pq")
+_ROWS = 4096
+
+
+def table_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
+    """What every row of a table names, as the table writes it, and what it says.
+
+    Raises `BadInput` where the table is none, and `Unavailable` where it cannot be had.
+    """
+    if os.path.splitext(location)[1].lower() in PARQUET:
+        yield from _parquet_rows(root, location)
+        return
+    from visterm.pictures import read_caption_table
+
+    with _local(root, location) as path:
+        try:
+            yield from read_caption_table(path, texts_needed=False)
+        except BadInput as error:
+            raise BadInput(str(error).replace(str(path), _shown(root, location))) from None
+
+
+def resolved(root: Path, table: str, named: str) -> str:
+    """Where a row's picture lies: a path below the collection's folder, or a URL.
+
+    Paths count from the table's folder or from the collection's. A table from elsewhere may not
+    name files of this machine: `Unavailable` says so.
+    """
+    is_distant = is_url(table) and not table.startswith("file://")
+    reason = strange_name(named)
+    if reason is not None:
+        raise Unavailable(reason)
+    if is_url(named):
+        try:
+            url = normal_url(named)
+        except BadInput as error:
+            raise Unavailable(str(error)) from None
+        if is_distant and url.startswith("file://"):
+            raise Unavailable("a table from elsewhere may not name files of this machine")
+        return _below(root, url.removeprefix("file://")) if url.startswith("file://") else url
+    if is_distant:
+        parts = PurePosixPath(named.replace("\\", "/")).parts
+        if ".." in parts or named.startswith("/") or not parts:
+            raise Unavailable("a table from elsewhere may not name files of this machine")
+        return "/".join((table.rpartition("/")[0], *parts))
+    folder = Path(table.removeprefix("file://")).parent if is_url(table) else (root / table).parent
+    candidates = [os.path.join(start, named) for start in (folder, root)]
+    return _below(root, next(filter(os.path.exists, candidates), candidates[0]))
+
+
+def _below(root: Path, path: str) -> str:
+    inside = below(root, path)
+    return f"file://{os.path.abspath(path)}" if inside is None else inside
+
+
+def _shown(root: Path, location: str) -> str:
+    return location if is_url(location) else str(root / location)
+
+
+@contextmanager
+def _local(root: Path, location: str) -> Iterator[Path]:
+    """A table as a file of this machine."""
+    if not is_url(location):
+        yield root / location
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "table" + os.path.splitext(location)[1])
+        download(location, copy)
+        yield copy
+
+
+def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
+    from visterm.pictures.metadata.caption_table import location_columns, strings, text_of
+
+    with needs_extra("cluster", "Parquet is read by pyarrow"):
+        from pyarrow import ArrowException, parquet
+    where = _shown(root, location)
+    try:
+        with _opened(root, location) as file:
+            table = parquet.ParquetFile(file)
+            columns = location_columns(table.schema_arrow.names)
+            if columns is None:
+                there = ", ".join(table.schema_arrow.names)
+                raise BadInput(f"{where}: none of its columns ({there}) says where pictures lie")
+            names = [table.schema_arrow.names[at] for at in (columns[0], *columns[1])]
+            for batch in table.iter_batches(_ROWS, columns=names):
+                cells = [batch.column(name).to_pylist() for name in names]
+                for named, *texts in zip(*cells, strict=True):
+                    if isinstance(named, str) and named.strip():
+                        yield named.strip(), text_of(strings([t for t in texts if t]) or [])
+    except ArrowException as error:
+        raise BadInput(f"{where}: no table in Parquet ({error})") from None
+
+
+@contextmanager
+def _opened(root: Path, location: str) -> Iterator[Any]:
+    from visterm.pictures.decoding import Refused, opened
+
+    if is_url(location):
+        from visterm.collection.sources.prefixes import filesystem
+
+        with explained():
+            file = filesystem(location).open(location, "rb")
+        with file:
+            yield file
+        return
+    try:
+        with opened(root / location) as file:
+            yield file
+    except Refused as reason:
+        raise Unavailable(str(reason)) from None
