@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,22 @@ def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
         found = known(collection)
     shutil.rmtree(root / ".visterm")
     return found
+
+
+def test_members_of_shards_are_fetched_by_workers_and_give_the_same(
+    nodes: Nodes, drawn: Path, tmp_path: Path
+) -> None:
+    with tarfile.open(tmp_path / "0.tar", "w") as tar:
+        for path in sorted(drawn.iterdir())[40:130]:
+            tar.add(path, path.name)
+    expected, vectors = on_one_machine(tmp_path)
+    with Collection.open(tmp_path) as collection:
+        report = collection.add(features="cnn")
+        found, rows = known(collection)
+        assert collection.search("", like=tmp_path / "0.tar" / "more-060.jpg").results
+    assert (report.nodes, report.new, len(report.skipped)) == (2, 88, 1)
+    assert found == expected
+    np.testing.assert_array_equal(rows, vectors)
 
 
 def test_a_node_killed_while_pictures_are_added_changes_nothing(nodes: Nodes, drawn: Path) -> None:

@@ -7,33 +7,35 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from visterm.collection import Url
+    from visterm.collection import Collection
 
 SIDE = 240
-"""Pixels on the long side of a thumbnail."""
+"""Pixels on the long side of a picture in a terminal."""
+MADE = 320
+"""The thumbnail that it is made of, which the page shows as well."""
 _KITTY_CHUNK = 4096
 
 
-def drawer() -> Callable[[Path | Url], None] | None:
+def drawer() -> Callable[[Collection, int], None] | None:
     """How to draw a picture here; None where nothing says that the terminal can."""
     way = way_of(os.environ, sys.stdout.isatty())
     if way is None:
         return None
     encode = {"kitty": kitty, "iterm": iterm, "sixel": sixel}[way]
 
-    def draw(path: Path | Url) -> None:
+    def draw(found: Collection, picture: int) -> None:
         from visterm.errors import UnreadablePicture
         from visterm.pictures import read_picture
 
         try:
-            pixels = read_picture(path, max_side=SIDE)
+            small = found.thumbnails.of(found.record(picture), MADE)
+            pixels = read_picture(small.jpeg, max_side=SIDE)
         except UnreadablePicture as error:
             print(f"skipping {error.where}: {error.reason}", file=sys.stderr)
             return

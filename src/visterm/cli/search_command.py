@@ -32,13 +32,13 @@ def run(options: SearchOptions) -> None:
         if options.space != WORDS:
             _train_space(found, options.space)
         given = found.search(request)
-    _report_words(given)
-    if options.json:
-        from visterm.cli.output import print_json
+        _report_words(given)
+        if options.json:
+            from visterm.cli.output import print_json
 
-        print_json(_object(options.query, given))
-    else:
-        _print(given, paths=options.paths, preview=options.preview)
+            print_json(_object(options.query, given))
+        else:
+            _print(found, given, paths=options.paths, preview=options.preview)
 
 
 def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
@@ -117,7 +117,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
     }
 
 
-def _print(answer: SearchResponse, *, paths: bool, preview: bool) -> None:
+def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: bool) -> None:
     draw = None
     if preview:
         from visterm.cli.preview import drawer
@@ -128,7 +128,7 @@ def _print(answer: SearchResponse, *, paths: bool, preview: bool) -> None:
     for one in answer.results:
         print(shown(one.path) if paths else f"{one.score:9.4f}  {shown(one.path)}")
         if draw is not None:
-            draw(one.path)
+            draw(found, one.picture)
     if not answer.results and not paths:
         none = (
             "no picture is a good match"

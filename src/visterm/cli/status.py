@@ -25,6 +25,7 @@ def _lines(counted: Status) -> list[tuple[str, str]]:
     sources = ", ".join(f"{source} {count:,}" for source, count in counted.sources.items())
     lines = [
         ("folder", counted.folder + ("" if counted.up_to_date else " (has changed: visterm add)")),
+        *(("follows", one) for one in counted.followed if one),
         ("pictures", f"{counted.pictures:,} in {counted.files:,} files"),
         ("vanished", f"{counted.vanished:,}"),
         ("skipped", f"{counted.skipped:,}"),

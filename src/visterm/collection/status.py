@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from visterm.collection.ingest.extractors import current_key
-from visterm.collection.ingest.scopes import unchanged
+from visterm.collection.ingest.scopes import scopes, unchanged
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError
@@ -31,6 +31,8 @@ class Status:
     model: dict[str, Any] | None
     index: dict[str, Any] | None
     bytes: dict[str, int]
+    followed: list[str]
+    """The folders, prefixes, shards and tables that ``add`` looks at; "" is the folder itself."""
     up_to_date: bool
     """Whether the folders look as they did when they were last listed."""
 
@@ -63,6 +65,7 @@ def status(catalogue: Catalogue, root: Path) -> Status:
                 part: _size(catalogue.store / part)
                 for part in ("catalogue.sqlite", "features", "models", "index")
             },
+            followed=scopes(catalogue),
             up_to_date=unchanged(catalogue, root),
         )
 

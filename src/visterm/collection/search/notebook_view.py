@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.errors import UnreadablePicture
@@ -24,8 +23,10 @@ def as_html(response: SearchResponse) -> str:
 
 
 def _figure(result: SearchResult) -> str:
+    path = result.path
     try:
-        picture = inlined_picture(Path(result.path))
+        # What lies elsewhere is named: a notebook is read where its servers may not be reached.
+        picture = escape(path) if isinstance(path, str) else inlined_picture(path)
     except UnreadablePicture as error:
         picture = escape(error.reason)
     likely = "" if result.probability is None else f", {100 * result.probability:.0f} %"
