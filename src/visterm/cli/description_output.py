@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.cli.messages import say, shown, skipping
-from visterm.cli.output import print_json, progress_bar
-from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.errors import MissingExtra, VistermError
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, Description, Url
     from visterm.pictures.metadata import SidecarChange
 
 
-EVEN = 0.5
-"""What is more likely than not is written, unless another probability is named."""
-
-
 @dataclass
-class Asked:
-    """What somebody asks for; see the options of ``visterm describe``."""
-
-    pictures: list[Path | Url]
-    words: int = 10
-    phrases: int = 5
-    captions: int = 3
-    write_xmp: bool = False
-    with_captions: bool = False
-    least: float | None = None
-    dry_run: bool = False
-    collection: Path = Path(".")
-    store: Path | None = None
-    json: bool = False
-
-
-@dataclass
-class _Described:
+class Described:
     """A description, and what became of the sidecar it was meant for."""
 
     about: Description
@@ -48,62 +25,18 @@ class _Described:
     problem: str | None = None
 
 
-def answer(asked: Asked) -> None:
-    """Describe, write where that is wanted, and print."""
-    _check(asked)
-    with _opened(asked) as found:
-        phrases = _phrases(asked.phrases)
-        with progress_bar(hidden=len(asked.pictures) < 50) as progress:
-            said = found.descriptions(
-                asked.pictures,
-                words=asked.words,
-                phrases=phrases,
-                captions=asked.captions,
-                progress=progress,
-            )
-            described = [_written(asked, one) for one in said]
-    if asked.json:
-        print_json(_object(described))
-    else:
-        _print(described)
-    _report_problems(described)
-    words = [word for one in described for word in one.about.words]
-    if asked.write_xmp and words and all(word.probability is None for word in words):
-        say("too few captions to know how likely words are, so no word is written")
-    if all(one.about.reason is not None for one in described):
-        sys.exit(1)
-
-
-def _check(asked: Asked) -> None:
-    if asked.dry_run and not asked.write_xmp:
-        raise BadInput("--dry-run shows what --write-xmp would change; give both")
-    if asked.least is not None and not asked.write_xmp:
-        raise BadInput("--least says what --write-xmp writes; give both")
-    if asked.with_captions and not asked.write_xmp:
-        raise BadInput("--with-captions says what --write-xmp writes; give both")
-    for path in asked.pictures:
-        if isinstance(path, str):
-            if asked.write_xmp:
-                raise BadInput(f"{path} lies elsewhere, and sidecars are written to files only")
-        elif path.is_dir():
-            raise BadInput(
-                f"{path} is a folder; name pictures, as in visterm describe {path}/*.jpg"
-            )
-
-
-def _opened(asked: Asked) -> Collection:
+def opened_for(pictures: list[Path | Url], folder: Path, store: Path | None) -> Collection:
     """The collection that was named, or that of this folder, or that of the first picture."""
     from visterm.collection import Collection, locate
 
-    folder = asked.collection
-    if asked.store is None and folder == Path(".") and not locate(folder).exists:
-        beside = Path(asked.pictures[0]).parent
+    if store is None and folder == Path(".") and not locate(folder).exists:
+        beside = Path(pictures[0]).parent
         if beside.is_dir() and locate(beside).exists:
             folder = beside
-    return Collection.open(folder, store=asked.store, create=False)
+    return Collection.open(folder, store=store, create=False)
 
 
-def _phrases(wanted: int) -> int:
+def tagged_phrases(wanted: int) -> int:
     """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
     from visterm.text.phrases import tagger
 
@@ -116,31 +49,30 @@ def _phrases(wanted: int) -> int:
     return wanted
 
 
-def _written(asked: Asked, about: Description) -> _Described:
+def written(about: Description, least: float, *, with_captions: bool, dry_run: bool) -> Described:
     """The sidecar written, or planned on a dry run; a broken one costs only itself."""
-    if not asked.write_xmp or about.reason is not None:
-        return _Described(about)
+    if about.reason is not None:
+        return Described(about)
     from visterm.pictures.metadata import sidecar_change
 
-    least = EVEN if asked.least is None else asked.least
     likely = [
         one.word for one in about.words if one.probability is not None and one.probability >= least
     ]
     nearest: list[str] = []
-    if asked.with_captions:  # they may name people and places that are not in this picture
+    if with_captions:  # they may name people and places that are not in this picture
         likely += [one.text for one in about.phrases if one.share >= least]
         nearest = [one.text for one in about.captions]
     try:
         change = sidecar_change(about.path, likely, nearest)
-        if change is not None and change.changes and not asked.dry_run:
+        if change is not None and change.changes and not dry_run:
             change.write()
-            return _Described(about, change, written=True)
+            return Described(about, change, written=True)
     except VistermError as problem:
-        return _Described(about, problem=str(problem))
-    return _Described(about, change)
+        return Described(about, problem=str(problem))
+    return Described(about, change)
 
 
-def _object(described: Iterable[_Described]) -> dict[str, Any]:
+def as_object(described: Iterable[Described]) -> dict[str, Any]:
     found: dict[str, Any] = {"pictures": [], "skipped": []}
     for one in described:
         about = one.about
@@ -179,7 +111,7 @@ def _object(described: Iterable[_Described]) -> dict[str, Any]:
     return found
 
 
-def _print(described: Iterable[_Described]) -> None:
+def print_descriptions(described: Iterable[Described]) -> None:
     for one in described:
         about = one.about
         if about.reason is not None:
@@ -206,7 +138,7 @@ def _print(described: Iterable[_Described]) -> None:
             print(one.change.diff(), end="")
 
 
-def _report_problems(described: Iterable[_Described]) -> None:
+def report_problems(described: Iterable[Described]) -> None:
     for one in described:
         if one.about.reason is not None:
             skipping(str(one.about.path), one.about.reason)
