@@ -49,6 +49,7 @@ RUNS = [
     ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
     ("few_captions", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --sizes 20", "table"),
     ("first_minute", "--pictures 3 --runs 1", "pictures"),
+    ("hybrid", "--data {}/corel5k --vectors {} --iterations 2000", "half_words"),
     ("index", "--pictures 4000 --words 32 --queries 2", "pictures"),
     ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
     ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),

@@ -46,12 +46,12 @@ def with_comment(path: Path, comment: str) -> None:
 
 
 def test_one_caption_leaves_the_starter_answering_and_is_spoken_of_once(folder: Path):
-    before = visterm("search", "beach", cwd=folder)
+    before = visterm("search", "beach", "--paths", cwd=folder)
     assert visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder).returncode == 0
-    first = visterm("search", "beach", cwd=folder)
+    first = visterm("search", "beach", "--paths", cwd=folder)
     assert (first.returncode, first.stdout) == (0, before.stdout)
     assert first.stderr.count(IN_VAIN) == 1
-    again = visterm("search", "beach", cwd=folder)
+    again = visterm("search", "beach", "--paths", cwd=folder)
     assert (again.returncode, again.stdout, again.stderr) == (0, before.stdout, "")
 
 
@@ -78,14 +78,15 @@ def test_other_captions_are_tried_anew(folder: Path):
 
 def test_one_word_on_three_pictures_is_learnt_against_the_others(folder: Path):
     beaches = visterm("search", "beach", "--paths", "-k", "3", cwd=folder).stdout.split()
-    tigers = visterm("search", "tiger", cwd=folder).stdout
+    tigers = visterm("search", "tiger", "--paths", cwd=folder).stdout.split()
     for name in beaches:
         visterm("caption", name, "Anna", cwd=folder)
     found = visterm("search", "Anna", "--paths", "-k", "3", cwd=folder)
     assert found.returncode == 0, found.stderr
     assert IN_VAIN not in found.stderr
     assert set(found.stdout.split()) == set(beaches)
-    assert visterm("search", "tiger", cwd=folder).stdout == tigers
+    bare = visterm("search", "tiger captioned:no", "--paths", cwd=folder).stdout.split()
+    assert bare == [name for name in tigers if name not in beaches]
 
 
 def test_a_word_in_all_captions_is_learnt_beside_others(folder: Path):
@@ -98,15 +99,14 @@ def test_a_word_in_all_captions_is_learnt_beside_others(folder: Path):
 
 
 def test_one_word_on_all_pictures_leaves_the_starter_answering(folder: Path):
-    before = visterm("search", "beach", cwd=folder)
+    before = visterm("search", "beach", "--paths", cwd=folder)
     for path in sorted(folder.glob("*.jpg")):
         visterm("caption", path, "Anna", cwd=folder)
-    found = visterm("search", "beach", cwd=folder)
+    found = visterm("search", "beach", "--paths", cwd=folder)
     assert (found.returncode, found.stdout) == (0, before.stdout)
     assert found.stderr.count(IN_VAIN) == 1
 
 
-@pytest.mark.xfail(reason="negative words do not yet count as the probability of their absence")
 def test_names_of_several_words_stay_together(folder: Path):
     names = sorted(path.name for path in folder.glob("*.jpg"))
     captions = ("Aunt Rosa", "Aunt Rosa", "a dog in New York", "New York", "people")

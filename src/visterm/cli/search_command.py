@@ -12,7 +12,7 @@ from visterm.collection import WORDS, Collection, Locked, SearchRequest, has_pic
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection import SearchResponse
+    from visterm.collection import SearchResponse, SearchResult
 
 
 def run(options: SearchOptions) -> None:
@@ -107,6 +107,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
                 "path": str(one.path),
                 "score": round(one.score, 6),
                 "probability": None if one.probability is None else round(one.probability, 4),
+                "evidence": _evidence(one),
                 "also": [str(path) for path in one.paths[1:]],
             }
             for one in answer.results
@@ -115,6 +116,20 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
         "unknown": answer.unknown,
         "replaced": answer.replaced,
     }
+
+
+def _evidence(one: SearchResult) -> dict[str, Any] | None:
+    """What sight and captions add to the score, and the words that the caption holds."""
+    if one.parts is None:
+        return None
+    sight, caption = round(one.parts.sight, 6), round(one.parts.caption, 6)
+    return {"sight": sight, "caption": caption, "words": list(one.parts.words)}
+
+
+def _line(one: SearchResult) -> str:
+    said = one.parts.words if one.parts is not None else ()
+    says = f"  (its caption says {', '.join(said)})" if said else ""
+    return f"{one.score:9.4f}  {shown(one.path)}{says}"
 
 
 def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: bool) -> None:
@@ -126,7 +141,7 @@ def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: b
         if draw is None:
             say("this terminal shows no pictures, as far as it says; kitty, iTerm2, WezTerm do")
     for one in answer.results:
-        print(shown(one.path) if paths else f"{one.score:9.4f}  {shown(one.path)}")
+        print(shown(one.path) if paths else _line(one))
         if draw is not None:
             draw(found, one.picture)
     if not answer.results and not paths:

@@ -11,6 +11,7 @@ from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
+    ScoreParts,
     SearchRequest,
     SearchResponse,
     SearchResult,
@@ -43,6 +44,7 @@ __all__ = [
     "Locked",
     "NotTrained",
     "PictureRecord",
+    "ScoreParts",
     "SearchRequest",
     "SearchResponse",
     "SearchResult",

@@ -52,6 +52,14 @@ class Picture(BaseModel):
     thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
 
 
+class Evidence(BaseModel):
+    """A score taken apart, in log-probabilities: sight + caption is the score."""
+
+    sight: float = Field(description="What is seen in the picture.")
+    caption: float = Field(description="What is written about it, and what that leaves out.")
+    words: list[str] = Field(description="The words of the query that its caption holds.")
+
+
 class RankedResult(Picture):
     """A picture in a ranking."""
 
@@ -60,6 +68,7 @@ class RankedResult(Picture):
         description="How likely it is what was asked for, if that is known."
     )
     judged: bool | None = Field(description="What somebody answered for this query: yes or no.")
+    evidence: Evidence | None = Field(description="For words: what sight and captions add.")
 
 
 class Ranking(BaseModel):
@@ -73,7 +82,7 @@ class Ranking(BaseModel):
         description="How many of the leading pictures are good matches, if that is known."
     )
     unknown: dict[str, list[str]] = Field(
-        description="Words that were left out, for the model does not know them, with close ones."
+        description="Words that were left out: neither model nor captions know them; close ones."
     )
     replaced: dict[str, list[str]] = Field(
         description="Words that the model does not know, with known ones that stand for them."
@@ -165,6 +174,7 @@ class ExplanationResponse(BaseModel):
     query: str
     score: float
     rest: float = Field(description="What belongs to no place.")
+    evidence: Evidence | None = Field(description="What sight and captions add to the score.")
     box: tuple[float, float, float, float] = Field(
         description="The part of the picture that the places cover: left, top, right, bottom, 0–1."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from visterm.collection import Collection, PictureRecord
+from visterm.collection import Collection, PictureRecord, ScoreParts
 
 _TAG = 16
 
@@ -27,6 +27,13 @@ def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int,
         }
         for number, record in found.items()
     }
+
+
+def evidence_fields(parts: ScoreParts | None) -> dict[str, Any] | None:
+    """The fields of `schemas.Evidence`."""
+    if parts is None:
+        return None
+    return {"sight": parts.sight, "caption": parts.caption, "words": list(parts.words)}
 
 
 def thumbnail_address(record: PictureRecord) -> str:

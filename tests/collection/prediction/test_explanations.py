@@ -28,6 +28,8 @@ def seen(
         collection.add(features=request.param, n_jobs=1)
         collection.caption_from(folder / "captions.tsv")
         collection.train(max_iter=2000)
+        with collection.catalogue.writing("forgetting"), collection.catalogue.transaction() as db:
+            db.execute("DELETE FROM captions")  # so that nothing but sight counts
         yield collection
 
 
@@ -50,7 +52,21 @@ def unseen(collection: Collection, query: str) -> float:
     now = active_model(collection.catalogue)
     assert now.link is not None
     vector = query_vector(parse_query(query), now.vocabulary)
-    return float(vector.weights @ log_logistic(now.link.intercepts[vector.numbers]))
+    signs = np.sign(vector.weights)
+    odds = signs * now.link.intercepts[vector.numbers]
+    return float(np.abs(vector.weights) @ log_logistic(odds))
+
+
+def test_what_a_caption_says_is_told_beside_what_is_seen(learnt: Collection) -> None:
+    found = learnt.search("sea", k=1).results[0]
+    why = learnt.explain(found.picture, "sea tree unheardof")
+    assert why.evidence is not None
+    assert "sea" in why.evidence.words
+    assert why.evidence.sight + why.evidence.caption == pytest.approx(why.score)
+    learnt.caption(found.path, "Anna")
+    alone = learnt.explain(found.picture, "anna")
+    assert alone.evidence is not None
+    assert (alone.words, alone.evidence.words) == ({}, ("anna",))
 
 
 def test_every_word_has_its_own_places(seen: Collection) -> None:

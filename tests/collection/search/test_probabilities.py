@@ -132,15 +132,17 @@ def test_without_held_out_pictures_nothing_is_claimed(learnt: Collection) -> Non
 
 
 def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None:
-    found = judged.search("sea", k=1).results[0]
+    found = judged.search("sea", k=1000).results[-1]
+    assert found.parts is not None
+    assert found.parts.words == ()
     words = judged.describe(found.picture, k=5)
     assert len(words) == 5
     assert [one.probability for one in words] == sorted(
         (one.probability for one in words), reverse=True
     )  # type: ignore[type-var]
     everything = {one.word: one for one in judged.describe(found.path, k=1000)}
-    assert everything["sea"].score == pytest.approx(found.score)
-    assert everything["sea"].probability == pytest.approx(found.probability)
+    assert everything["sea"].score == pytest.approx(found.parts.sight)
+    assert everything["sea"].probability == pytest.approx(np.exp(found.parts.sight))
     with pytest.raises(BadInput, match="1 or more words"):
         judged.describe(found.picture, 0)
 

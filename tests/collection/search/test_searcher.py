@@ -9,29 +9,28 @@ from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
 from visterm.collection.search.likeness import ALIKE_OTHERWISE
-from visterm.collection.store.versions import current
+from visterm.collection.search.rankers import word_ranker
+from visterm.collection.store.active_model import active_model
 from visterm.errors import BadInput, VistermError
-from visterm.index import Index
-from visterm.text.query import parse_query, query_vector
+from visterm.text.query import parse_query
 
 
 def names(collection: Collection, query: str, k: int = 100) -> list[str]:
     return [one.path.name for one in collection.search(query, k).results]
 
 
-def test_the_ranking_is_the_full_product_sorted(learnt: Collection) -> None:
-    version = current(learnt.catalogue)
-    assert version is not None
-    index, vocabulary = Index.open(version.index), version.vocabulary()
-    vector = query_vector(parse_query("tree snow:2 -sea"), vocabulary)
-    ids = index.ids()
-    scores = index.rows(ids)[:, vector.numbers].astype(np.float64) @ vector.weights.astype(
-        np.float64
-    )
-    order = np.lexsort((ids, -scores.astype(np.float32)))
-    found = learnt.search("tree snow:2 -sea", 60).results
+def test_the_ranking_is_that_of_all_scores_sorted(learnt: Collection) -> None:
+    text = "tree snow:2 -sea"
+    with learnt.catalogue.writing("forgetting"), learnt.catalogue.transaction() as db:
+        db.execute("DELETE FROM captions WHERE picture % 3 = 0")
+    active = active_model(learnt.catalogue)
+    ids = active.index.ids()
+    scores = word_ranker(learnt.catalogue, active, parse_query(text)).scores(ids)
+    order = np.lexsort((ids, -scores))
+    found = learnt.search(text, 60).results
     assert [one.picture for one in found] == ids[order].tolist()
-    np.testing.assert_allclose([one.score for one in found], scores[order], rtol=1e-6)
+    assert [one.score for one in found] == scores[order].tolist()
+    assert {one.parts is not None and "tree" in one.parts.words for one in found} == {True, False}
 
 
 def test_unknown_words_are_named_with_close_ones_and_the_rest_still_runs(

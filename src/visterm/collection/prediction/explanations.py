@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from visterm.calibration import Calibration
 from visterm.calibration.link import log_logistic
-from visterm.collection.feedback.log import columns, with_clicks
+from visterm.collection.feedback.log import columns
 from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
 from visterm.collection.media.originals import Originals
 from visterm.collection.media.records import record
+from visterm.collection.search import ScoreParts
+from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import ActiveModel, active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.index.score import score
-from visterm.text.meaning import meanings
-from visterm.text.query import QueryVector, UnknownWords, closest_words, parse_query, query_vector
+from visterm.text.query import parse_query
 
 if TYPE_CHECKING:
     from visterm.features.contributions import Parts
@@ -37,7 +37,7 @@ class Explanation:
     The score is not linear in places, as a word's log-probability levels off: each has its part of
     what all of them together change, in proportion to what it adds to the word's odds. All
     contributions and ``rest`` sum to ``score``. Where the model is not linear in places, or the
-    features know none, ``words`` is empty and all of the score is rest.
+    features know none, ``words`` is empty and all of the score is rest. So is what captions change.
     """
 
     words: dict[str, NDArray[np.float64]]
@@ -45,6 +45,8 @@ class Explanation:
     score: float
     box: Box = (0.0, 0.0, 1.0, 1.0)
     """The part of the picture that the places cover: left, top, right, bottom, as fractions."""
+    evidence: ScoreParts | None = None
+    """What sight and captions add to the score, and the words that the caption holds."""
 
     @property
     def places(self) -> NDArray[np.float64] | None:
@@ -64,26 +66,21 @@ class Likely:
 def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
     """Why a picture has the score it has for a query; conditions do not matter."""
     now = active_model(catalogue)
-    query = query_vector(parse_query(text), now.vocabulary, meanings)
-    if now.link is None:
-        query = query.by_idf(now.vocabulary.idf)
-    if not query.numbers.size:
-        close = {word: closest_words(word, now.vocabulary.words) for word in query.unknown}
-        raise UnknownWords("no caption has the words asked for", close)
+    ranker = word_ranker(catalogue, now, parse_query(text))
     _check_found(now, picture)
-    asked = with_clicks(query, columns(catalogue), now.version.words, now.index.words)
-    total = float(score(asked[1], now.index.values(asked[0], [picture])[0]))
-    parts = _parts(catalogue, root, now, picture)
-    weights = None if parts is None else _weights(catalogue, now, query)
+    total = float(ranker.scores(np.array([picture]))[0])
+    (evidence,) = ranker.parts([picture])
+    parts = _parts(catalogue, root, now, picture) if ranker.numbers.size else None
+    weights = None if parts is None else _weights(catalogue, now, ranker.numbers)
     if parts is None or weights is None:
-        return Explanation({}, total, total)
-    asked_for = zip(query.numbers.tolist(), query.weights, *weights, strict=True)
+        return Explanation({}, total, total, evidence=evidence)
+    asked_for = zip(ranker.numbers.tolist(), ranker.weights.tolist(), *weights, strict=False)
     words = {
-        now.vocabulary.words[number]: float(weight) * _linked(now, number, parts.scores(row), moved)
+        now.vocabulary.words[number]: _contributions(now, number, weight, parts.scores(row), moved)
         for number, weight, row, moved in asked_for
     }
     rest = total - float(sum(contributions.sum() for contributions in words.values()))
-    return Explanation(words, rest, total, parts.box)
+    return Explanation(words, rest, total, parts.box, evidence)
 
 
 def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
@@ -135,39 +132,42 @@ def _check_found(now: ActiveModel, picture: int) -> None:
         )
 
 
-def _linked(
-    now: ActiveModel, word: int, contributions: NDArray[np.float64], moved: float
+def _contributions(
+    now: ActiveModel, word: int, weight: float, parts: NDArray[np.float64], moved: float
 ) -> NDArray[np.float64]:
-    """Contributions to a word's value as contributions to its log-probability.
+    """What parts of a word's value contribute to the score, by the word's log-probability, or by
+    that of its absence where it is unwanted.
 
     ``moved`` is what clicks add to any picture.
     """
     if now.link is None:
-        return contributions
-    slope = float(now.link.slopes[word])
-    start = now.link.intercepts[word] + slope * moved
-    rise = slope * float(contributions.sum())
+        return weight * parts
+    slope, start = now.link.slopes[word], now.link.intercepts[word] + now.link.slopes[word] * moved
+    if weight < 0:
+        slope, start = -slope, -start
+    rise = slope * float(parts.sum())
     if abs(rise) < 1e-9:
-        return contributions * slope * (1 - np.exp(log_logistic(start)))
-    return contributions * slope * (log_logistic(start + rise) - log_logistic(start)) / rise
+        return abs(weight) * parts * slope * (1 - np.exp(log_logistic(start)))
+    share = (log_logistic(start + rise) - log_logistic(start)) / rise
+    return np.asarray(abs(weight) * parts * slope * share)
 
 
 def _weights(
-    catalogue: Catalogue, now: ActiveModel, query: QueryVector
+    catalogue: Catalogue, now: ActiveModel, words: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The weights of a query's words, with what clicks added, and what those add to any picture;
+    """The model's weights of words, with what clicks added, and what those add to any picture;
     None where a model has none."""
     from visterm.models import load_model
 
     learnt = load_model(now.version.folder / MODEL).linear_weights()
     if learnt is None:
         return None
-    weights = np.zeros((len(query.numbers), learnt.shape[1]))
-    known = query.numbers < now.version.words  # of words that a yes began only clicks say something
-    weights[known] = learnt[query.numbers[known]]
+    weights = np.zeros((len(words), learnt.shape[1]))
+    known = words < now.version.words  # of words that a yes began only clicks say something
+    weights[known] = learnt[words[known]]
     offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
     moved = np.zeros(len(weights))
-    for place, word in enumerate(query.numbers.tolist()):
+    for place, word in enumerate(words.tolist()):
         if word in offsets.directions:
             weights[place] += offsets.directions[word]
             moved[place] = -offsets.directions[word] @ now.version.mean(weights.shape[1])

@@ -6,9 +6,10 @@ the same for all of them (`searcher`).
 """
 
 from visterm.collection.search.request import (
+    ScoreParts,
     SearchRequest,
     SearchResponse,
     SearchResult,
 )
 
-__all__ = ["SearchRequest", "SearchResponse", "SearchResult"]
+__all__ = ["ScoreParts", "SearchRequest", "SearchResponse", "SearchResult"]

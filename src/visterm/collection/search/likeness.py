@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.ingest.extractors import current_key, described_by, vectors_of_files
 from visterm.collection.media.captions import at_path
-from visterm.collection.search.rankers import Ranked, Ranker
+from visterm.collection.search.rankers import Ranked, Ranker, Scores
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import FINDABLE, Rows
 from visterm.errors import BadInput, UnreadablePicture, VistermError
@@ -136,6 +136,6 @@ def _pass(
     return np.concatenate(ids), np.concatenate(cosines)
 
 
-def _standardised(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+def _standardised(scores: Scores) -> NDArray[np.float64]:
     deviation = float(scores.std(dtype=np.float64)) or 1.0
     return (scores - scores.mean(dtype=np.float64)) / deviation

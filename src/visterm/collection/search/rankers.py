@@ -7,19 +7,23 @@ index holds the pictures' rows: a score is the inner product of the two.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import columns, with_clicks
+from visterm.collection.feedback.log import columns
+from visterm.collection.search.evidence import Evidence
+from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
+from visterm.collection.search.request import ScoreParts
 from visterm.collection.store.active_model import ActiveModel, ActiveSpace
+from visterm.collection.store.caption_words import completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
-from visterm.index.score import scores as index_scores
-from visterm.text.meaning import meanings
-from visterm.text.query import Query, UnknownWords, closest_words, query_vector
+from visterm.text.query import Query, UnknownWords
 
-Ranked = tuple[NDArray[np.int64], NDArray[np.float32]]
+Scores = NDArray[np.float32] | NDArray[np.float64]
+Ranked = tuple[NDArray[np.int64], Scores]
 """Ids and scores, best first; equal scores by smaller id."""
 
 
@@ -37,10 +41,14 @@ class Ranker(ABC):
         """The ``k`` best of the pictures that filters ``allow``, or of all."""
 
     @abstractmethod
-    def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
+    def scores(self, pictures: NDArray[np.int64]) -> Scores:
         """The scores of these pictures."""
 
-    def probabilities(self, scores: NDArray[np.float32]) -> list[float | None]:
+    def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
+        """What sight and captions add to their scores; None where only one of them counts."""
+        return [None] * len(pictures)
+
+    def probabilities(self, scores: Scores) -> list[float | None]:
         """How likely pictures with these scores answer; None where that is not known."""
         return [None] * len(scores)
 
@@ -59,53 +67,88 @@ class Ranker(ABC):
         return
 
 
-class WordRanker(Ranker):
-    """Words with weights, ranked by the index of words and by what clicks added to it."""
+class CalibratedRanker(Ranker):
+    """Words with weights, whose scores are worth what a calibration says, if there is one.
 
-    def __init__(self, catalogue: Catalogue, active: ActiveModel, query: Query) -> None:
-        self.active = active
-        vocabulary = active.vocabulary
-        vector = query_vector(query, vocabulary, meanings)
-        self.vector = vector.by_idf(vocabulary.idf) if active.link is None else vector
-        self.replaced = self.vector.replaced
-        self.unknown = {word: closest_words(word, vocabulary.words) for word in self.vector.unknown}
-        if query.words and not self.vector.numbers.size:
-            raise UnknownWords(_only_unknown(self.unknown), self.unknown)
-        # Of words that a yes began no held-out picture says what a score is worth.
-        is_new = (self.vector.numbers >= active.version.words).any()
-        is_known = active.calibration is not None and active.calibration.is_known
-        can_tell = is_known and self.vector.numbers.size and not is_new
-        self.calibration = active.calibration if can_tell else None
-        self.is_calibrated = self.calibration is not None
-        learnt = columns(catalogue) if self.vector.numbers.size else {}
-        self.words, self.weights = with_clicks(
-            self.vector, learnt, active.version.words, active.index.words
-        )
-        self._key = (active.index.version, self.words.tobytes(), self.weights.tobytes())
+    ``numbers`` are the words that the vocabulary knows; ``weights`` are theirs, and after them
+    those of other words. ``key`` begins with the index's version, and is the same for queries that
+    have the same answers.
+    """
 
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
-        return self.active.index.search((self.words, self.weights), k, allow=allow)
+    active: ActiveModel
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    calibration: Calibrated | None
+    key: tuple[Hashable, ...]
 
-    def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
-        values = self.active.index.values(self.words, pictures)
-        return index_scores(self.weights, values.T, len(pictures))
+    @property
+    def is_calibrated(self) -> bool:  # type: ignore[override]
+        return self.calibration is not None
 
-    def probabilities(self, scores: NDArray[np.float32]) -> list[float | None]:
+    def probabilities(self, scores: Scores) -> list[float | None]:
         if self.calibration is None:
             return super().probabilities(scores)
-        found = self.calibration.probabilities(self.vector.numbers, self.vector.weights, scores)
+        found = self.calibration.probabilities(self.numbers, self.weights, scores)
         return [float(one) for one in found]
 
     def threshold(self, highest: float) -> float:
         assert self.calibration is not None
-        return self.calibration.cutoff(self.vector.numbers, self.vector.weights, highest)
+        return self.calibration.cutoff(self.numbers, self.weights, highest)
 
     def known_cutoff(self) -> int | None:
-        return self.active.cutoffs.get(self._key)
+        return self.active.cutoffs.get(self.key)
 
     def keep_cutoff(self, count: int) -> None:
-        if self.active.index.version == self._key[0]:  # nobody has changed the index meanwhile
-            self.active.cutoffs.keep(self._key, count)
+        if self.active.index.version == self.key[0]:  # nobody has changed the index meanwhile
+            self.active.cutoffs.keep(self.key, count)
+
+
+class WordRanker(CalibratedRanker):
+    """Words with weights, ranked by what is seen, what clicks added to it, and what is written."""
+
+    def __init__(self, catalogue: Catalogue, active: ActiveModel, query: Query) -> None:
+        postings = active.postings.read(catalogue.db)
+        offsets = columns(catalogue) if query.words else {}
+        found = query_terms(query, active, postings, offsets)
+        self.unknown, self.replaced = found.unknown, found.replaced
+        if query.words and not found.terms:
+            raise UnknownWords(only_unknown(self.unknown), self.unknown)
+        self.active = active
+        self.evidence = Evidence(
+            active.index, found.terms, postings.captioned, completeness(catalogue.db)
+        )
+        self.numbers = found.numbers
+        self.weights = np.array([term.weight for term in found.terms], np.float32)
+        self.calibration = calibration_of(active, found)
+        asked = tuple((term.word, term.weight, term.columns) for term in found.terms)
+        self.key = (active.index.version, postings.version, self.evidence.completeness, asked)
+
+    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
+        return self.evidence.best(k, allow)
+
+    def scores(self, pictures: NDArray[np.int64]) -> Scores:
+        return self.evidence.parts(pictures).scores
+
+    def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
+        found = self.evidence.parts(np.array(pictures, np.int64))
+        words = [term.word for term in self.evidence.terms]
+        return [
+            ScoreParts(
+                sight, caption, tuple(w for w, is_held in zip(words, held, strict=True) if is_held)
+            )
+            for sight, caption, held in zip(
+                found.sight.tolist(), found.caption.tolist(), found.held.tolist(), strict=True
+            )
+        ]
+
+
+def word_ranker(catalogue: Catalogue, active: ActiveModel, query: Query) -> CalibratedRanker:
+    """The ranker of words; one without captions for versions whose index holds no probabilities."""
+    if active.link is not None:
+        return WordRanker(catalogue, active, query)
+    from visterm.collection.search.linear_ranker import LinearRanker
+
+    return LinearRanker(catalogue, active, query)
 
 
 class SentenceRanker(Ranker):
@@ -126,7 +169,7 @@ class SentenceRanker(Ranker):
         return np.asarray(self.index.rows(pictures) @ self.row, np.float32)
 
 
-def _only_unknown(unknown: dict[str, list[str]]) -> str:
+def only_unknown(unknown: dict[str, list[str]]) -> str:
     named = "; ".join(
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()

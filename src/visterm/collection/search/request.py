@@ -66,6 +66,16 @@ class SearchRequest:
 
 
 @dataclass(frozen=True)
+class ScoreParts:
+    """A score taken apart, in log-probabilities: what is seen, and what is written."""
+
+    sight: float
+    caption: float
+    words: tuple[str, ...] = ()
+    """The words of the query that the picture's caption holds."""
+
+
+@dataclass(frozen=True)
 class SearchResult:
     """A picture that answers: its score and its files, the first of them to be shown."""
 
@@ -76,6 +86,8 @@ class SearchResult:
     """How likely it is that the picture answers; None where that is not known."""
     judged: bool | None = None
     """The relevance feedback for this query: yes, no, or None where nobody gave any."""
+    parts: ScoreParts | None = None
+    """What sight and captions add to the score, for words; None for other queries."""
 
     @property
     def path(self) -> Path | Url:
@@ -88,7 +100,7 @@ class SearchResponse:
 
     results: list[SearchResult]
     unknown: dict[str, list[str]] = field(default_factory=dict)
-    """Words that were left out because the model does not know them, each with close ones."""
+    """Words that were left out as neither model nor captions know them, each with close ones."""
     replaced: dict[str, list[str]] = field(default_factory=dict)
     """Words that are not known but that known ones stand for: synonyms, or close in meaning."""
     cutoff: int | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from visterm.collection.feedback.log import judged_pictures, spelt
 from visterm.collection.media.records import located
 from visterm.collection.search.filters import allowed
-from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, WordRanker
+from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
 from visterm.collection.search.request import SearchRequest, SearchResponse, SearchResult
 from visterm.collection.store.active_model import active_model, active_space
 from visterm.collection.store.catalogue import Catalogue
@@ -54,7 +54,7 @@ def _ranker(
     if sentence:
         ranker = SentenceRanker(active_space(catalogue, request.space), sentence)
     elif query.words or request.like is None:
-        ranker = WordRanker(catalogue, active_model(catalogue), query)
+        ranker = word_ranker(catalogue, active_model(catalogue), query)
     if request.like is None:
         assert ranker is not None
         return ranker
@@ -166,9 +166,10 @@ class _Page:
         score: dict[int, float],
         places: dict[int, tuple[Path | Url, ...]],
     ) -> list[SearchResult]:
-        scores = np.array([score[one] for one in pictures], np.float32)
+        scores = np.array([score[one] for one in pictures], np.float64)
         probabilities = ranking.ranker.probabilities(scores)
+        parts = ranking.ranker.parts(pictures)
         return [
-            SearchResult(one, score[one], places[one], probability, ranking.judged.get(one))
-            for one, probability in zip(pictures, probabilities, strict=True)
+            SearchResult(one, score[one], places[one], probability, ranking.judged.get(one), part)
+            for one, probability, part in zip(pictures, probabilities, parts, strict=True)
         ]

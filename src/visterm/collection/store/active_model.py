@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from visterm.collection.store.caption_words import CachedPostings
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import MODEL, SPACE, WORDS, Version, current
 from visterm.errors import VistermError
@@ -41,19 +43,19 @@ class Cutoffs:
     """Where good matches end, for queries that were asked before; never more than so many.
 
     >>> cutoffs = Cutoffs(most=1)
-    >>> cutoffs.keep((1, b"sea", b""), 12)
-    >>> cutoffs.get((1, b"sea", b"")), cutoffs.get((2, b"sea", b""))
+    >>> cutoffs.keep((1, "sea"), 12)
+    >>> cutoffs.get((1, "sea")), cutoffs.get((2, "sea"))
     (12, None)
     """
 
     def __init__(self, most: int = 4096) -> None:
-        self._known: dict[tuple[int, bytes, bytes], int] = {}
+        self._known: dict[Hashable, int] = {}
         self._most = most
 
-    def get(self, key: tuple[int, bytes, bytes]) -> int | None:
+    def get(self, key: Hashable) -> int | None:
         return self._known.get(key)
 
-    def keep(self, key: tuple[int, bytes, bytes], cutoff: int) -> None:
+    def keep(self, key: Hashable, cutoff: int) -> None:
         if len(self._known) >= self._most:
             self._known.clear()
         self._known[key] = cutoff
@@ -92,6 +94,7 @@ class ActiveModel(Active):
     calibration: Calibration | LinearCalibration | None = None
     """How scores become probabilities; None where a version of before never knew."""
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
+    postings: CachedPostings = field(default_factory=CachedPostings)
 
     @property
     def link(self) -> Link | None:

@@ -24,6 +24,9 @@ PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
 EVERY = ""
 """The word of every caption."""
+COMPLETENESS = "completeness"
+"""The setting of how complete captions are."""
+USUAL_COMPLETENESS = 0.5
 _BITS = 16
 _AT_ONCE = 4096
 """Pictures whose words are held in memory together."""
@@ -54,6 +57,12 @@ def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
     )
     parts = [_numbers(chunk, blob) for chunk, blob in found]
     return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def completeness(db: sqlite3.Connection) -> float:
+    """The fraction of what a picture shows that its caption mentions, as far as is known."""
+    found = db.execute("SELECT value FROM settings WHERE name = ?", (COMPLETENESS,)).fetchone()
+    return float(json.loads(found[0])["value"]) if found else USUAL_COMPLETENESS
 
 
 def name_holders(db: sqlite3.Connection, stemmed: Sequence[str]) -> NDArray[np.int64]:

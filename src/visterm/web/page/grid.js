@@ -11,6 +11,11 @@ export function thumbnail(one, pixels) {
   return `${one.thumbnail}&side=${SIDES.find(side => side >= needed * 0.9) || SIDES.at(-1)}`
 }
 
+/** The words of the query that a picture's caption holds. */
+export function says(one) {
+  return one?.evidence?.words || []
+}
+
 export function shape(one) {
   return one.width && one.height ? Math.min(Math.max(one.width / one.height, 0.4), 3.2) : USUAL
 }
@@ -140,6 +145,7 @@ export class Grid {
     tile.querySelector('.name').textContent = one.probability === null || one.probability === undefined
       ? (one.caption || one.path) : `${percent(one.probability)} · ${one.caption || one.path}`
     tile.querySelector('.verdicts').hidden = !this.judges
+    tile.classList.toggle('written', says(one).length > 0)
     tile.classList.toggle('said-yes', one.judged === true)
     tile.classList.toggle('said-no', one.judged === false)
     tile.querySelector('.yes').setAttribute('aria-pressed', String(one.judged === true))
@@ -259,6 +265,7 @@ function label(one, number) {
   const parts = [one.caption || one.path]
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
   if (one.probability !== null && one.probability !== undefined) parts.push(`${percent(one.probability)} likely`)
+  if (says(one).length) parts.push('its caption says so')
   if (one.judged === true) parts.push('marked yes')
   if (one.judged === false) parts.push('marked no')
   return parts.join(', ')

@@ -3,7 +3,7 @@
 import { $, el, icon, percent } from './dom.js'
 import { get } from './api.js'
 import { CaptionEditor } from './captions.js'
-import { shape, thumbnail } from './grid.js'
+import { says, shape, thumbnail } from './grid.js'
 import { bar, Why } from './why.js'
 
 export class View {
@@ -119,6 +119,9 @@ export class View {
     this.question.replaceChildren('Does it fit ', el('em', {}, this.feed.query || ''), '?')
     if (one?.probability !== null && one?.probability !== undefined) {
       this.question.append(el('span', { class: 'probability' }, ` ${percent(one.probability)} likely`))
+    }
+    if (says(one).length) {
+      this.question.append(el('span', { class: 'probability' }, ': its caption says so'))
     }
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))

@@ -62,7 +62,18 @@ export class Why {
     this.hide()
     if (!query) return
     const found = await get(`/pictures/${picture}/why`, { query }).catch(() => null)
-    if (!found || !found.words.length) return
+    const written = found?.evidence?.words || []
+    if (!found || !(found.words.length || written.length)) return
+    const heading = [el('h3', {}, 'Why it was found')]
+    if (written.length) {
+      const words = written.map(word => `“${word}”`).join(', ')
+      heading.push(el('p', { class: 'written' }, `Its caption says ${words}.`))
+    }
+    if (!found.words.length) {
+      this.section.replaceChildren(...heading)
+      this.section.hidden = false
+      return
+    }
     this.found = found
     const left = new Set(query.toLowerCase().match(/(?<=(^|\s)-)[^\s:]+/g))
     const said = one => (left.has(one.word) ? `−${one.word}` : one.word)
@@ -72,7 +83,7 @@ export class Why {
     }, 'Show where')
     this.button = toggle
     this.section.replaceChildren(
-      el('h3', {}, 'Why it was found'),
+      ...heading,
       el('ul', { class: 'shares' }, found.words.map(one => el('li', {}, el('button', {
         type: 'button', class: one.total < 0 ? 'share against' : 'share',
         title: `where “${one.word}” is seen`,

@@ -13,6 +13,7 @@ from visterm.web.schemas import (
     LARGEST_NUMBER,
     Captions,
     DescriptionResponse,
+    Evidence,
     ExplanationResponse,
     NewCaption,
     PictureDetails,
@@ -23,7 +24,7 @@ from visterm.web.schemas import (
     Text,
     WordContribution,
 )
-from visterm.web.serializers import names_content, picture_fields
+from visterm.web.serializers import evidence_fields, names_content, picture_fields
 from visterm.web.server import Server
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
@@ -149,6 +150,7 @@ def _why(collection: Collection, picture: int, query: str) -> ExplanationRespons
         query=query,
         score=found.score,
         rest=found.rest,
+        evidence=None if (parts := evidence_fields(found.evidence)) is None else Evidence(**parts),
         box=found.box,
         words=[
             WordContribution(word=word, total=float(places.sum()), places=places.tolist())

@@ -22,7 +22,7 @@ from visterm.web.schemas import (
     Ranking,
     Text,
 )
-from visterm.web.serializers import picture_fields
+from visterm.web.serializers import evidence_fields, picture_fields
 from visterm.web.server import Server
 
 Count = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="How many pictures.")]
@@ -95,7 +95,12 @@ def _ranking(collection: Collection, request: SearchRequest) -> Response:
         offset=request.offset,
         results=[
             shown[one.picture]
-            | {"score": one.score, "probability": one.probability, "judged": one.judged}
+            | {
+                "score": one.score,
+                "probability": one.probability,
+                "judged": one.judged,
+                "evidence": evidence_fields(one.parts),
+            }
             for one in response.results
             if one.picture in shown
         ],

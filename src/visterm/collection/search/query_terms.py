@@ -1,0 +1,157 @@
+"""A query's words as terms: what the index sees of each, and which captions hold it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from visterm.collection.search.evidence import Floats, Ids, Term
+from visterm.text.meaning import Meaning, meanings, same_meanings
+from visterm.text.query import Query, closest_words, query_vector
+from visterm.text.tokens import stem
+
+if TYPE_CHECKING:
+    from visterm.collection.store.active_model import ActiveModel
+    from visterm.collection.store.caption_words import Postings
+    from visterm.text import Vocabulary
+
+_FRACTION, _LEVEL = 0.5, 0.05
+"""A good match has at least this fraction of the best one's probability, and at least this one."""
+
+
+@dataclass(frozen=True)
+class QueryTerms:
+    """The terms of a query, and what is to be said of its other words."""
+
+    terms: list[Term]
+    numbers: Ids
+    """Of those terms that the vocabulary knows, which come first."""
+    unknown: dict[str, list[str]]
+    """Words that neither the model nor any caption knows, each with close ones."""
+    replaced: dict[str, list[str]]
+    """Words that the model does not know, with known ones that stand for them."""
+
+
+def query_terms(
+    query: Query, active: ActiveModel, postings: Postings, offsets: dict[int, int]
+) -> QueryTerms:
+    """Read a query; ``offsets`` are the columns of what clicks added, by word.
+
+    A word that the model does not know is read in captions, if some hold it; by sight its synonyms
+    stand for it, if they are known. One that no caption holds is replaced by words close to it.
+    """
+    reader = _Reader(active.vocabulary, postings)
+    vector = query_vector(query, active.vocabulary, reader.meant)
+    weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
+    terms = [
+        reader.known(number, weight, _columns(active, offsets, number))
+        for number, weight in weights
+    ]
+    terms += [
+        reader.read(word, weight)
+        for word, weight in reader.unseen(query).items()
+        if word in vector.unknown
+    ]
+    words = active.vocabulary.words
+    unknown = {
+        word: closest_words(word, words) for word in vector.unknown if word not in reader.own
+    }
+    return QueryTerms(terms, vector.numbers, unknown, vector.replaced)
+
+
+class Calibrated(Protocol):
+    """What scores of a query are worth."""
+
+    def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats: ...
+
+    def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float: ...
+
+
+def calibration_of(active: ActiveModel, found: QueryTerms) -> Calibrated | None:
+    """How to tell probabilities and the cut-off of a query; None where nothing is known."""
+    known = active.calibration
+    if not found.terms:
+        return None
+    if not all(term.is_seen for term in found.terms):
+        return IndependentWords()
+    # Of words that a yes began no held-out picture says what a score is worth.
+    is_new = (found.numbers >= active.version.words).any()
+    return known if known is not None and known.is_known and not is_new else None
+
+
+class IndependentWords:
+    """For queries with words that nobody can see: what their captions say is as good as settled.
+
+    >>> found = IndependentWords()
+    >>> found.probabilities([], [1.0, 2.0], np.log([0.125])).round(2).tolist()
+    [0.25]
+    >>> round(float(np.exp(found.cutoff([], [1.0], np.log(0.8)))), 2)
+    0.4
+    """
+
+    def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        return np.exp(np.minimum(self._scale(weights) * np.asarray(scores, np.float64), 0.0))
+
+    def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
+        highest = float(self.probabilities(words, weights, best))
+        return float(np.log(max(_FRACTION * highest, _LEVEL))) / self._scale(weights)
+
+    @staticmethod
+    def _scale(weights: ArrayLike) -> float:
+        """What makes a score one of words that count once each."""
+        sizes = np.abs(np.asarray(weights, np.float64))
+        return float(np.minimum(sizes, 1.0).sum()) / (float(sizes.sum()) or 1.0)
+
+
+@dataclass
+class _Reader:
+    """Finds the captions that hold words."""
+
+    vocabulary: Vocabulary
+    postings: Postings
+    own: dict[str, Ids] = field(default_factory=dict)
+    """Words that the model does not know, with the pictures whose captions hold them."""
+    standing: dict[int, list[str]] = field(default_factory=dict)
+    """By a known word, those of the words it stands for that captions hold."""
+
+    def meant(self, word: str, vocabulary: Vocabulary) -> list[Meaning]:
+        found = self.postings.holders(stem(word))
+        if not found.size:
+            return meanings(word, vocabulary)
+        self.own[word] = found
+        same = same_meanings(word, vocabulary)
+        for number, _ in same:
+            self.standing.setdefault(number, []).append(word)
+        return same
+
+    def known(self, number: int, weight: float, columns: tuple[int, ...]) -> Term:
+        holders = self.postings.holders(self.vocabulary.keys[number])
+        for word in self.standing.get(number, ()):
+            holders = np.union1d(holders, self.own[word])
+        return self._term(self.vocabulary.words[number], weight, columns, holders)
+
+    def read(self, word: str, weight: float) -> Term:
+        return self._term(word, weight, (), self.own[word])
+
+    def unseen(self, query: Query) -> dict[str, float]:
+        """The words that only captions know, with their weights."""
+        weights: dict[str, float] = {}
+        for word, weight in query.words:
+            if word in self.own:
+                weights[word] = weights.get(word, 0.0) + weight
+        return weights
+
+    def _term(self, word: str, weight: float, columns: tuple[int, ...], holders: Ids) -> Term:
+        frequency = (holders.size + 0.5) / (int(self.postings.captioned.sum()) + holders.size + 1)
+        return Term(word, weight, columns, holders, frequency)
+
+
+def _columns(active: ActiveModel, offsets: dict[int, int], number: int) -> tuple[int, ...]:
+    """Where the index holds a word: its own column, and that of what clicks added."""
+    words = active.version.words
+    own = (number,) if number < words else ()
+    added = words + offsets.get(number, active.index.words)
+    return (*own, added) if added < active.index.words else own
