@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import Bucket
 
 from visterm.collection import Collection
+from visterm.collection.ingest import pipeline
 from visterm.collection.ingest.batches import Added
 from visterm.collection.store.feature_rows import Rows
 
@@ -50,6 +52,20 @@ def test_pictures_are_described_as_on_this_machine_and_the_second_time_costs_not
         picture = home._number(place.url(f"{number}.jpg"))
         np.testing.assert_array_equal(rows.of([picture])[picture], expected)
     assert not list(home.store.glob("incoming/*"))
+
+
+def test_copies_are_deleted_batch_by_batch(
+    bucket: Bucket, home: Collection, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "BATCH", 2)
+    filled(bucket, scene, 12)
+    most: list[int] = []
+
+    def count(what: str, done: int, total: int) -> None:
+        most.append(len(list(home.store.glob("incoming/*/*.picture"))))
+
+    assert add(home, bucket.scope, progress=count)["new"] == 12
+    assert 0 < max(most) <= 6
 
 
 @everywhere

@@ -164,16 +164,20 @@ def test_a_header_that_asks_for_all_memory_is_refused(home: Collection, scene: S
     assert "broken from here on (a header is too large)" in report.skipped[0][1]
 
 
-def test_a_header_with_a_negative_size_ends_the_reading(home: Collection, scene: Scene) -> None:
+def test_headers_that_run_in_a_circle_end_the_reading(
+    home: Collection, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "MAX_MEMBERS", 100)
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as tar:
         put(tar, "0.jpg", scene(0))
     data = bytearray(file.getvalue())
-    data[124:136] = b"\xff" * 12  # the size, as a negative number of base 256
+    data[124:136] = b"\xff" * 10 + b"\xfe\0"  # a size of -512: the next header is this one
     data[148:156] = b" " * 8
     data[148:156] = b"%06o\0 " % sum(data[:512])
     report = home.add([shard_of(home, bytes(data))], features="thumbnails")
     assert counts(report) == {"skipped": 1}
+    assert "run in a circle" in report.skipped[0][1]
 
 
 def test_a_web_server_without_byte_ranges_gives_a_reason_for_its_shards(
