@@ -58,6 +58,7 @@ RUNS = [
     ("pamir", "--iterations 2000 --fits 1 --sample 20 --training 300", "solvers"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
     ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),
+    ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     ("starter_alone", "--data {}/corel5k --vectors {}/vectors.npy", "table"),
 ]
 

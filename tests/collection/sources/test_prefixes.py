@@ -160,3 +160,29 @@ def test_nothing_of_the_extra_is_loaded_for_local_pictures(tmp_path: Path, scene
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == []
+
+
+def test_a_bucket_of_google_is_a_prefix_like_others(
+    home: Collection, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Read when it is imported: its way to newer kinds of buckets knows no emulator.
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    gcsfs = pytest.importorskip("gcsfs", reason="gs:// has an extra of its own")
+    emulator = pytest.importorskip("gcp_storage_emulator.server")
+    from fsspec.config import conf
+
+    server = emulator.create_server("127.0.0.1", 0, in_memory=True, default_bucket="archive")
+    server.start()
+    address = "http://{}:{}".format(*server._api._httpd.server_address)
+    monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": address})
+    try:
+        files = gcsfs.GCSFileSystem(token="anon", endpoint_url=address)
+        for number in range(3):
+            files.pipe_file(f"archive/sea/{number}.jpg", scene(number))
+        assert add(home, "gs://archive/sea") == {"new": 3, "extracted": 3}
+        assert add(home) == {}
+        files.pipe_file("archive/sea/0.jpg", scene(7))
+        files.rm_file("archive/sea/1.jpg")
+        assert add(home) == {"changed": 1, "extracted": 1, "vanished": 1}
+    finally:
+        server.stop()

@@ -18,6 +18,7 @@ from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
+from visterm.progress import Progress, silent
 
 READ = "read"
 CAPTIONS = "captions"
@@ -58,9 +59,10 @@ class IngestTask:
 class Survey:
     """The differences between sources and catalogue, gathered by `survey`."""
 
-    def __init__(self, catalogue: Catalogue, root: Path) -> None:
+    def __init__(self, catalogue: Catalogue, root: Path, progress: Progress) -> None:
         self.catalogue = catalogue
         self.root = root
+        self._progress, self._seen = progress, 0
         self.scopes: list[str] = []
         """Folders, prefixes and shards that were listed, each with all it contains."""
         self.tables: list[str] = []
@@ -118,6 +120,12 @@ class Survey:
             "DELETE FROM temp.todo WHERE folder = ? AND name = ?", (folder, name)
         )
 
+    def heard(self, path: str, files: int) -> None:
+        """Say how many files have been listed, where that may take long."""
+        if is_url(path) or shard_of(path):
+            self._seen += files
+            self._progress("listing", self._seen, self._seen)
+
     def doubt(self, path: str) -> None:
         """Something could not be had this time: its shard is to be listed again the next time."""
         self.catalogue.db.execute(
@@ -131,7 +139,12 @@ def _task(folder: str, *rest: object) -> IngestTask:
 
 
 def survey(
-    catalogue: Catalogue, root: Path, paths: Iterable[str], extractor: str | None, on_skip: OnSkip
+    catalogue: Catalogue,
+    root: Path,
+    paths: Iterable[str],
+    extractor: str | None,
+    on_skip: OnSkip,
+    progress: Progress = silent,
 ) -> Survey:
     """Compare sources with the catalogue.
 
@@ -145,7 +158,7 @@ def survey(
     on_skip
         Called for folders and files that cannot be read.
     """
-    plan = Survey(catalogue, root)
+    plan = Survey(catalogue, root, progress)
     tables = []
     for path in paths:
         kind = kind_of(root, path)
@@ -188,6 +201,7 @@ def _survey_folder(plan: Survey, scope: str, extractor: str, on_skip: OnSkip) ->
         for name, reason in listing.unusable:
             on_skip(join(listing.folder, name) if name else listing.folder, reason)
         visited.add(listing.folder)
+        plan.heard(listing.folder, len(listing.files))
         if listing.is_known:
             visited.update(_survey_known(plan, listing, extractor))
         else:

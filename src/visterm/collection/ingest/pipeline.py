@@ -58,7 +58,8 @@ def ingest(
 
     extractor = kept(catalogue, features, n_jobs)
     begin(catalogue, root, paths)
-    plan = survey(catalogue, root, paths, None if extractor is None else extractor.key, skip)
+    key = None if extractor is None else extractor.key
+    plan = survey(catalogue, root, paths, key, skip, progress)
     with Incoming(root, catalogue.store / INCOMING) as incoming:
         if len(plan) and extractor is None:
             extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)

@@ -42,6 +42,7 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
             "INSERT OR REPLACE INTO temp.stamped VALUES (?, ?)", (table, stamp)
         )
     for folder, rows in _by_folder(plan):
+        plan.heard(folder, len(rows))
         known = known_files(plan, folder, extractor)
         bad = skipped_files(plan, folder)
         for name, file in look_at(plan.root, folder, list(rows)).items():
