@@ -28,6 +28,7 @@ from typing import Any
 
 from benchmarks.common import say, show
 from benchmarks.large_collection import make
+from benchmarks.ray_nodes import child_processes
 
 DRAWN = 200
 
@@ -86,7 +87,7 @@ class _Adding:
         )
         peak = 0.0
         while adding.poll() is None:
-            peak = max(peak, _megabytes(adding.pid))
+            peak = max(peak, megabytes(adding.pid))
             time.sleep(0.5)
         seconds, after = time.perf_counter() - began, os.times()
         assert adding.stdout is not None
@@ -151,10 +152,10 @@ def _put_files(large: Path) -> None:
     db.close()
 
 
-def _megabytes(process: int) -> float:
+def megabytes(process: int) -> float:
     """Proportional memory of a process and all its children."""
     total = 0.0
-    for number in [process, *_children(process)]:
+    for number in [process, *child_processes(process)]:
         try:
             text = Path(f"/proc/{number}/smaps_rollup").read_text()
         except OSError:
@@ -162,16 +163,6 @@ def _megabytes(process: int) -> float:
         found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
         total += int(found[1]) / 1000 if found else 0.0
     return total
-
-
-def _children(process: int) -> list[int]:
-    found: list[int] = []
-    try:
-        for task in Path(f"/proc/{process}/task").iterdir():
-            found += [int(number) for number in (task / "children").read_text().split()]
-    except OSError:
-        return found
-    return found + [inner for child in found for inner in _children(child)]
 
 
 if __name__ == "__main__":

@@ -43,6 +43,12 @@ RUNS = [
     ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
     ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
     ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --queries 2", "queries"),
+    ("cluster_add", "--pictures 4 --rounds 1 --killed 0", "ratio_local"),
+    (
+        "cluster_train",
+        "--data {}/corel5k --no-ray --seeds 1 --shards 2 --max-iter 800 --vectors {}",
+        "avgp_shards",
+    ),
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("cutoff", "--data {}/corel5k --vectors {}/vectors.npy --iterations 2000", "mean_f1"),

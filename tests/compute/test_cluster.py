@@ -13,57 +13,29 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from contextvars import Context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.ray_nodes import RayNodes, two_nodes
 
 from visterm.collection import Collection
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.compute import cluster, map_batches, map_items, running_on, spread
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
+from visterm.models import Pamir
 
 TABLES = ("pictures", "places", "rows", "skipped", "segments")
 
 
-class Nodes:
-    """Two nodes of one core each, on this machine's loopback."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        soon = {"health_check_period_ms": 500, "health_check_failure_threshold": 3}
-        self.options = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-        self.cluster = Cluster(
-            initialize_head=True, head_node_args={**self.options, "_system_config": soon}
-        )
-        self.second = self.cluster.add_node(**self.options)
-
-    @property
-    def address(self) -> str:
-        return str(self.cluster.address)
-
-    def kill_second(self) -> None:
-        """SIGKILL to a node and all its workers, as when a machine loses its power."""
-        self.cluster.remove_node(self.second, allow_graceful=False)
-
-    def bring_back(self) -> None:
-        self.second = self.cluster.add_node(**self.options)
-
-
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    here = str(Path(__file__).parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, sys.path)])
+def nodes() -> Iterator[RayNodes]:
     pytest.importorskip("ray")
-    made = Nodes()
-    with running_on(made.address):
+    with two_nodes() as made, running_on(made.address):
         yield made
-    made.cluster.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +72,7 @@ def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
 
 
 def test_members_of_shards_are_fetched_by_workers_and_give_the_same(
-    nodes: Nodes, drawn: Path, tmp_path: Path
+    nodes: RayNodes, drawn: Path, tmp_path: Path
 ) -> None:
     with tarfile.open(tmp_path / "0.tar", "w") as tar:
         for path in sorted(drawn.iterdir())[40:130]:
@@ -115,7 +87,9 @@ def test_members_of_shards_are_fetched_by_workers_and_give_the_same(
     np.testing.assert_array_equal(rows, vectors)
 
 
-def test_a_node_killed_while_pictures_are_added_changes_nothing(nodes: Nodes, drawn: Path) -> None:
+def test_a_node_killed_while_pictures_are_added_changes_nothing(
+    nodes: RayNodes, drawn: Path
+) -> None:
     expected, vectors = on_one_machine(drawn)
     killed: list[int] = []
     heard: list[str] = []
@@ -154,7 +128,7 @@ def name_lost(result: list[int], crashed: list[int]) -> list[int]:
     return [*result, *(-number for number in crashed)]
 
 
-def test_what_ends_three_workers_is_taken_item_by_item(nodes: Nodes) -> None:
+def test_what_ends_three_workers_is_taken_item_by_item(nodes: RayNodes) -> None:
     where = cluster()
     assert where is not None
     before = where.retries
@@ -163,7 +137,7 @@ def test_what_ends_three_workers_is_taken_item_by_item(nodes: Nodes) -> None:
     assert where.retries == before + 3 + 3
 
 
-def test_work_is_no_further_ahead_than_the_cores_need(nodes: Nodes) -> None:
+def test_work_is_no_further_ahead_than_the_cores_need(nodes: RayNodes) -> None:
     begun: list[int] = []
 
     def source() -> Iterator[list[int]]:
@@ -183,7 +157,7 @@ def complain(number: int) -> int:
     raise BadInput(f"{number} is no good")
 
 
-def test_errors_of_the_work_itself_reach_the_caller(nodes: Nodes) -> None:
+def test_errors_of_the_work_itself_reach_the_caller(nodes: RayNodes) -> None:
     with pytest.raises(BadInput, match=r"^1 is no good$"):
         map_items(complain, [1, 2])
 
@@ -201,8 +175,25 @@ class Counter:
         return self.total
 
 
-def test_a_shard_that_dies_misses_a_round_and_comes_back(nodes: Nodes) -> None:
+def test_a_shard_that_dies_misses_a_round_and_comes_back(nodes: RayNodes) -> None:
     shards = spread(Counter, [(1,), (66,), (3,)])
     assert shards.call("add", 66) == [67, None, 69]
     assert shards.call("add", 1) in ([68, 67, 70], [68, None, 70])
     assert shards.call("add", 1)[::2] == [69, 71]
+
+
+def trained(**parameters: Any) -> Pamir:
+    """PAMIR with its C chosen, on pictures of four words with noise."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((120, 4)) < 0.4).astype(np.float32)
+    X = (Y @ rng.standard_normal((4, 8)) + 0.5 * rng.standard_normal((120, 8))).astype(np.float32)
+    model = Pamir(C=(0.001, 0.1), max_iter=2000, **parameters)
+    return model.fit(X[:80], Y[:80], validation=(X[80:], Y[80:]))
+
+
+def test_models_are_the_same_on_the_cluster_as_here(nodes: RayNodes) -> None:
+    for parameters in ({}, {"n_shards": 2}):
+        here = Context().run(trained, **parameters)
+        there = trained(**parameters)
+        assert np.array_equal(here.weights_, there.weights_)
+        assert (here.C_, here.n_iter_) == (there.C_, there.n_iter_)

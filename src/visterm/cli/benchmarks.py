@@ -82,9 +82,11 @@ def dataset_of(
 
 
 @contextmanager
-def reported() -> Iterator[Progress]:
-    """A progress bar, and warnings in one line each beside it on stderr."""
-    with warnings.catch_warnings(), progress_bar() as progress:
+def reported(ray: str | None = None) -> Iterator[Progress]:
+    """A progress bar, and warnings in one line each beside it on stderr; work runs on ``ray``."""
+    from visterm.experiments.runner import running_on
+
+    with warnings.catch_warnings(), running_on(ray), progress_bar() as progress:
         warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
         yield progress
 

@@ -22,7 +22,7 @@ from visterm.cli.benchmarks import (
     laid_out,
     reported,
 )
-from visterm.cli.options import Json
+from visterm.cli.options import Json, Ray
 from visterm.cli.output import show
 from visterm.cli.train import NAMES
 
@@ -63,6 +63,7 @@ def evaluate(
     seeds: Annotated[int, typer.Option(help="Runs of each model, with seeds of their own.")] = 1,
     workers: Workers = None,
     layout: Layout = "text",
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Measure models on a data set.
@@ -89,7 +90,7 @@ def evaluate(
     names, shown = model or ["pamir"], dataset or found.name
     if any(":" in name for name in names):
         sys.path.insert(0, os.getcwd())  # one's own module lies where the command is typed
-    with reported() as progress:
+    with reported(ray) as progress:
         if preset is not None:
             only = evaluate_preset(protocol, preset, n_jobs=workers, ranks=ranks, progress=progress)
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visterm.cli.benchmarks import Data, Labels, Layout, Seed, Test, Train, Validation
-from visterm.cli.options import Json
+from visterm.cli.options import Json, Ray
 from visterm.experiments.papers.registry import TABLES
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def reproduce(
     page: Annotated[Path, typer.Option(help="Where side-by-side puts its page.")] = Path(
         "side-by-side.html"
     ),
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Print tables of the papers beside our figures.
@@ -53,7 +54,7 @@ def reproduce(
     own = train and dataset_of(None, data, train, validation, test, labels)
     found: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(tables):
-        with reported() as progress:
+        with reported(ray) as progress:
             report = make(name, own or data, seed=seed, partitions=partitions, progress=progress)
         # Each as soon as it is there: the next may take an hour, or be stopped.
         _write(report, figures.get(name), page)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm import PUBLIC_NAMES
-from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.options import Folder, Json, Ray, Store, opened
 from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
 
@@ -46,6 +46,7 @@ def train(
     ] = False,
     collection: Folder = Path("."),
     store: Store = None,
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Learn from all captions, and keep what is better.
@@ -58,7 +59,7 @@ def train(
     from visterm.features.notation import parse_named
 
     name, parameters = parse_named(model)
-    own = {"model", "force", "validation", "progress"}  # of train, not of any model
+    own = {"model", "force", "validation", "ray", "progress"}  # of train, not of any model
     for word in parameters.keys() & own:
         raise BadInput(f"{name} has no parameter {word!r}")
     began = time.perf_counter()
@@ -67,7 +68,7 @@ def train(
             found.caption_from(training)
         held = None if validation is None else found.caption_from(validation).numbers
         done = found.train(
-            model=name, force=force, validation=held, progress=progress, **parameters
+            model=name, force=force, validation=held, ray=ray, progress=progress, **parameters
         )
     seconds = time.perf_counter() - began
     found_out = {**asdict(done), "seconds": round(seconds, 3)}

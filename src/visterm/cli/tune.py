@@ -18,7 +18,7 @@ from visterm.cli.benchmarks import (
     dataset_of,
     reported,
 )
-from visterm.cli.options import Json
+from visterm.cli.options import Json, Ray
 from visterm.cli.output import show
 
 
@@ -50,6 +50,7 @@ def tune(
     repeats: Annotated[int, typer.Option(help="Fits of a trial, with seeds of their own.")] = 1,
     seed: Seed = 0,
     workers: Workers = None,
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Find what ranks validation pictures best.
@@ -73,7 +74,7 @@ def tune(
     space.check()
     given = dataset_of(dataset, data, train, validation, None, labels)
     protocol, shown = protocol_of(given, seed=seed), dataset or given.name
-    with reported() as progress:
+    with reported(ray) as progress:
         found = search(
             protocol, space, seconds=seconds, study=study, n_jobs=workers, progress=progress
         )

@@ -162,20 +162,22 @@ class Collection(PictureViews):
         model: str = "pamir",
         force: bool = False,
         validation: Iterable[int | str | os.PathLike[str]] | None = None,
+        ray: str | None = None,
         progress: Progress = silent,
         **parameters: Any,
     ) -> Trained:
         """Learn from all captions; the model that was there stays if the new one is worse.
 
         ``force`` takes the new one anyway. ``validation`` are pictures to hold out and measure by,
-        a tenth of all by default; ``parameters`` are the model's own.
+        a tenth of all by default; ``ray`` is the cluster to learn on, as in `add`; ``parameters``
+        are the model's own.
         """
         from visterm.collection.training.completeness import learn_completeness
         from visterm.collection.training.text_spaces import is_stale, train_space
         from visterm.collection.training.trainer import train
 
         held = None if validation is None else [self._number(picture) for picture in validation]
-        with self._writing("training"):
+        with self._writing("training"), running_on(ray):
             trained = train(
                 self.catalogue,
                 model=model,

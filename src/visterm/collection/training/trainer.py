@@ -25,6 +25,7 @@ from visterm.collection.training.index_upgrade import link_index
 from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import write_version, write_vocabulary
+from visterm.compute import cluster
 from visterm.errors import BadInput
 from visterm.files import write_whole
 from visterm.index import Index
@@ -43,6 +44,8 @@ _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
 _UNJUDGED_ROUNDS = 10
+_OF_A_SHARD = 50_000
+"""Captioned pictures of which a cluster makes a shard of its own."""
 _AT_LARGE = 2000
 """Pictures whose values say what is usual for a word."""
 
@@ -190,6 +193,8 @@ def _offered(
     }
     if kind.iteration == "triplets":
         sizes["max_iter"] = int(np.clip(_PER_PAIR * training_set.captions.nnz, *_ITERATIONS))
+    if (where := cluster()) is not None:
+        sizes["n_shards"] = max(1, min(where.cores, len(training_set) // _OF_A_SHARD))
     choices = PRESETS.get(kind.name, {}) | ({"C": STEPS} if kind.supports_warm_start else {})
     if not training_set.can_be_judged:
         settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}

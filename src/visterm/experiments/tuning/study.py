@@ -12,49 +12,23 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.compute import cluster
+from visterm.errors import BadInput, MissingExtra
 from visterm.evaluation import Table
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol
-from visterm.experiments.runner.runs import choose
 from visterm.experiments.tuning.search_space import SearchSpace, TrialSettings
+from visterm.experiments.tuning.trial_runs import TrialResult, run_in_turn, run_side_by_side
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     import optuna
 
 NAME = "visterm tune"
-
-
-@dataclass(frozen=True)
-class TrialResult:
-    """What a trial gave: AvgP for each seed, or why it failed."""
-
-    trial: TrialSettings
-    avgp: tuple[float, ...] = ()
-    n_iter: tuple[int, ...] = ()
-    seconds: float = 0.0
-    failed: str | None = None
-
-    @property
-    def mean(self) -> float:
-        """Mean AvgP; below every other where there is none."""
-        return sum(self.avgp) / len(self.avgp) if self.avgp else -1.0
-
-    def to_json(self) -> dict[str, Any]:
-        """In percent, as other commands print them."""
-        return {
-            **self.trial._asdict(),
-            "AvgP": round(100 * self.mean, 2) if self.avgp else None,
-            "AvgP_by_seed": [round(100 * value, 2) for value in self.avgp],
-            "n_iter": list(self.n_iter),
-            "seconds": round(self.seconds, 2),
-            "failed": self.failed,
-        }
 
 
 @dataclass(frozen=True)
@@ -142,10 +116,15 @@ def tune(
         results = results_of(kept)
         waiting = [one for one in trials if one not in results or results[one].failed is not None]
         progress("trials", len(trials) - len(waiting), len(trials))
+        where = cluster()
         while waiting and time.monotonic() - began < seconds:
-            trial, setting = _next_trial(kept, space, waiting)
-            results[setting] = _run(kept, trial, setting, space, features, progress)
-            waiting.remove(setting)
+            proposed = []
+            for _ in range(min(len(waiting), 1 if where is None else where.cores)):
+                trial, setting = _next_trial(kept, space, waiting)
+                proposed.append((trial, setting))
+                waiting.remove(setting)
+            run = run_in_turn if where is None else run_side_by_side
+            results |= run(kept, proposed, space, features, progress)
             progress("trials", len(trials) - len(waiting), len(trials))
     # Stable: of equals, the one that the space names first.
     found = [results[one] for one in trials if one in results]
@@ -238,44 +217,6 @@ def _next_trial(
         study.enqueue_trial(waiting[0]._asdict())
         trial = study.ask(choices)
     return trial, TrialSettings(**trial.params)
-
-
-def _run(
-    study: optuna.Study,
-    trial: optuna.Trial,
-    setting: TrialSettings,
-    space: SearchSpace,
-    features: PictureFeatures,
-    progress: Progress,
-) -> TrialResult:
-    """Fit as often as asked for; a trial that cannot be fitted is noted, and the search goes on."""
-    from optuna.trial import TrialState
-
-    protocol = features.protocol
-    began = time.monotonic()
-    avgp: list[float] = []
-    n_iter: list[int] = []
-    failed: str | None = None
-    state = TrialState.COMPLETE
-    try:
-        vectors = features.vectors(setting.features, progress=progress)
-        for repeat in range(space.repeats):
-            seed = protocol.seed + repeat
-            model = space.learner(setting, max_words=protocol.max_words, seed=seed)
-            choose(protocol, model, vectors, progress)
-            avgp.append(model.validation_)
-            n_iter.append(model.n_iter_)
-            trial.report(sum(avgp) / len(avgp), repeat)
-            if repeat + 1 < space.repeats and trial.should_prune():
-                state = TrialState.PRUNED
-                break
-    except VistermError as error:
-        failed, state, avgp, n_iter = str(error), TrialState.FAIL, [], []
-    spent = time.monotonic() - began
-    result = TrialResult(setting, tuple(avgp), tuple(n_iter), spent, failed)
-    trial.set_user_attr("result", asdict(result) | {"trial": None})
-    study.tell(trial, result.mean if state == TrialState.COMPLETE else None, state)
-    return result
 
 
 def _differences(known: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
