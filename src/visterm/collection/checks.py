@@ -21,7 +21,7 @@ from visterm.index import Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.ingest.diff import OnSkip
+    from visterm.collection.ingest.plan import OnSkip
 
 
 @dataclass

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
-    from visterm.collection.ingest.diff import OnSkip
+    from visterm.collection.ingest.plan import OnSkip
     from visterm.collection.media.captions import Imported
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained

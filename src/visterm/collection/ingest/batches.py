@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection.ingest.description import Described, describe
-from visterm.collection.ingest.diff import (
+from visterm.collection.ingest.hashing import Opened
+from visterm.collection.ingest.plan import (
     CAPTIONS,
     LISTED,
     READ,
@@ -16,7 +17,6 @@ from visterm.collection.ingest.diff import (
     OnSkip,
     Survey,
 )
-from visterm.collection.ingest.hashing import Opened
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from visterm.collection.ingest.batches import Batches
 from visterm.collection.ingest.description import Described, describe
-from visterm.collection.ingest.diff import READ, IngestTask, Survey
 from visterm.collection.ingest.hashing import Incoming, Opened
+from visterm.collection.ingest.plan import READ, IngestTask, Survey
 
 if TYPE_CHECKING:
     from visterm.compute.ray_cluster import RayCluster

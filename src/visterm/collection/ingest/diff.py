@@ -1,18 +1,24 @@
-"""What has changed in sources since they were last listed, found without opening a picture.
-
-The plan lies in temporary tables, which SQLite keeps on disk when they grow: a million new pictures
-cost no more memory than ten.
-"""
+"""What has changed in sources since they were last listed, found without opening a picture."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.ingest.plan import (
+    CAPTIONS,
+    FACTS,
+    LISTED,
+    READ,
+    RETURNED,
+    IngestTask,
+    OnSkip,
+    Survey,
+    task_of,
+)
 from visterm.collection.sources import FILE, TABLE, kind_of, listings, look_at
-from visterm.collection.sources.contents import is_local
 from visterm.collection.sources.listing import File, Listing, join
 from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.catalogue import Catalogue
@@ -20,122 +26,8 @@ from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
-READ = "read"
-CAPTIONS = "captions"
-LISTED = "listed"
-RETURNED = "returned"
 _TICK_NS = 50_000_000
 _COARSE_TICK_NS = 2_000_000_000
-_FACTS = "folder, name, size, mtime_ns, sidecars, offset, caption, listed"
-
-OnSkip = Callable[[str, str], None]
-"""Called with a path and the reason why it is skipped."""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestTask:
-    """A file to look into: ``what`` is to read it all, its captions only, or nothing but to say
-    that it is back or what a table says of it."""
-
-    folder: str
-    file: File
-    what: str
-
-    @property
-    def path(self) -> str:
-        return join(self.folder, self.file.name)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is a file of the collection's folder, which is read where it lies."""
-        return is_local(self.path, self.file.offset)
-
-    @property
-    def is_opened(self) -> bool:
-        """Whether its bytes are needed."""
-        return self.what in (READ, CAPTIONS)
-
-
-class Survey:
-    """The differences between sources and catalogue, gathered by `survey`."""
-
-    def __init__(self, catalogue: Catalogue, root: Path, progress: Progress) -> None:
-        self.catalogue = catalogue
-        self.root = root
-        self._progress, self._seen = progress, 0
-        self.scopes: list[str] = []
-        """Folders, prefixes and shards that were listed, each with all it contains."""
-        self.tables: list[str] = []
-        self.shards: set[str] = set()
-        db = catalogue.db
-        self.excluded = {path for (path,) in db.execute("SELECT path FROM excluded")}
-        self.named = {path for (path,) in db.execute("SELECT location FROM sources WHERE named")}
-        db.executescript("""
-            DROP TABLE IF EXISTS temp.todo; DROP TABLE IF EXISTS temp.gone;
-            DROP TABLE IF EXISTS temp.listed; DROP TABLE IF EXISTS temp.mended;
-            DROP TABLE IF EXISTS temp.stamped; DROP TABLE IF EXISTS temp.table_rows;
-            DROP TABLE IF EXISTS temp.missing; DROP TABLE IF EXISTS temp.unlisted;
-            CREATE TEMP TABLE todo (number INTEGER PRIMARY KEY, folder TEXT, name TEXT,
-                size INTEGER, mtime_ns INTEGER, sidecars TEXT, offset INTEGER, caption TEXT,
-                listed TEXT, what TEXT);
-            CREATE TEMP TABLE gone (place INTEGER PRIMARY KEY);
-            CREATE TEMP TABLE listed (folder TEXT PRIMARY KEY, mtime_ns INTEGER);
-            CREATE TEMP TABLE stamped (location TEXT PRIMARY KEY, stamp INTEGER);
-            CREATE TEMP TABLE mended (folder TEXT, name TEXT);
-            CREATE TEMP TABLE table_rows (folder TEXT, name TEXT, caption TEXT, listed TEXT,
-                PRIMARY KEY (folder, name)) WITHOUT ROWID;
-            CREATE TEMP TABLE missing (folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER,
-                reason TEXT);
-            CREATE TEMP TABLE unlisted (place INTEGER PRIMARY KEY);
-        """)
-
-    def __len__(self) -> int:
-        return int(self.catalogue.one("SELECT count(*) FROM temp.todo"))
-
-    def tasks(self, size: int) -> Iterator[list[IngestTask]]:
-        """What is to be done, in batches, in the order of paths."""
-        last = 0
-        while True:
-            found = self.catalogue.db.execute(
-                "SELECT * FROM temp.todo WHERE number > ? ORDER BY number LIMIT ?", (last, size)
-            ).fetchall()
-            if not found:
-                return
-            last = found[-1][0]
-            yield [_task(*row[1:]) for row in found]
-
-    def sample(self, size: int) -> list[IngestTask]:
-        """Evenly spread files among those to be read."""
-        step = max(1, len(self) // size)
-        found = self.catalogue.db.execute(
-            f"SELECT {_FACTS}, what FROM temp.todo WHERE what = ? AND number % ? = 0 LIMIT ?",
-            (READ, step, size),
-        )
-        return [_task(*row) for row in found]
-
-    def drop(self, path: str) -> None:
-        """Leave a file out."""
-        folder, _, name = path.rpartition("/")
-        self.catalogue.db.execute(
-            "DELETE FROM temp.todo WHERE folder = ? AND name = ?", (folder, name)
-        )
-
-    def heard(self, path: str, files: int) -> None:
-        """Say how many files have been listed, where that may take long."""
-        if is_url(path) or shard_of(path):
-            self._seen += files
-            self._progress("listing", self._seen, self._seen)
-
-    def doubt(self, path: str) -> None:
-        """Something could not be had this time: its shard is to be listed again the next time."""
-        self.catalogue.db.execute(
-            "UPDATE temp.stamped SET stamp = -1 WHERE location = ?", (shard_of(path),)
-        )
-
-
-def _task(folder: str, *rest: object) -> IngestTask:
-    *facts, what = rest
-    return IngestTask(folder, File(*facts), str(what))  # type: ignore[arg-type]
 
 
 def survey(
@@ -228,15 +120,15 @@ def _survey_known(plan: Survey, listing: Listing, extractor: str) -> set[str]:
     within = (shard, shard + "/", shard + "0")  # "0" is what follows "/"
     inside = "(folder = ? OR (folder > ? AND folder < ?))"
     for row in db.execute(
-        f"""SELECT {_FACTS}, EXISTS (SELECT 1 FROM rows WHERE extractor = ?
+        f"""SELECT {FACTS}, EXISTS (SELECT 1 FROM rows WHERE extractor = ?
                 AND rows.picture = places.picture) AS described
             FROM places WHERE {inside} AND (vanished OR NOT described)
             AND (folder, name) NOT IN (SELECT folder, name FROM skipped)""",
         (extractor, *within),
     ).fetchall():
-        task = _task(*row[:-1], RETURNED if row[-1] else READ)
+        task = task_of(*row[:-1], RETURNED if row[-1] else READ)
         if not any(is_within(task.path, path) for path in plan.excluded):
-            _put(plan, task)
+            plan.put(task)
     _stamp(plan, listing)
     found = db.execute(f"SELECT DISTINCT folder FROM places WHERE {inside}", within)
     return {folder for (folder,) in found}
@@ -340,22 +232,4 @@ def compare(
         what = RETURNED
     else:
         return
-    _put(plan, IngestTask(folder, file, what))
-
-
-def _put(plan: Survey, task: IngestTask) -> None:
-    file = task.file
-    plan.catalogue.db.execute(
-        "INSERT INTO temp.todo VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            task.folder,
-            file.name,
-            file.size,
-            file.mtime_ns,
-            file.sidecars,
-            file.offset,
-            file.caption,
-            file.listed,
-            task.what,
-        ),
-    )
+    plan.put(IngestTask(folder, file, what))

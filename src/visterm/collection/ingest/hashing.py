@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from visterm.collection.ingest.diff import READ, IngestTask, Survey
+from visterm.collection.ingest.plan import READ, IngestTask, Survey
 from visterm.collection.sources.contents import AT_ONCE, fetch, fetch_sidecars
 from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.location import is_unchanged

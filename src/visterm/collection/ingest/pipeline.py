@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.batches import Added, Batches
-from visterm.collection.ingest.diff import OnSkip, Survey, survey
+from visterm.collection.ingest.diff import survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
 from visterm.collection.ingest.hashing import INCOMING, Incoming, opened_batches
+from visterm.collection.ingest.plan import OnSkip, Survey
 from visterm.collection.ingest.scopes import begin, finish
 from visterm.collection.store.catalogue import Catalogue
 from visterm.compute import cluster

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from visterm.collection.ingest.diff import Survey
+from visterm.collection.ingest.plan import Survey
 from visterm.collection.sources import FILE, FOLDER, kind_of
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within

@@ -10,13 +10,12 @@ from operator import itemgetter
 
 from visterm.collection.ingest.diff import (
     KnownFile,
-    OnSkip,
-    Survey,
     compare,
     is_settled,
     known_files,
     skipped_files,
 )
+from visterm.collection.ingest.plan import OnSkip, Survey
 from visterm.collection.sources import look_at
 from visterm.collection.sources.listing import join
 from visterm.collection.sources.tables import resolved, table_rows

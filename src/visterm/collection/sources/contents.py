@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from visterm.collection.sources.listing import sidecar_names
+from visterm.collection.sources.opening import filesystem
 from visterm.collection.sources.shards import member_bytes
 from visterm.collection.sources.unavailable import Unavailable, explained
 from visterm.collection.store.urls import is_url, shard_of
@@ -68,8 +69,6 @@ def _few(size: int) -> int:
 
 def download(url: str, to: Path) -> None:
     """Copy an object; a web server may go on for ever, so what it sends is counted."""
-    from visterm.collection.sources.prefixes import filesystem
-
     with explained():
         files: Any = filesystem(url)
         if not url.startswith("http"):

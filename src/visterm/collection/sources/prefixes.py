@@ -18,25 +18,12 @@ from visterm.collection.sources.listing import (
     sidecar_stamp,
     strange_name,
 )
+from visterm.collection.sources.opening import filesystem
 from visterm.collection.sources.unavailable import Unavailable, explained
-from visterm.errors import BadInput, needs_extra
 
 MAX_DEPTH = 32
-_EXTRAS = {"gs": "gcs", "gcs": "gcs"}
 _MARKS = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "LastModified", "Last-Modified")
 _TIMES = ("mtime", "updated", "created")
-
-
-def filesystem(url: str) -> Any:
-    """The file system that reads a URL; credentials and endpoints are its own business."""
-    scheme = url.partition("://")[0]
-    with needs_extra(_EXTRAS.get(scheme, "cluster"), f"{scheme}:// is read through fsspec"):
-        from fsspec.core import url_to_fs
-
-        try:
-            return url_to_fs(url)[0]
-        except ValueError as error:
-            raise BadInput(f"{url}: {error}") from None
 
 
 def walk(url: str) -> Iterator[Listing]:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from visterm.collection.sources.listing import BESIDE, File, Listing, join, strange_name
+from visterm.collection.sources.opening import filesystem, opened_source
 from visterm.collection.sources.unavailable import Unavailable, explained
 from visterm.collection.store.urls import is_url, shard_of
 
@@ -57,26 +58,12 @@ def shard_listings(
 @contextmanager
 def opened_shard(root: Path, location: str) -> Iterator[BinaryIO]:
     """A shard, open for reading from any place."""
-    from visterm.pictures.decoding import Refused, opened
-
-    if is_url(location):
-        from visterm.collection.sources.prefixes import filesystem
-
+    with opened_source(root, location, block_size=_AHEAD, cache_type="readahead") as shard:
         with explained():
-            shard = filesystem(location).open(
-                location, "rb", block_size=_AHEAD, cache_type="readahead"
-            )
             shard.seek(1)  # a server that gives no ranges would send all of it from the beginning
             shard.read(1)
             shard.seek(0)
-        with shard:
-            yield shard
-        return
-    try:
-        with opened(root / location) as shard:
-            yield shard
-    except Refused as reason:
-        raise Unavailable(str(reason)) from None
+        yield shard
 
 
 def _look(root: Path, location: str) -> File:
@@ -220,8 +207,6 @@ def _shown(name: str) -> str:
 def member_bytes(root: Path, location: str, offset: int, size: int) -> bytes:
     """The bytes of one member."""
     if is_url(location):
-        from visterm.collection.sources.prefixes import filesystem
-
         with explained():
             data: Any = filesystem(location).cat_file(location, start=offset, end=offset + size)
     else:

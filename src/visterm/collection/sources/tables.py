@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from visterm.collection.sources.contents import download
 from visterm.collection.sources.listing import strange_name
-from visterm.collection.sources.unavailable import Unavailable, explained
+from visterm.collection.sources.opening import opened_source
+from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, needs_extra
@@ -93,7 +93,7 @@ def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
         from pyarrow import ArrowException, parquet
     where = _shown(root, location)
     try:
-        with _opened(root, location) as file:
+        with opened_source(root, location) as file:
             table = parquet.ParquetFile(file)
             columns = location_columns(table.schema_arrow.names)
             if columns is None:
@@ -107,22 +107,3 @@ def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
                         yield named.strip(), text_of(strings([t for t in texts if t]) or [])
     except ArrowException as error:
         raise BadInput(f"{where}: no table in Parquet ({error})") from None
-
-
-@contextmanager
-def _opened(root: Path, location: str) -> Iterator[Any]:
-    from visterm.pictures.decoding import Refused, opened
-
-    if is_url(location):
-        from visterm.collection.sources.prefixes import filesystem
-
-        with explained():
-            file = filesystem(location).open(location, "rb")
-        with file:
-            yield file
-        return
-    try:
-        with opened(root / location) as file:
-            yield file
-    except Refused as reason:
-        raise Unavailable(str(reason)) from None
