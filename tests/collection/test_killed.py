@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from visterm.collection import Collection
 from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import is_up_to_date
 from visterm.collection.feedback.service import current_offsets
+from visterm.collection.search.rankers import word_ranker
+from visterm.collection.store.active_model import active_model
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.index_rows import index_rows
 from visterm.collection.store.versions import MODEL, current
 from visterm.index import Index
 from visterm.models import load_model
-from visterm.text.query import parse_query, query_vector
+from visterm.text.query import parse_query
 
 KILLS = 60
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills and forks are POSIX")
@@ -116,12 +118,10 @@ def check_search(collection: Collection) -> None:
     ids = findable(collection.catalogue, version.extractor)
     vectors = vectors_of(collection.catalogue, version.extractor, ids.tolist())
     rows = index_rows(version, load_model(version.folder / MODEL))(vectors)
-    folder = collection.root.parent / f"fresh-{time.monotonic_ns()}"
-    fresh = Index.create(folder, words=version.words)
-    fresh.append(rows, ids)
-    vector = query_vector(parse_query("sky tree -sea"), version.vocabulary())
-    expected_ids, expected = fresh.search((vector.numbers, vector.weights), len(ids))
-    shutil.rmtree(folder)
+    active = active_model(collection.catalogue)
+    evidence = word_ranker(collection.catalogue, active, parse_query("sky tree -sea")).evidence
+    fresh = replace(evidence, index=Index.in_memory(rows, ids))
+    expected_ids, expected = fresh.best(len(ids))
     answer = collection.search("sky tree -sea", len(ids)).results
     np.testing.assert_allclose([one.score for one in answer], expected, rtol=1e-4, atol=1e-5)
     assert sorted(one.picture for one in answer) == sorted(expected_ids.tolist())
