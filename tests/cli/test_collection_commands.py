@@ -50,11 +50,12 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_command_in_a_folder_indexes_learns_and_answers(searched: Path) -> None:
     ran = visterm("search", "tree sky", "-k", "5", cwd=searched)
     assert (ran.returncode, ran.stderr) == (0, "")
-    lines = [line.split() for line in ran.stdout.splitlines()]
+    lines = [line.split(maxsplit=2) for line in ran.stdout.splitlines()]
     assert len(lines) == 5
-    scores = [float(score) for score, _ in lines]
+    scores = [float(score) for score, *_ in lines]
     assert scores == sorted(scores, reverse=True)
-    assert all((searched / path).exists() for _, path in lines)
+    assert all((searched / path).exists() for _, path, *_ in lines)
+    assert "(its caption says sky, tree)" in [says for *_, says in lines]
 
 
 def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None:
@@ -67,7 +68,12 @@ def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None
 def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
     found = json.loads(ran.stdout)
-    assert [set(one) for one in found["results"]] == [{"path", "score", "probability", "also"}] * 2
+    keys = {"path", "score", "probability", "evidence", "also"}
+    assert [set(one) for one in found["results"]] == [keys] * 2
+    evidence = found["results"][0]["evidence"]
+    assert evidence["words"] == ["tree"]
+    total = evidence["sight"] + evidence["caption"]
+    assert total == pytest.approx(found["results"][0]["score"], abs=1e-5)
     assert isinstance(found["cutoff"], int), "the starter knows what scores are worth"
     assert "lighthouse" in found["unknown"]["lighthoues"]
     assert "the word 'lighthoues' is not known, so it is left out" in ran.stderr
