@@ -41,8 +41,7 @@ from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn._blocks import as_blocks
 from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from, row_gradients
 from visterm.models.inputs import dense
-from visterm.text import relevance_from_captions
-from visterm.text.weighting import inverse_frequency, weigh_queries
+from visterm.models.supervision import Supervision
 
 BLOCKS, NUMBERS = 77, 109
 TRIPLETS, PICTURES = 100_000, 100_000
@@ -175,11 +174,7 @@ def score(model: Bbnn, vectors: NDArray[np.float32], pictures: int) -> None:
 
 
 def pairs_of(model: Bbnn, captions: Any) -> Pairs:
-    idf = inverse_frequency(captions)
-    relevance = relevance_from_captions(captions, idf)
-    return Pairs(
-        relevance, weigh_queries(captions, idf), 0.1, in_batch_negatives=model.in_batch_negatives
-    )
+    return model._pairs(Supervision(np.empty((captions.shape[0], 0), np.float32), captions))
 
 
 def against_torch(vectors: NDArray[np.float32], captions: Any, most: int) -> dict[str, Any]:

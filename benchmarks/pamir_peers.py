@@ -5,38 +5,41 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from benchmarks.pamir_problem import Pictures
 from visterm.evaluation import mean_average_precision
-from visterm.models.pamir._triplets import Triplets, draw
+from visterm.models.pamir._triplets import Triplets, draw, draw_worse
 from visterm.text import Relevance
 
 Floats = NDArray[np.float32]
 
 
-@njit
-def drawn(triplets, state, count):  # type: ignore[no-untyped-def]
+Drawn: TypeAlias = "list[tuple[NDArray[np.uint32], Floats, int, int]]"
+"""Words and weights of queries, p⁺ and p⁻."""
+
+
+def drawn(triplets: Triplets, state: NDArray[np.uint64], count: int) -> Drawn:
     """The next triplets, drawn beforehand, so that NumPy's loops need not pay for it."""
-    found = np.empty((count, 3), dtype=np.int64)
-    for row in found:
-        row[0], row[1], row[2] = draw(triplets, state)
+    found: Drawn = []
+    for _ in range(count):
+        room = np.empty(triplets.largest, np.uint32), np.empty(triplets.largest, np.float32)
+        (words, q, relevant), better = draw(triplets.listed, triplets.captions, state, *room)
+        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
+        found.append((words, q, better, worse))
     return found
 
 
 def loop_over_gram(
-    gram: Floats, scores: Floats, alpha: Floats, triplets: Triplets, c: float, chosen: NDArray
+    gram: Floats, scores: Floats, alpha: Floats, least: float, c: float, chosen: Drawn
 ) -> None:
     """The loop of `steps_gram`, a NumPy call an operation."""
-    for query, better, worse in chosen.tolist():
-        span = slice(triplets.query_starts[query], triplets.query_starts[query + 1])
-        words, q = triplets.query_words[span], triplets.query_weights[span]
-        loss = triplets.least_margin - q @ (scores[words, better] - scores[words, worse])
+    for words, q, better, worse in chosen:
+        loss = least - q @ (scores[words, better] - scores[words, worse])
         if loss <= 0:
             continue
         square = gram[better, better] + gram[worse, worse] - 2 * gram[better, worse]
@@ -47,18 +50,16 @@ def loop_over_gram(
 
 
 def loop_over_weights(
-    weights: Floats, vectors: csr_array, triplets: Triplets, c: float, chosen: NDArray
+    weights: Floats, vectors: csr_array, least: float, c: float, chosen: Drawn
 ) -> None:
     """The loop of `steps_sparse`, a NumPy call an operation."""
     starts, columns, values = vectors.indptr, vectors.indices, vectors.data
     spread = np.zeros(vectors.shape[1], dtype=np.float32)
-    for query, better, worse in chosen.tolist():
-        span = slice(triplets.query_starts[query], triplets.query_starts[query + 1])
-        words, q = triplets.query_words[span], triplets.query_weights[span]
+    for words, q, better, worse in chosen:
         up, down = (slice(starts[p], starts[p + 1]) for p in (better, worse))
         at_up, at_down = (words[:, None], columns[up]), (words[:, None], columns[down])
         gaps = weights[at_up] @ values[up] - weights[at_down] @ values[down]
-        loss = triplets.least_margin - q @ gaps
+        loss = least - q @ gaps
         if loss <= 0:
             continue
         spread[columns[up]] = values[up]

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from visterm.evaluation import mean_average_precision
 from visterm.models.inputs import Vectors
-from visterm.models.supervision import Captions, ranked
+from visterm.models.supervision import Captions, validation_queries
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
@@ -122,6 +122,4 @@ def held_relevance(
     Y: Captions, pictures: int, idf: NDArray[np.float64], max_words: int | None
 ) -> Relevance:
     """What validation pictures are ranked for."""
-    found = ranked(np.zeros((pictures, 1), np.float32), Y, max_words, idf).relevance
-    assert found is not None
-    return found
+    return validation_queries(Y, pictures, max_words, idf)

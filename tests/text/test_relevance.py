@@ -82,9 +82,31 @@ def test_untidy_captions_mean_the_same_and_stay_as_they_were():
 
 def test_a_flood_of_word_sets_is_refused_before_it_fills_the_memory():
     with pytest.raises(
-        BadInput, match=r"up to 40 words make 1,099,511,627,775 word sets.*max_words"
+        BadInput, match=r"up to 40 words make 1,099,511,627,775 word sets.*max_queries"
     ):
         relevance_from_captions(csr_array(np.ones((1, 40))), np.ones(40))
+
+
+@pytest.mark.parametrize("length", [3, 60])
+def test_of_many_queries_some_are_drawn_always_the_same_and_all_that_answer_are_known(length):
+    """Captions of three words are few enough to list all queries, those of sixty are not."""
+    rng = np.random.default_rng(0)
+    held = np.zeros((80, 90))
+    for row in held:
+        row[rng.choice(90, length, replace=False)] = 1
+    some, again = (
+        relevance_from_captions(csr_array(held), np.ones(90), max_words=4, max_queries=100)
+        for _ in range(2)
+    )
+    assert 90 <= len(some) <= 100
+    assert (some.queries != again.queries).nnz == 0
+    asked = some.queries.toarray() > 0
+    assert len(np.unique(asked, axis=0)) == len(some)
+    expected = (held[None] >= asked[:, None]).all(axis=2)
+    assert (some.pictures.toarray() == expected).all()
+    assert expected.any(axis=1).all()
+    if length > 4:
+        assert set(some.words_per_query) >= {2, 3, 4}, "not only the largest, which are most"
 
 
 def test_queries_of_less_than_one_word_are_refused():

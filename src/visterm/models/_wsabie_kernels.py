@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.models.pamir._triplets import below
+from visterm.text.query_sampler import below
 
 # Sums may be taken in any order, so that they can be taken eight or sixteen at a time.
 _FAST = {"reassoc", "contract", "nsz"}

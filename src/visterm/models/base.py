@@ -22,7 +22,7 @@ from visterm.models.selection import (
     fit,
     quality,
 )
-from visterm.models.supervision import Captions, Supervision, Validation, ranked
+from visterm.models.supervision import Captions, Supervision, Validation, validation_queries
 from visterm.progress import Progress
 from visterm.stored import Stored
 
@@ -143,8 +143,7 @@ class Model(Stored):
         return Supervision(vectors, self._texts(Y, vectors.shape[0]))
 
     def _held_out(self, vectors: Vectors, Y: Captions, training: Supervision) -> HeldOut:
-        asked = ranked(vectors, Y, self.max_words, training.idf).relevance
-        assert asked is not None
+        asked = validation_queries(Y, vectors.shape[0], self.max_words, training.idf)
         return HeldOut(vectors, lambda rows: quality(rows, asked), asked)
 
     def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:

@@ -30,6 +30,12 @@ def _is_whole(value: Any) -> bool:
 POSITIVE = Rule(lambda value: 0 < value < np.inf, "positive")
 NOT_NEGATIVE = Rule(lambda value: 0 <= value < np.inf, "a number, 0 or more")
 SHARE = Rule(lambda value: 0 < value <= 1, "above 0 and at most 1")
+EXPONENT = Rule(lambda value: 0 <= value <= 1, "from 0 to 1")
+SHARES = Rule(
+    lambda value: len(value) > 0 and min(value) >= 0 and 0 < sum(value) < np.inf,
+    "shares of 1, 2, … words, none negative and some positive",
+    several=False,
+)
 WHOLE = Rule(_is_whole, "a whole number, 1 or more")
 BOUND = WHOLE._replace(several=False)
 """Of iterations: validation pictures choose the best number of at most so many."""

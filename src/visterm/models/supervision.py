@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models.inputs import Vectors, relevance_for, word_matrix
 from visterm.text import Relevance, relevance_from_captions
+from visterm.text.caption_queries import CaptionQueries, caption_queries
+from visterm.text.relevance import VALIDATION_QUERIES
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
 Captions: TypeAlias = "ArrayLike | csr_array | Relevance"
@@ -61,14 +64,12 @@ class Supervision:
         return weigh_queries(self.captions, self.idf), 0.1 if least is None else least
 
 
-def ranked(
-    vectors: Vectors, Y: Captions, max_words: int | None, idf: NDArray[np.float64] | None = None
-) -> Supervision:
-    """Pictures to rank for queries: as given, or every word set of their captions.
+def ranked(vectors: Vectors, Y: Captions, idf: NDArray[np.float64] | None = None) -> Supervision:
+    """Pictures to rank for queries: for given ones, or for those drawn from their captions.
 
-    >>> found = ranked(np.eye(2), [[1, 1], [0, 1]], max_words=None)
-    >>> len(found.relevance), found.idf.round(2).tolist()
-    (3, [0.69, 0.0])
+    >>> found = ranked(np.eye(2), [[1, 1], [0, 1]])
+    >>> found.relevance is None, found.idf.round(2).tolist()
+    (True, [0.69, 0.0])
     """
     words = None if idf is None else len(idf)
     if isinstance(Y, Relevance):
@@ -76,6 +77,39 @@ def ranked(
         idf = np.ones(given.queries.shape[1]) if idf is None else idf
         return Supervision(vectors, None, given, idf)
     captions = word_matrix(Y, vectors.shape[0], words=words)
-    idf = inverse_frequency(captions) if idf is None else idf
-    relevance = relevance_from_captions(captions, idf, max_words=max_words)
-    return Supervision(vectors, captions, relevance, idf)
+    return Supervision(vectors, captions, None, inverse_frequency(captions) if idf is None else idf)
+
+
+class DrawsQueries(Protocol):
+    """A model's parameters of how often a query is drawn from captions."""
+
+    query_exponent: float
+    query_lengths: Sequence[float] | None
+    max_words: int | None
+
+
+def drawn_queries(model: DrawsQueries, training: Supervision) -> CaptionQueries:
+    """The captions, as queries are drawn from them."""
+    return caption_queries(
+        training.captions,
+        training.idf,
+        exponent=model.query_exponent,
+        lengths=model.query_lengths,
+        max_words=model.max_words,
+    )
+
+
+def validation_queries(
+    Y: Captions, pictures: int, max_words: int | None, idf: NDArray[np.float64]
+) -> Relevance:
+    """What validation pictures are ranked for: given queries, or some that their captions answer.
+
+    >>> len(validation_queries([[1, 1], [0, 1]], 2, None, np.ones(2)))
+    3
+    """
+    if isinstance(Y, Relevance):
+        return relevance_for(Y, pictures, words=len(idf))
+    captions = word_matrix(Y, pictures, words=len(idf))
+    return relevance_from_captions(
+        captions, idf, max_words=max_words, max_queries=VALIDATION_QUERIES
+    )

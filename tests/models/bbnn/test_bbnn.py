@@ -17,6 +17,7 @@ from visterm.models import Bbnn
 from visterm.models.bbnn._batches import Batch, Pairs
 from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from, row_gradients
 from visterm.text import relevance_from_captions
+from visterm.text.caption_queries import caption_queries
 
 CAPTIONS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
 
@@ -188,17 +189,29 @@ def test_the_average_is_of_the_last_tenth_of_the_steps() -> None:
 # The drawing
 
 
-def told(in_batch_negatives: bool, captions: bool = True) -> Pairs:
-    matrix = csr_array(CAPTIONS)
+sources = pytest.mark.parametrize(
+    "source",
+    [
+        relevance_from_captions(csr_array(CAPTIONS), np.ones(3)),
+        caption_queries(csr_array(CAPTIONS), np.ones(3), exponent=0),
+        caption_queries(csr_array(CAPTIONS), np.ones(3), exponent=1),
+    ],
+    ids=["listed", "all alike", "uniform triplets"],
+)
+
+
+def pairs_from(source: Any, in_batch_negatives: bool, captions: bool = True) -> Pairs:
     units = csr_array(CAPTIONS / np.linalg.norm(CAPTIONS, axis=1, keepdims=True))
-    relevance = relevance_from_captions(matrix, np.ones(3))
-    return Pairs(relevance, units if captions else None, 0.1, in_batch_negatives=in_batch_negatives)
+    return Pairs(source, units if captions else None, 0.1, in_batch_negatives=in_batch_negatives)
 
 
+@sources
 @pytest.mark.parametrize("in_batch_negatives", [True, False])
-def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(in_batch_negatives: bool) -> None:
+def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(
+    source: Any, in_batch_negatives: bool
+) -> None:
     held, units = CAPTIONS > 0, CAPTIONS / np.linalg.norm(CAPTIONS, axis=1, keepdims=True)
-    pairs = told(in_batch_negatives)
+    pairs = pairs_from(source, in_batch_negatives)
     for _ in range(20):
         batch = pairs.draw(30)
         asked = batch.queries > 0
@@ -215,11 +228,12 @@ def test_pairs_are_asked_to_beat_only_pictures_that_do_not_answer(in_batch_negat
         np.testing.assert_allclose(batch.margins[compared], expected[compared], rtol=1e-5)
 
 
-def test_every_triplet_is_drawn_as_often_as_the_paper_draws_it() -> None:
-    """q uniform, p⁺ uniform among its answers, p⁻ uniform among the rest, in any batch."""
+@sources
+def test_a_triplet_is_drawn_as_often_from_shared_negatives_as_from_its_own(source: Any) -> None:
+    """p⁺ uniform among a query's answers, p⁻ uniform among the rest, in any batch."""
     seen = {}
     for in_batch_negatives in (True, False):
-        pairs, count = told(in_batch_negatives, captions=False), np.zeros((5, 5))
+        pairs, count = pairs_from(source, in_batch_negatives, captions=False), np.zeros((5, 5))
         for _ in range(300):
             batch = pairs.draw(40)
             better, worse = batch.shown[batch.better], batch.shown[batch.worse]
@@ -229,6 +243,21 @@ def test_every_triplet_is_drawn_as_often_as_the_paper_draws_it() -> None:
                 count[better[i], worse[j]] += weight[i, j]
         seen[in_batch_negatives] = count / count.sum()
     np.testing.assert_allclose(seen[True], seen[False], atol=0.015)
+
+
+@pytest.mark.parametrize("exponent", [0, 0.5, 1])
+def test_queries_are_drawn_by_the_exponent_and_1_draws_every_query_and_answer_alike(
+    exponent: float,
+) -> None:
+    """The paper's way (3.3) is 1, but for how many pictures do not answer."""
+    source = caption_queries(csr_array(CAPTIONS), np.ones(3), exponent=exponent)
+    pairs = pairs_from(source, in_batch_negatives=False)
+    queries = np.concatenate([pairs.draw(100).queries for _ in range(200)])
+    every = relevance_from_captions(csr_array(CAPTIONS), np.ones(3))
+    expected = every.relevant_per_query**exponent
+    asked = (queries > 0)[:, None] == (every.queries.toarray() > 0)
+    seen = asked.all(axis=2).mean(axis=0)
+    np.testing.assert_allclose(seen, expected / expected.sum(), atol=0.02)
 
 
 def test_queries_that_every_picture_answers_teach_nothing() -> None:

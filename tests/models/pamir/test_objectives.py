@@ -11,7 +11,7 @@ from slow_pamir import SlowPamir
 from visterm.errors import BadInput
 from visterm.models import Pamir
 from visterm.models.pamir._solvers import GramSolver, WeightSolver
-from visterm.models.pamir._triplets import objective_of, triplets_of
+from visterm.models.pamir._triplets import listed_triplets, objective_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import weigh_queries
 
@@ -51,7 +51,7 @@ def test_a_thousand_steps_are_those_of_the_slow_formula(loop, margin, negatives,
         negatives=negatives,
         warp=warp,
     ).run(1000)
-    triplets = triplets_of(RELEVANCE, captions, least)
+    triplets = listed_triplets(RELEVANCE, captions, least)
     solver = solver_of(loop)
     moved = solver.run(triplets, 0.1, 1000, objective_of(triplets, negatives, warp))
     np.testing.assert_allclose(solver.weights(solver.learnt()), slow.W, atol=2e-4)
@@ -68,7 +68,7 @@ def test_a_thousand_steps_are_those_of_the_slow_formula(loop, margin, negatives,
 
 @loops
 def test_warp_that_looks_once_is_the_plain_algorithm(loop):
-    triplets = triplets_of(RELEVANCE, None, 1.0)
+    triplets = listed_triplets(RELEVANCE, None, 1.0)
     assert objective_of(triplets, 1, warp=True) is None
     warp, plain = solver_of(loop), solver_of(loop)
     warp.run(triplets, 0.1, 2000, objective_of(triplets, 2, warp=True)._replace(negatives=1))
@@ -83,7 +83,7 @@ def test_warp_steps_by_less_where_a_loss_is_hard_to_find(loop):
     """One picture of five answers; only the last of the others beats it."""
     pictures = np.eye(5, dtype=np.float32)
     relevance = Relevance(csr_array([[1.0]]), csr_array(np.eye(1, 5)))
-    triplets = triplets_of(relevance, None, 1.0)
+    triplets = listed_triplets(relevance, None, 1.0)
     steps = set()
     for seed in range(30):
         solver, form = LOOPS[loop]
@@ -103,7 +103,7 @@ def test_averaged_weights_are_the_weighed_mean_of_all_steps(loop, negatives, war
     slow = SlowPamir(
         RELEVANCE, VECTORS.toarray().astype(np.float64), seed=5, negatives=negatives
     ).run(900)
-    triplets = triplets_of(RELEVANCE, None, 1.0)
+    triplets = listed_triplets(RELEVANCE, None, 1.0)
     held = csr_array(SPARSE.held_X, dtype=np.float32)
     solver = solver_of(loop, averaged=True, held=held)
     for steps in (500, 300, 100):
@@ -154,7 +154,7 @@ def test_validation_chooses_the_best_of_all_combinations(tmp_path):
 def test_a_fit_with_an_objective_is_that_of_its_solver():
     model = Pamir(max_iter=2000, negatives=6, averaged=True, max_words=3, random_state=5)
     model.fit(SPARSE.X, SPARSE.Y)
-    triplets = triplets_of(RELEVANCE, None, 1.0)
+    triplets = listed_triplets(RELEVANCE, None, 1.0)
     solver = solver_of("gram", averaged=True)
     solver.run(triplets, 0.1, 2000, objective_of(triplets, 6, warp=False))
     np.testing.assert_allclose(model.weights_, solver.weights(solver.learnt()), atol=1e-5)

@@ -15,8 +15,9 @@ from slow_pamir import SlowPamir, SplitMix64
 from visterm.errors import BadInput
 from visterm.models import Pamir
 from visterm.models.pamir._solvers import GramSolver, WeightSolver, _gram, _state, choose_solver
-from visterm.models.pamir._triplets import draw, triplets_of
+from visterm.models.pamir._triplets import caption_triplets, draw, draw_worse, listed_triplets
 from visterm.text import Relevance, relevance_from_captions
+from visterm.text.caption_queries import caption_queries
 from visterm.text.weighting import weigh_queries
 
 SPARSE = problem("sparse")
@@ -39,6 +40,17 @@ def solver_of(loop, vectors, words, *, start=None, seed=0, held=None):
     return solver(form(vectors), None if held is None else form(held), start, seed)
 
 
+def draws(triplets, count, seed=0):
+    """Triplets, each with the words of its query."""
+    state, found = _state(seed), []
+    room = np.empty(triplets.largest, np.uint32), np.empty(triplets.largest, np.float32)
+    for _ in range(count):
+        (words, _, relevant), better = draw(triplets.listed, triplets.captions, state, *room)
+        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
+        found.append((tuple(sorted(words.tolist())), better, worse))
+    return found
+
+
 # Against the slow formula
 
 
@@ -53,8 +65,12 @@ def test_the_random_numbers_are_those_of_the_published_generator():
 
 def test_the_triplets_are_those_of_the_slow_formula():
     slow = SlowPamir(RELEVANCE, SPARSE.X.toarray(), seed=3)
-    triplets, state = triplets_of(RELEVANCE, None, 1.0), _state(3)
-    assert [draw(triplets, state) for _ in range(500)] == [slow.draw() for _ in range(500)]
+    drawn = draws(listed_triplets(RELEVANCE, None, 1.0), 500, seed=3)
+    expected = [slow.draw() for _ in range(500)]
+    assert drawn == [
+        (tuple(np.flatnonzero(slow.queries[query]).tolist()), better, worse)
+        for query, better, worse in expected
+    ]
 
 
 @loops
@@ -71,7 +87,7 @@ def test_two_thousand_steps_are_those_of_the_slow_formula(loop, margin, C):
         captions=None if captions is None else captions.toarray(),
     ).run(2000)
     solver = solver_of(loop, VECTORS, RELEVANCE.queries.shape[1], seed=5)
-    moved = solver.run(triplets_of(RELEVANCE, captions, least), C, 2000)
+    moved = solver.run(listed_triplets(RELEVANCE, captions, least), C, 2000)
     np.testing.assert_allclose(solver.weights(solver.learnt()), slow.W, atol=1e-4)
     assert moved == slow.moved
     assert 200 < moved < 1900, "a fair trial has both steps and looks without one"
@@ -81,7 +97,7 @@ def test_all_loops_rank_alike_on_the_same_seed():
     rankings = []
     for loop in LOOPS:
         solver = solver_of(loop, VECTORS, RELEVANCE.queries.shape[1], seed=1)
-        solver.run(triplets_of(RELEVANCE, None, 1.0), 0.1, 20_000)
+        solver.run(listed_triplets(RELEVANCE, None, 1.0), 0.1, 20_000)
         rows = SPARSE.held_X @ solver.weights(solver.learnt()).T
         rankings.append(np.argsort(-(RELEVANCE.queries @ rows.T), axis=1, kind="stable"))
     assert (rankings[0] == rankings[1]).all()
@@ -95,7 +111,7 @@ def test_scores_of_validation_pictures_are_kept_current(loop):
     held = csr_array(SPARSE.held_X, dtype=np.float32)
     solver = solver_of(loop, VECTORS, words, start=start, held=held)
     for steps in (0, 1000, 1000):
-        solver.run(triplets_of(RELEVANCE, None, 1.0), 0.1, steps)
+        solver.run(listed_triplets(RELEVANCE, None, 1.0), 0.1, steps)
         expected = held @ solver.weights(solver.learnt()).T
         np.testing.assert_allclose(solver.validation_rows(), expected, atol=1e-4)
 
@@ -103,7 +119,7 @@ def test_scores_of_validation_pictures_are_kept_current(loop):
 @loops
 def test_starting_again_forgets_and_repeats(loop):
     solver = solver_of(loop, VECTORS, RELEVANCE.queries.shape[1], seed=2)
-    triplets = triplets_of(RELEVANCE, None, 1.0)
+    triplets = listed_triplets(RELEVANCE, None, 1.0)
     solver.run(triplets, 0.1, 3000)
     first = solver.weights(solver.learnt())
     solver.restart(2)
@@ -145,7 +161,7 @@ def one_step(loop, query, pair, start, c, margin=1.0):
         after = model.weights_
     else:
         solver = solver_of(loop, csr_array(pair), 3, start=start)
-        solver.run(triplets_of(relevance, None, margin), c, 1)
+        solver.run(listed_triplets(relevance, None, margin), c, 1)
         after = solver.weights(solver.learnt())
     v = np.outer(query, pair[0] - pair[1]).astype(np.float64)
     loss = max(0.0, margin - float(np.sum(start * v)))
@@ -213,7 +229,7 @@ def test_look_alikes_are_skipped_in_a_gram_matrix_of_rounded_products_too(pictur
     vectors = np.repeat(SPARSE.X.toarray()[:1].astype(np.float32) / 3, pictures, axis=0)
     relevance = Relevance(csr_array([[1.0]]), csr_array(np.eye(1, pictures)))
     solver = GramSolver(vectors, None, np.zeros((1, vectors.shape[1]), np.float32), 0)
-    assert solver.run(triplets_of(relevance, None, 1.0), 0.1, 500) == 0
+    assert solver.run(listed_triplets(relevance, None, 1.0), 0.1, 500) == 0
 
 
 # Laws of many steps: powers of two scale float32 without rounding, so these hold bit for bit.
@@ -221,7 +237,7 @@ def test_look_alikes_are_skipped_in_a_gram_matrix_of_rounded_products_too(pictur
 
 def weights_after(loop, vectors, c, margin, steps=3000):
     solver = solver_of(loop, vectors, RELEVANCE.queries.shape[1], seed=4)
-    solver.run(triplets_of(RELEVANCE, None, margin), c, steps)
+    solver.run(listed_triplets(RELEVANCE, None, margin), c, steps)
     return solver.weights(solver.learnt())
 
 
@@ -245,8 +261,8 @@ def test_scaling_the_pictures_changes_no_score(loop, scale):
 def test_draws_are_uniform_over_queries_and_pictures_and_worse_ones_are_never_relevant():
     gains = np.array([[1, 1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]])
     relevance = Relevance(csr_array(np.eye(3)), csr_array(gains.astype(float)))
-    triplets, state = triplets_of(relevance, None, 1.0), _state(0)
-    drawn = np.array([draw(triplets, state) for _ in range(12_000)])
+    triplets = listed_triplets(relevance, None, 1.0)
+    drawn = np.array([(words[0], *pair) for words, *pair in draws(triplets, 12_000)])
     assert chisquare(np.bincount(drawn[:, 0], minlength=3)).pvalue > 1e-3
     for query, row in enumerate(gains):
         of_query = drawn[drawn[:, 0] == query]
@@ -260,19 +276,43 @@ def test_draws_are_uniform_over_queries_and_pictures_and_worse_ones_are_never_re
 def test_the_single_picture_that_does_not_answer_is_found():
     gains = np.ones((1, 30))
     gains[0, 17] = 0
-    triplets = triplets_of(Relevance(csr_array([[1.0]]), csr_array(gains)), None, 1.0)
-    state = _state(0)
-    assert {draw(triplets, state)[2] for _ in range(50)} == {17}
+    triplets = listed_triplets(Relevance(csr_array([[1.0]]), csr_array(gains)), None, 1.0)
+    assert {worse for *_, worse in draws(triplets, 50)} == {17}
 
 
 def test_queries_that_all_pictures_or_none_answer_are_dropped():
     gains = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    triplets = triplets_of(Relevance(csr_array(np.eye(3)), csr_array(gains)), None, 1.0)
-    assert triplets.query_words.tolist() == [2]
-    state = _state(0)
-    assert {draw(triplets, state) for _ in range(20)} == {(0, 1, 0)}
+    triplets = listed_triplets(Relevance(csr_array(np.eye(3)), csr_array(gains)), None, 1.0)
+    assert set(draws(triplets, 20)) == {((2,), 1, 0)}
     with pytest.raises(BadInput, match=r"no query tells pictures apart.*captions that differ"):
-        triplets_of(Relevance(csr_array(np.eye(2)), csr_array(gains[:2])), None, 1.0)
+        listed_triplets(Relevance(csr_array(np.eye(2)), csr_array(gains[:2])), None, 1.0)
+
+
+def test_triplets_of_captions_are_a_query_a_picture_that_holds_it_and_one_that_lacks_a_word():
+    held = SPARSE.Y.toarray() > 0
+    queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=0.5, max_words=3)
+    drawn = draws(caption_triplets(queries, None, 1.0), 3000)
+    for words, better, worse in drawn:
+        assert held[better, list(words)].all()
+        assert not held[worse, list(words)].all()
+    lacking = [worse for words, _, worse in drawn if words == (0,)]
+    assert len(set(lacking)) > 20, "any of those that lack it"
+
+
+@loops
+def test_captions_and_the_queries_that_they_make_teach_nearly_the_same(loop):
+    """Over queries that are drawn alike, by listing all of them or none."""
+    queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=0, max_words=3)
+    quality = []
+    for triplets in (
+        caption_triplets(queries, None, 1.0),
+        listed_triplets(RELEVANCE, None, 1.0),
+    ):
+        solver = solver_of(loop, VECTORS, RELEVANCE.queries.shape[1], seed=1)
+        solver.run(triplets, 0.1, 20_000)
+        quality.append(SPARSE.quality(SPARSE.held_X @ solver.weights(solver.learnt()).T))
+    assert quality[0] == pytest.approx(quality[1], abs=0.02)
+    assert quality[0] > SPARSE.chance + 0.2
 
 
 # Choosing where the state lives

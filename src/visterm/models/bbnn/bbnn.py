@@ -9,7 +9,7 @@ D. Grangier and S. Bengio, A neural network to retrieve images from text queries
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial
-from visterm.models.supervision import Captions, Supervision, ranked
+from visterm.models.supervision import Captions, Supervision, drawn_queries, ranked
 from visterm.progress import Progress
 
 _AT_ONCE = 1 << 25
@@ -59,8 +59,7 @@ class Bbnn(Model):
         ε = max(``least_margin``, q·c⁺ − q·c⁻) with c the captions, or ε = ``least_margin``.
     least_margin : float, optional
         Default 0.1 for the caption margin and 1 for the constant one.
-    max_words : int, optional
-        Largest query made from a caption; None makes them all.
+    max_words, query_exponent, query_lengths : as in `Pamir`
     retrain : bool
         Learn again from training and validation pictures, for as many rounds as were best.
     patience : int
@@ -97,6 +96,8 @@ class Bbnn(Model):
     checks: ClassVar[Rules] = {
         "margin": rules.one_of("caption", "constant"),
         "least_margin": rules.optional(rules.POSITIVE),
+        "query_exponent": rules.EXPONENT,
+        "query_lengths": rules.optional(rules.SHARES),
         "block_width": rules.optional(rules.WHOLE),
         "block_units": rules.WHOLE,
         "picture_units": rules.WHOLE,
@@ -128,6 +129,8 @@ class Bbnn(Model):
     margin: str = "caption"
     least_margin: float | None = None
     max_words: int | None = 4
+    query_exponent: float = 0.0
+    query_lengths: Sequence[float] | None = None
     retrain: bool = False
     patience: int = 5
     device: str = "cpu"
@@ -148,7 +151,7 @@ class Bbnn(Model):
                 f"a picture vector of {width} numbers is no row of blocks of {self.block_width}; "
                 "set block_width to how many describe one block, or to None for one block a picture"
             )
-        return ranked(vectors, Y, self.max_words)
+        return ranked(vectors, Y)
 
     def _run(
         self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
@@ -194,9 +197,9 @@ class Bbnn(Model):
         )
 
     def _pairs(self, training: Supervision) -> Pairs:
-        assert training.relevance is not None
+        given = training.relevance
         return Pairs(
-            training.relevance,
+            drawn_queries(self, training) if given is None else given,
             *training.margins(self.margin, self.least_margin),
             in_batch_negatives=self.in_batch_negatives,
             seed=self.random_state,

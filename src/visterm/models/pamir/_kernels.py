@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.models.pamir._triplets import draw, draw_worse, margin
+from visterm.models.pamir._triplets import count_worse, draw, draw_worse, margin
 from visterm.models.pamir.update import step_size
 
 _step_size = njit(inline="always")(step_size)
@@ -24,10 +24,16 @@ _ROUNDING = np.float32(1e-6)
 
 
 @njit(inline="always")
-def _query_square(triplets, query):  # type: ignore[no-untyped-def]
+def _room(largest):  # type: ignore[no-untyped-def]
+    """Where a query is written: its words and their weights."""
+    return np.empty(largest, dtype=np.uint32), np.empty(largest, dtype=np.float32)
+
+
+@njit(inline="always")
+def _square(q):  # type: ignore[no-untyped-def]
     square = np.float32(0)
-    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
-        square += triplets.query_weights[i] * triplets.query_weights[i]
+    for weight in q:
+        square += weight * weight
     return square
 
 
@@ -49,11 +55,11 @@ def _sparse_dot(row, words, values, first, last):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def _score(table, sparse, plain, triplets, query, picture):  # type: ignore[no-untyped-def]
+def _score(table, sparse, plain, words, q, picture):  # type: ignore[no-untyped-def]
     """q·f(p), from scores (T × n), or from weights (T × d) and sparse rows or plain vectors."""
     score = np.float32(0)
-    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
-        row, product = table[triplets.query_words[i]], np.float32(0)
+    for i in range(len(words)):
+        row, product = table[words[i]], np.float32(0)
         if sparse is not None:
             starts, columns, values = sparse
             first, last = starts[picture], starts[picture + 1]
@@ -64,7 +70,7 @@ def _score(table, sparse, plain, triplets, query, picture):  # type: ignore[no-u
                 product += row[j] * vector[j]
         else:
             product = row[picture]
-        score += triplets.query_weights[i] * product
+        score += q[i] * product
     return score
 
 
@@ -72,23 +78,23 @@ def _score(table, sparse, plain, triplets, query, picture):  # type: ignore[no-u
 def _harder(table, sparse, plain, triplets, objective, query, better, worse, state):  # type: ignore[no-untyped-def]
     """A worse picture as the objective wants it, its loss, and the part of C a step may take.
 
-    The first four are those of `_score`; worse is the first one to look at.
+    The first three are those of `_score`; worse is the first one to look at.
     """
-    first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
-    ahead = _score(table, sparse, plain, triplets, query, better)
-    behind = _score(table, sparse, plain, triplets, query, worse)
-    loss = margin(triplets, query, better, worse) - ahead + behind
+    words, q, relevant = query
+    ahead = _score(table, sparse, plain, words, q, better)
+    behind = _score(table, sparse, plain, words, q, worse)
+    loss = margin(triplets.margins, words, q, better, worse) - ahead + behind
     looks = 1
     while looks < objective.negatives and not (objective.warp and loss > 0):
         looks += 1
-        other = draw_worse(triplets, first, last, state)
-        behind = _score(table, sparse, plain, triplets, query, other)
-        other_loss = margin(triplets, query, better, other) - ahead + behind
+        other = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
+        behind = _score(table, sparse, plain, words, q, other)
+        other_loss = margin(triplets.margins, words, q, better, other) - ahead + behind
         if other_loss > loss:
             worse, loss = other, other_loss
     part = np.float32(1)
-    if objective.warp:
-        others = triplets.pictures - (last - first)
+    if objective.warp and loss > 0:
+        others = count_worse(triplets.captions, triplets.pictures, words, relevant)
         part = objective.harmonic[max(1, others // looks)] / objective.harmonic[others]
     return worse, loss, part
 
@@ -116,15 +122,17 @@ def steps_gram(  # type: ignore[no-untyped-def]
     columns = gram.shape[1]
     difference = np.empty(columns, dtype=np.float32)
     moved = 0
+    room = _room(triplets.largest)
     for number in range(steps):
-        query, better, worse = draw(triplets, state)
-        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        query, better = draw(triplets.listed, triplets.captions, state, *room)
+        words, q, relevant = query
+        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
         most = aggressiveness
         if objective is None:
-            loss = margin(triplets, query, better, worse)
-            for i in range(first, last):
-                row = scores[triplets.query_words[i]]
-                loss -= triplets.query_weights[i] * (row[better] - row[worse])
+            loss = margin(triplets.margins, words, q, better, worse)
+            for i in range(len(words)):
+                row = scores[words[i]]
+                loss -= q[i] * (row[better] - row[worse])
         else:
             worse, loss, part = _harder(
                 scores, None, None, triplets, objective, query, better, worse, state
@@ -136,15 +144,15 @@ def steps_gram(  # type: ignore[no-untyped-def]
         square = squares - np.float32(2) * gram[better, worse]
         if square <= _ROUNDING * squares:
             continue
-        tau = _step_size(loss, _query_square(triplets, query) * square, most)
+        tau = _step_size(loss, _square(q) * square, most)
         if tau == 0:
             continue
         moved += 1
         up, down = gram[better], gram[worse]
         for j in range(columns):
             difference[j] = up[j] - down[j]
-        for i in range(first, last):
-            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+        for i in range(len(words)):
+            word, step = words[i], tau * q[i]
             updates[word] += 1
             alpha[word, better] += step
             alpha[word, worse] -= step
@@ -181,9 +189,11 @@ def steps_sparse(  # type: ignore[no-untyped-def]
     """Steps on the weights W (T × d) for pictures in compressed rows (columns as uint32)."""
     spread = np.zeros(weights.shape[1], dtype=np.float32)
     moved = 0
+    room = _room(triplets.largest)
     for number in range(steps):
-        query, better, worse = draw(triplets, state)
-        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        query, better = draw(triplets.listed, triplets.captions, state, *room)
+        words, q, relevant = query
+        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
         most = aggressiveness
         if objective is not None:
             rows = (starts, columns, values)
@@ -193,13 +203,13 @@ def steps_sparse(  # type: ignore[no-untyped-def]
             most = aggressiveness * part
         b0, b1, w0, w1 = starts[better], starts[better + 1], starts[worse], starts[worse + 1]
         if objective is None:
-            loss = margin(triplets, query, better, worse)
-            for i in range(first, last):
-                row = weights[triplets.query_words[i]]
+            loss = margin(triplets.margins, words, q, better, worse)
+            for i in range(len(words)):
+                row = weights[words[i]]
                 gap = _sparse_dot(row, columns, values, b0, b1) - _sparse_dot(
                     row, columns, values, w0, w1
                 )
-                loss -= triplets.query_weights[i] * gap
+                loss -= q[i] * gap
         if loss <= 0:
             continue
         square = np.float32(0)  # of p⁺ − p⁻, through a dense row that is clean again afterwards
@@ -212,12 +222,12 @@ def steps_sparse(  # type: ignore[no-untyped-def]
         for j in range(b0, b1):
             square += spread[columns[j]] * spread[columns[j]]
             spread[columns[j]] = np.float32(0)
-        tau = _step_size(loss, _query_square(triplets, query) * square, most)
+        tau = _step_size(loss, _square(q) * square, most)
         if tau == 0:
             continue
         moved += 1
-        for i in range(first, last):
-            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+        for i in range(len(words)):
+            word, step = words[i], tau * q[i]
             updates[word] += 1
             _add_sparse(weights[word], columns, values, b0, b1, step)
             _add_sparse(weights[word], columns, values, w0, w1, -step)
@@ -236,9 +246,11 @@ def steps_dense(  # type: ignore[no-untyped-def]
     width = vectors.shape[1]
     difference = np.empty(width, dtype=np.float32)
     moved = 0
+    room = _room(triplets.largest)
     for number in range(steps):
-        query, better, worse = draw(triplets, state)
-        first, last = triplets.query_starts[query], triplets.query_starts[query + 1]
+        query, better = draw(triplets.listed, triplets.captions, state, *room)
+        words, q, relevant = query
+        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
         most = aggressiveness
         if objective is not None:
             worse, loss, part = _harder(
@@ -253,18 +265,18 @@ def steps_dense(  # type: ignore[no-untyped-def]
             difference[j] = gap
             square += gap * gap
         if objective is None:
-            loss = margin(triplets, query, better, worse)
-            for i in range(first, last):
-                row, gap = weights[triplets.query_words[i]], np.float32(0)
+            loss = margin(triplets.margins, words, q, better, worse)
+            for i in range(len(words)):
+                row, gap = weights[words[i]], np.float32(0)
                 for j in range(width):
                     gap += row[j] * difference[j]
-                loss -= triplets.query_weights[i] * gap
-        tau = _step_size(loss, _query_square(triplets, query) * square, most)
+                loss -= q[i] * gap
+        tau = _step_size(loss, _square(q) * square, most)
         if tau == 0:
             continue
         moved += 1
-        for i in range(first, last):
-            word, step = triplets.query_words[i], tau * triplets.query_weights[i]
+        for i in range(len(words)):
+            word, step = words[i], tau * q[i]
             updates[word] += 1
             row = weights[word]
             for j in range(width):

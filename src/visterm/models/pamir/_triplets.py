@@ -1,4 +1,4 @@
-"""Triplets (q, p⁺, p⁻): drawn straight from relevance, with the margin they must keep."""
+"""Triplets (q, p⁺, p⁻): drawn straight from captions or relevance, with the margin they keep."""
 
 from __future__ import annotations
 
@@ -11,22 +11,38 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.text import Relevance
+from visterm.text.caption_queries import CaptionQueries
+from visterm.text.query_sampler import answers, below, count_answers, draw_query
+
+
+class ListedQueries(NamedTuple):
+    """Queries that somebody gave, each drawn as often as any other."""
+
+    starts: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+    relevant_starts: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+
+
+class Margins(NamedTuple):
+    """ε = max(least, q·c⁺ − q·c⁻), by vectors c of captions; without their rows it is constant."""
+
+    least: np.float32
+    starts: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    weights: NDArray[np.float32]
 
 
 class Triplets(NamedTuple):
-    """What triplets are drawn from, and the margin they must keep, as plain arrays."""
+    """What triplets are drawn from: one of listed queries and captions; the other is None."""
 
-    query_starts: NDArray[np.int64]
-    query_words: NDArray[np.uint32]
-    query_weights: NDArray[np.float32]
-    relevant_starts: NDArray[np.int64]
-    relevant: NDArray[np.int64]
+    listed: ListedQueries | None
+    captions: CaptionQueries | None
+    margins: Margins
     pictures: int
-    # Caption vectors, for the margin ε = max(least, q·c⁺ − q·c⁻); no rows: ε is constant.
-    caption_starts: NDArray[np.int64]
-    caption_words: NDArray[np.uint32]
-    caption_weights: NDArray[np.float32]
-    least_margin: np.float32
+    largest: int
+    """The most words of a query."""
 
 
 class Objective(NamedTuple):
@@ -44,64 +60,78 @@ class Objective(NamedTuple):
     """L(k) for k from 0 to the number of pictures."""
 
 
-@njit(inline="always")
-def _random(state):  # type: ignore[no-untyped-def]
-    """SplitMix64: the whole state is one counter, so that a fit can be repeated and resumed."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(inline="always")
-def below(state, n):  # type: ignore[no-untyped-def]
-    return np.int64(((_random(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@njit(inline="always")
-def draw_worse(triplets, first, last, state):  # type: ignore[no-untyped-def]
-    """A picture that is not among the relevant ones from first to last."""
-    while True:
-        worse = below(state, triplets.pictures)
-        place = first + np.searchsorted(triplets.relevant[first:last], worse)
-        if place == last or triplets.relevant[place] != worse:
-            return worse
-
-
 @njit(cache=True, nogil=True)
-def draw(triplets, state):  # type: ignore[no-untyped-def]
-    """A query, a picture that answers it and one that does not, each uniform.
+def draw(listed, captions, state, words, weights):  # type: ignore[no-untyped-def]
+    """A query, written into ``words`` and ``weights``, and a picture that answers it.
 
-    Every query must have both kinds; `Pamir` drops those that do not before it starts.
+    Returns (its words, their weights, the listed pictures that answer), and one that does. Every
+    query has pictures that do not; those that all answer are never drawn.
     """
-    query = below(state, len(triplets.query_starts) - 1)
-    first, last = triplets.relevant_starts[query], triplets.relevant_starts[query + 1]
-    better = triplets.relevant[first + below(state, last - first)]
-    return query, better, draw_worse(triplets, first, last, state)
+    # numba leaves a branch out where what it asks for is None, and only there.
+    if captions is not None:
+        size, better = draw_query(captions, state, words, weights)
+        relevant = captions.by_length[:0]
+    if listed is not None:
+        query = below(state, len(listed.starts) - 1)
+        start = listed.starts[query]
+        size = listed.starts[query + 1] - start
+        for i in range(size):
+            words[i], weights[i] = listed.words[start + i], listed.weights[start + i]
+        first, last = listed.relevant_starts[query], listed.relevant_starts[query + 1]
+        relevant = listed.relevant[first:last]
+        better = relevant[below(state, len(relevant))]
+    return (words[:size], weights[:size], relevant), better
 
 
 @njit(cache=True, nogil=True)
-def _caption_score(triplets, query, picture):  # type: ignore[no-untyped-def]
+def draw_worse(captions, pictures, words, relevant, state):  # type: ignore[no-untyped-def]
+    """A picture that does not answer: it lacks a word, or is not among the relevant ones."""
+    while True:
+        worse = below(state, pictures)
+        if captions is not None:
+            if not answers(captions, words, worse):
+                return worse
+        else:
+            place = np.searchsorted(relevant, worse)
+            if place == len(relevant) or relevant[place] != worse:
+                return worse
+
+
+@njit(cache=True, nogil=True)
+def count_worse(captions, pictures, words, relevant):  # type: ignore[no-untyped-def]
+    """How many pictures do not answer."""
+    if captions is None:
+        return pictures - len(relevant)
+    return pictures - count_answers(captions, words, pictures)
+
+
+@njit(cache=True, nogil=True)
+def _caption_score(margins, words, weights, picture):  # type: ignore[no-untyped-def]
     score = np.float32(0)
-    for i in range(triplets.query_starts[query], triplets.query_starts[query + 1]):
-        word = triplets.query_words[i]
-        for j in range(triplets.caption_starts[picture], triplets.caption_starts[picture + 1]):
-            if triplets.caption_words[j] == word:
-                score += triplets.query_weights[i] * triplets.caption_weights[j]
+    own = margins.words[margins.starts[picture] : margins.starts[picture + 1]]
+    for i in range(len(words)):
+        place = np.searchsorted(own, words[i])
+        if place < len(own) and own[place] == words[i]:
+            score += weights[i] * margins.weights[margins.starts[picture] + place]
     return score
 
 
 @njit(cache=True, nogil=True)
-def margin(triplets, query, better, worse):  # type: ignore[no-untyped-def]
-    if len(triplets.caption_starts) == 0:
-        return triplets.least_margin
-    gap = _caption_score(triplets, query, better) - _caption_score(triplets, query, worse)
-    return max(triplets.least_margin, gap)
+def margin(margins, words, weights, better, worse):  # type: ignore[no-untyped-def]
+    """By how much the better picture must score above the worse one."""
+    if len(margins.starts) == 0:
+        return margins.least
+    gap = _caption_score(margins, words, weights, better)
+    return max(margins.least, gap - _caption_score(margins, words, weights, worse))
 
 
-def triplets_of(relevance: Relevance, captions: csr_array | None, least_margin: float) -> Triplets:
-    """Arrays to draw triplets from; queries that every picture or none answers cannot rank any."""
+def listed_triplets(
+    relevance: Relevance, captions: csr_array | None, least_margin: float
+) -> Triplets:
+    """Triplets of given queries; those that every picture or none answers cannot rank any.
+
+    ``captions`` are those of unit length that margins are made of, if they are not constant.
+    """
     n = relevance.pictures.shape[1]
     count = relevance.relevant_per_query
     useful = relevance.take(np.flatnonzero((count > 0) & (count < n)))
@@ -112,18 +142,36 @@ def triplets_of(relevance: Relevance, captions: csr_array | None, least_margin: 
         )
     pictures = useful.pictures.copy()
     pictures.sort_indices()
-    margins = captions if captions is not None else csr_array((0, 1), dtype=np.float32)
-    return Triplets(
-        query_starts=useful.queries.indptr.astype(np.int64),
-        query_words=useful.queries.indices.astype(np.uint32),
-        query_weights=useful.queries.data.astype(np.float32),
+    listed = ListedQueries(
+        starts=useful.queries.indptr.astype(np.int64),
+        words=useful.queries.indices.astype(np.uint32),
+        weights=useful.queries.data.astype(np.float32),
         relevant_starts=pictures.indptr.astype(np.int64),
         relevant=pictures.indices.astype(np.int64),
-        pictures=n,
-        caption_starts=margins.indptr.astype(np.int64)[: None if captions is not None else 0],
-        caption_words=margins.indices.astype(np.uint32),
-        caption_weights=margins.data.astype(np.float32),
-        least_margin=np.float32(least_margin),
+    )
+    largest = int(useful.words_per_query.max())
+    return Triplets(listed, None, _margins(captions, least_margin), n, largest)
+
+
+def caption_triplets(
+    queries: CaptionQueries, captions: csr_array | None, least_margin: float
+) -> Triplets:
+    """Triplets drawn from captions: a picture, some of its words, and a picture that lacks one."""
+    margins = _margins(captions, least_margin)
+    return Triplets(None, queries, margins, queries.pictures, queries.largest)
+
+
+def _margins(captions: csr_array | None, least: float) -> Margins:
+    if captions is None:
+        nothing = np.empty(0, dtype=np.int64)
+        words, weights = nothing.astype(np.uint32), nothing.astype(np.float32)
+        return Margins(np.float32(least), nothing, words, weights)
+    rows = captions.sorted_indices()
+    return Margins(
+        np.float32(least),
+        rows.indptr.astype(np.int64),
+        rows.indices.astype(np.uint32),
+        rows.data.astype(np.float32),
     )
 
 

@@ -64,8 +64,8 @@ class KernelPamir(PassiveAggressive):
         becomes the nearest positive semi-definite table, and new pictures are compared within it.
         None does so where the kernel says that it is not positive; a precomputed one is trusted. A
         low-rank kernel never has any.
-    C, max_iter, margin, least_margin, max_words, retrain, patience, random_state,
-    negatives, warp, averaged : as in `Pamir`
+    C, max_iter, margin, least_margin, max_words, query_exponent, query_lengths, retrain, patience,
+    random_state, negatives, warp, averaged : as in `Pamir`
 
     Attributes
     ----------

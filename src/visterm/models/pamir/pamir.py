@@ -52,7 +52,13 @@ class Pamir(PassiveAggressive):
     least_margin : float, optional
         Default 1 for the constant margin and 0.1 for the caption margin.
     max_words : int, optional
-        Largest query made from a caption; None makes them all.
+        The most words of a query drawn from a caption.
+    query_exponent : float
+        How often a query is drawn from captions: in proportion to c^a, where c pictures answer it,
+        and a is from 0, each alike, to 1, each (query, answer) alike, which makes triplets uniform.
+    query_lengths : sequence of float, optional
+        How often queries have 1, 2, … words. By default as often as it comes by the exponent; of
+        longer captions five words count, or nearly all queries would have ``max_words``.
     retrain : bool
         Learn again from training and validation pictures, with what was chosen.
     patience : int
@@ -146,8 +152,9 @@ class Pamir(PassiveAggressive):
     ) -> Self:
         """Go on learning from the current weights, with these pictures.
 
-        ``steps`` triplets are drawn; by default as many as there are relevant pictures over all
-        queries. The weights are the last ones, never averaged: what was just learnt must show.
+        ``steps`` triplets are drawn; by default as many as captions hold words, or as there are
+        relevant pictures over all given queries. The weights are the last ones, never averaged:
+        what was just learnt must show.
         """
         from visterm.models.pamir._triplets import objective_of
 
@@ -160,7 +167,8 @@ class Pamir(PassiveAggressive):
         training = self._supervise(vectors, Y, self if fitted else None)
         triplets = self._triplets(training)
         if steps is None:
-            steps = training.relevance.pictures.nnz if training.relevance else 0
+            given = training.relevance
+            steps = training.captions.nnz if given is None else given.pictures.nnz
         before = self.n_iter_ if fitted else 0
         start = self.weights_ if fitted else _zeros(training)
         # A seed of its own for each call, or every call would draw the same triplets again.

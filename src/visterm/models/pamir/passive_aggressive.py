@@ -16,7 +16,7 @@ from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rule, Rules
 from visterm.models.selection import Choice, Task, Trial
-from visterm.models.supervision import Captions, Supervision, ranked
+from visterm.models.supervision import Captions, Supervision, drawn_queries, ranked
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class PassiveAggressive(Model):
     checks: ClassVar[Rules] = {
         "margin": rules.one_of("constant", "caption"),
         "least_margin": rules.optional(rules.POSITIVE),
+        "query_exponent": rules.EXPONENT,
+        "query_lengths": rules.optional(rules.SHARES),
         "random_state": rules.SEED,
     }
 
@@ -57,6 +59,8 @@ class PassiveAggressive(Model):
     margin: str = "constant"
     least_margin: float | None = None
     max_words: int | None = 4
+    query_exponent: float = 0.5
+    query_lengths: Sequence[float] | None = None
     retrain: bool = False
     patience: int = 10
     random_state: int = 0
@@ -69,14 +73,16 @@ class PassiveAggressive(Model):
         raise NotImplementedError
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
-        return ranked(vectors, Y, self.max_words, None if initial is None else initial.idf_)
+        return ranked(vectors, Y, None if initial is None else initial.idf_)
 
     def _triplets(self, training: Supervision) -> Triplets:
         # numba loads here, not when somebody only wants to map pictures with a fitted model.
-        from visterm.models.pamir._triplets import triplets_of
+        from visterm.models.pamir._triplets import caption_triplets, listed_triplets
 
-        assert training.relevance is not None
-        return triplets_of(training.relevance, *training.margins(self.margin, self.least_margin))
+        margins = training.margins(self.margin, self.least_margin)
+        if training.relevance is not None:
+            return listed_triplets(training.relevance, *margins)
+        return caption_triplets(drawn_queries(self, training), *margins)
 
     def _prepare(self, task: Task) -> tuple[Triplets, Started]:
         return self._triplets(task.training), self._start(task)

@@ -1,0 +1,219 @@
+"""Compiled: queries drawn straight from captions, and the pictures that answer them.
+
+A picture is drawn, then some of its words, so that a query of n words comes in proportion to the
+number c of pictures that hold them all, and the picture is uniform among these. To draw it in
+proportion to ``c^a`` instead, 0 ≤ a ≤ 1, it is accepted with probability ``c^(a−1)``: a bound is
+drawn that is at least c with this probability, and answers are counted only until there are more.
+Single words, whose c is known, are drawn from a table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(inline="always")
+def random_bits(state):  # type: ignore[no-untyped-def]
+    """SplitMix64: the whole state is one counter, so that a fit can be repeated and resumed."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(inline="always")
+def below(state, n):  # type: ignore[no-untyped-def]
+    """A whole number from 0 to n − 1."""
+    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@njit(inline="always")
+def _part(edges, state):  # type: ignore[no-untyped-def]
+    """The number of a part, drawn by cumulative probabilities; parts without any are never met."""
+    drawn = (random_bits(state) >> np.uint64(11)) * 2.0**-53
+    return np.searchsorted(edges, drawn, side="right")
+
+
+@njit(cache=True, nogil=True)
+def draw_query(captions, state, words, weights):  # type: ignore[no-untyped-def]
+    """Write the words of a query and their weights; returns how many, and a picture that answers.
+
+    Given the query, the picture is uniform among those that answer it.
+    """
+    size = 1 + _part(captions.size_edges, state)
+    if size == 1:
+        word = _part(captions.word_edges, state)
+        first, last = captions.holder_starts[word], captions.holder_starts[word + 1]
+        words[0], weights[0] = word, np.float32(1)
+        return size, np.int64(captions.holders[first + below(state, last - first)])
+    picture = propose(captions, size, state, words)
+    while not _accept(captions, words[:size], state):
+        picture = propose(captions, size, state, words)
+    _weigh(captions.idf, words[:size], weights)
+    return size, picture
+
+
+@njit(cache=True, nogil=True)
+def propose(captions, size, state, words):  # type: ignore[no-untyped-def]
+    """Some words of a caption, every set of so many words in every caption alike; its picture."""
+    length = _part(captions.length_edges[size - 1], state)
+    first, last = captions.length_starts[length], captions.length_starts[length + 1]
+    picture = captions.by_length[first + below(state, last - first)]
+    start = captions.starts[picture]
+    for i in range(size):  # R. Floyd's way to draw a set, one random number for each member
+        last_one = start + length - size + i
+        word = captions.words[start + below(state, length - size + i + 1)]
+        for j in range(i):
+            if words[j] == word:
+                word = captions.words[last_one]
+                break
+        words[i] = word
+    return picture
+
+
+@njit(cache=True, nogil=True)
+def _accept(captions, words, state):  # type: ignore[no-untyped-def]
+    fewest = holders_of(captions, rarest(captions, words))
+    if fewest == captions.pictures:
+        return False  # every picture answers, and none is worse
+    if captions.exponent == 1:
+        return True
+    drawn = 1.0 - (random_bits(state) >> np.uint64(11)) * 2.0**-53
+    most = drawn ** (1.0 / (captions.exponent - 1.0))  # at least c with probability c^(a−1)
+    return most >= fewest or count_answers(captions, words, most) <= most
+
+
+@njit(cache=True, nogil=True)
+def acceptance(captions, size, proposals, state):  # type: ignore[no-untyped-def]
+    """The share of proposed queries of this size that are accepted."""
+    words, accepted = np.empty(size, dtype=np.uint32), 0
+    for _ in range(proposals):
+        propose(captions, size, state, words)
+        accepted += _accept(captions, words, state)
+    return accepted / proposals
+
+
+@njit(inline="always")
+def holders_of(captions, word):  # type: ignore[no-untyped-def]
+    """How many pictures hold a word."""
+    return captions.holder_starts[word + 1] - captions.holder_starts[word]
+
+
+@njit(inline="always")
+def rarest(captions, words):  # type: ignore[no-untyped-def]
+    """The word that fewest pictures hold."""
+    found = np.int64(words[0])
+    for word in words[1:]:
+        if holders_of(captions, np.int64(word)) < holders_of(captions, found):
+            found = np.int64(word)
+    return found
+
+
+@njit(inline="always")
+def _ones(bits):  # type: ignore[no-untyped-def]
+    """How many of 64 bits are set."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + (
+        (bits >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def count_answers(captions, words, most):  # type: ignore[no-untyped-def]
+    """How many pictures hold all words; somewhere above ``most`` it stops counting."""
+    rare = rarest(captions, words)
+    found = np.int64(0)
+    if captions.bit_rows[rare] >= 0:  # then the others, which more pictures hold, have bits too
+        for block in range(captions.bits.shape[1]):
+            bits = captions.bits[captions.bit_rows[words[0]], block]
+            for word in words[1:]:
+                bits &= captions.bits[captions.bit_rows[word], block]
+            found += _ones(bits)
+            if found > most:
+                break
+        return found
+    for i in range(captions.holder_starts[rare], captions.holder_starts[rare + 1]):
+        found += answers(captions, words, np.int64(captions.holders[i]))
+        if found > most:
+            break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def answers(captions, words, picture):  # type: ignore[no-untyped-def]
+    """Whether a picture holds all words."""
+    for word in words:
+        row = captions.bit_rows[word]
+        if row >= 0:
+            bits = captions.bits[row, picture >> 6]
+            if not (bits >> np.uint64(picture & 63)) & np.uint64(1):
+                return False
+        else:
+            own = captions.words[captions.starts[picture] : captions.starts[picture + 1]]
+            place = np.searchsorted(own, word)
+            if place == len(own) or own[place] != word:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def set_bits(bits, rows, starts, holders):  # type: ignore[no-untyped-def]
+    """A bit for each picture that holds a word, in the row of the word."""
+    for word in range(len(rows)):
+        if rows[word] >= 0:
+            for i in range(starts[word], starts[word + 1]):
+                picture = np.int64(holders[i])
+                bits[rows[word], picture >> 6] |= np.uint64(1) << np.uint64(picture & 63)
+
+
+@njit(inline="always")
+def _weigh(idf, words, weights):  # type: ignore[no-untyped-def]
+    """q_t ∝ idf_t, of unit length; where all are 0, alike."""
+    square = np.float32(0)
+    for i in range(len(words)):
+        weights[i] = idf[words[i]]
+        square += weights[i] * weights[i]
+    for i in range(len(words)):
+        if square > 0:
+            weights[i] /= np.sqrt(square)
+        else:
+            weights[i] = np.float32(1) / np.sqrt(np.float32(len(words)))
+
+
+@njit(cache=True, nogil=True)
+def draw_queries(captions, state, words, weights):  # type: ignore[no-untyped-def]
+    """A query and a picture that answers it for each row of ``words``, whose others stay as is."""
+    pictures = np.empty(len(words), dtype=np.int64)
+    for i in range(len(words)):
+        _, pictures[i] = draw_query(captions, state, words[i], weights[i])
+    return pictures
+
+
+@njit(cache=True, nogil=True)
+def list_answers(captions, words):  # type: ignore[no-untyped-def]
+    """The pictures that hold all words, in order."""
+    rare, found = rarest(captions, words), 0
+    first, last = captions.holder_starts[rare], captions.holder_starts[rare + 1]
+    pictures = np.empty(last - first, dtype=np.int64)
+    for i in range(first, last):
+        if answers(captions, words, np.int64(captions.holders[i])):
+            pictures[found] = captions.holders[i]
+            found += 1
+    return pictures[:found]
+
+
+@njit(cache=True, nogil=True)
+def answered(captions, words, rows, pictures):  # type: ignore[no-untyped-def]
+    """Whether each picture answers the query in the row beside it; no word follows the last."""
+    found = np.empty(len(rows), dtype=np.bool_)
+    for i in range(len(rows)):
+        own = words[rows[i]]
+        size = 0
+        while size < len(own) and own[size] < len(captions.idf):
+            size += 1
+        found[i] = answers(captions, own[:size], pictures[i])
+    return found
