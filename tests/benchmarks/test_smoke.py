@@ -60,6 +60,7 @@ RUNS = [
     ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
     ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
+    ("long_captions", "--data {} --vectors {}/iapr.npy --triplets 500 --fits 1", "ratio_time"),
     ("new_user", "--data {}/corel5k --limit 60", "p10"),
     ("pamir", "--iterations 2000 --fits 1 --sample 20 --training 300", "solvers"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),

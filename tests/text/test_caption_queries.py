@@ -15,7 +15,7 @@ from visterm.text.caption_queries import caption_queries
 from visterm.text.query_sampler import count_answers, draw_query, list_answers
 
 
-def some_captions(pictures=200, seed=0):
+def some_captions(pictures=800, seed=0):
     """One word that all hold, two that hardly anybody does, and six in between."""
     rng = np.random.default_rng(seed)
     held = rng.random((pictures, 9)) < [1, 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0, 0]
@@ -54,7 +54,7 @@ def test_queries_are_drawn_in_proportion_to_a_power_of_their_answers(exponent, l
     every = listed(HELD, 3)
     drawn = Counter(tuple(sorted(words)) for words, *_ in draw(queries))
     assert set(drawn) <= set(every)
-    shares = np.diff(queries.size_edges, prepend=0)
+    shares = np.diff(queries.size_edges[0], prepend=0)
     if lengths is not None:
         np.testing.assert_allclose(shares, lengths)
     for size, share in enumerate(shares, start=1):
@@ -73,7 +73,7 @@ def test_of_short_captions_the_length_of_a_query_is_left_to_the_exponent(exponen
     mass = np.zeros(3)
     for words, count in every.items():
         mass[len(words) - 1] += count**exponent
-    shares = np.diff(queries.size_edges, prepend=0)
+    shares = np.diff(queries.size_edges[0], prepend=0)
     np.testing.assert_allclose(shares, mass / mass.sum(), rtol=0.05)
 
 
@@ -118,7 +118,7 @@ def test_long_captions_draw_queries_of_all_lengths_and_take_memory_by_their_word
     for row in held:
         row[rng.choice(1000, 200, replace=False)] = True
     queries = caption_queries(csr_array(held), np.ones(1000), exponent=0.5, max_words=4)
-    shares = np.diff(queries.size_edges, prepend=0)
+    shares = np.diff(queries.size_edges[0], prepend=0)
     assert shares.min() > 0.01
     assert shares.max() < 0.6
     given = caption_queries(

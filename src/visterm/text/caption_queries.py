@@ -18,6 +18,8 @@ from visterm.errors import BadInput
 
 AT_MOST = 5
 """Of longer captions so many words count when the lengths of queries are derived from captions."""
+_BITS_FROM = 256
+"""Words that one picture of so many holds have bits; 256 times the words of a caption at most."""
 _PROPOSALS = 1 << 14
 """Queries proposed to learn how many of a length are accepted: within about one in a hundred."""
 
@@ -33,14 +35,14 @@ class CaptionQueries(NamedTuple):
     words: NDArray[np.uint32]
     holder_starts: NDArray[np.int64]
     holders: NDArray[np.uint32]
-    # A bit a picture, for words that so many hold that their bits are shorter than their list.
+    # A bit a picture, for words that many hold: quicker to count than a long list of pictures.
     bit_rows: NDArray[np.int32]
     bits: NDArray[np.uint64]
     # Pictures by the length of their captions: where each length begins.
     by_length: NDArray[np.int64]
     length_starts: NDArray[np.int64]
-    # Cumulative probabilities: of a query's number of words, of a single word, and, for each number
-    # of words, of the length of the caption that they are taken from.
+    # Cumulative probabilities, in rows: of a query's number of words, of a single word, and, for
+    # each number of words, of the length of the caption that they are taken from.
     size_edges: NDArray[np.float64]
     word_edges: NDArray[np.float64]
     length_edges: NDArray[np.float64]
@@ -48,7 +50,7 @@ class CaptionQueries(NamedTuple):
     @property
     def largest(self) -> int:
         """The most words of a query."""
-        return len(self.size_edges)
+        return self.size_edges.shape[1]
 
 
 def caption_queries(
@@ -79,7 +81,7 @@ def caption_queries(
     --------
     >>> captions = csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 1, 0]]))
     >>> caption_queries(captions, np.ones(3), exponent=1).size_edges.round(2).tolist()
-    [0.5, 1.0]
+    [[0.5, 1.0]]
     """
     if max_words is not None and max_words < 1:
         raise BadInput(f"max_words must be at least 1, not {max_words}")
@@ -181,7 +183,7 @@ def _arrays(
     held = np.bincount(captions.indices, minlength=t)
     by_word = captions.tocsc()
     holder_starts, holders = by_word.indptr.astype(np.int64), by_word.indices.astype(np.uint32)
-    with_bits = held >= max(1, n // 64)
+    with_bits = held >= max(1, n // _BITS_FROM)
     bit_rows = np.where(with_bits, np.cumsum(with_bits) - 1, -1).astype(np.int32)
     bits = np.zeros((int(with_bits.sum()), (n + 63) // 64), dtype=np.uint64)
     set_bits(bits, bit_rows, holder_starts, holders)
@@ -200,8 +202,8 @@ def _arrays(
         bits=bits,
         by_length=np.argsort(lengths, kind="stable"),
         length_starts=np.concatenate([[0], np.cumsum(counts)]),
-        size_edges=_edges(shares),
-        word_edges=_edges(_powers(_telling(captions), exponent)),
+        size_edges=_edges(shares[None]),
+        word_edges=_edges(_powers(_telling(captions), exponent)[None]),
         length_edges=_edges(comb(np.arange(len(counts)), sizes) * counts),
     )
 

@@ -12,6 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+_AT_ONCE = 16
+"""Blocks of 64 pictures that are counted together."""
+
 
 @njit(inline="always")
 def random_bits(state):  # type: ignore[no-untyped-def]
@@ -30,10 +33,22 @@ def below(state, n):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _part(edges, state):  # type: ignore[no-untyped-def]
+def _share(state):  # type: ignore[no-untyped-def]
+    """A number from 0 to below 1."""
+    return (random_bits(state) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(inline="always")
+def _part(edges, row, state):  # type: ignore[no-untyped-def]
     """The number of a part, drawn by cumulative probabilities; parts without any are never met."""
-    drawn = (random_bits(state) >> np.uint64(11)) * 2.0**-53
-    return np.searchsorted(edges, drawn, side="right")
+    drawn, low, high = _share(state), np.int64(0), np.int64(edges.shape[1])
+    while low < high:
+        middle = (low + high) >> 1
+        if edges[row, middle] <= drawn:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True, nogil=True)
@@ -42,9 +57,9 @@ def draw_query(captions, state, words, weights):  # type: ignore[no-untyped-def]
 
     Given the query, the picture is uniform among those that answer it.
     """
-    size = 1 + _part(captions.size_edges, state)
+    size = 1 + _part(captions.size_edges, 0, state)
     if size == 1:
-        word = _part(captions.word_edges, state)
+        word = _part(captions.word_edges, 0, state)
         first, last = captions.holder_starts[word], captions.holder_starts[word + 1]
         words[0], weights[0] = word, np.float32(1)
         return size, np.int64(captions.holders[first + below(state, last - first)])
@@ -55,10 +70,13 @@ def draw_query(captions, state, words, weights):  # type: ignore[no-untyped-def]
     return size, picture
 
 
-@njit(cache=True, nogil=True)
+# What follows is inlined: a call would hand on, and count references to, all arrays of captions.
+
+
+@njit(inline="always")
 def propose(captions, size, state, words):  # type: ignore[no-untyped-def]
     """Some words of a caption, every set of so many words in every caption alike; its picture."""
-    length = _part(captions.length_edges[size - 1], state)
+    length = _part(captions.length_edges, size - 1, state)
     first, last = captions.length_starts[length], captions.length_starts[length + 1]
     picture = captions.by_length[first + below(state, last - first)]
     start = captions.starts[picture]
@@ -73,15 +91,16 @@ def propose(captions, size, state, words):  # type: ignore[no-untyped-def]
     return picture
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _accept(captions, words, state):  # type: ignore[no-untyped-def]
     fewest = holders_of(captions, rarest(captions, words))
     if fewest == captions.pictures:
         return False  # every picture answers, and none is worse
     if captions.exponent == 1:
         return True
-    drawn = 1.0 - (random_bits(state) >> np.uint64(11)) * 2.0**-53
-    most = drawn ** (1.0 / (captions.exponent - 1.0))  # at least c with probability c^(a−1)
+    most = (1.0 - _share(state)) ** (
+        1.0 / (captions.exponent - 1.0)
+    )  # at least c with probability c^(a−1)
     return most >= fewest or count_answers(captions, words, most) <= most
 
 
@@ -105,9 +124,9 @@ def holders_of(captions, word):  # type: ignore[no-untyped-def]
 def rarest(captions, words):  # type: ignore[no-untyped-def]
     """The word that fewest pictures hold."""
     found = np.int64(words[0])
-    for word in words[1:]:
-        if holders_of(captions, np.int64(word)) < holders_of(captions, found):
-            found = np.int64(word)
+    for i in range(1, len(words)):
+        if holders_of(captions, np.int64(words[i])) < holders_of(captions, found):
+            found = np.int64(words[i])
     return found
 
 
@@ -122,22 +141,39 @@ def _ones(bits):  # type: ignore[no-untyped-def]
     return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def count_answers(captions, words, most):  # type: ignore[no-untyped-def]
     """How many pictures hold all words; somewhere above ``most`` it stops counting."""
     rare = rarest(captions, words)
     found = np.int64(0)
     if captions.bit_rows[rare] >= 0:  # then the others, which more pictures hold, have bits too
-        for block in range(captions.bits.shape[1]):
-            bits = captions.bits[captions.bit_rows[words[0]], block]
-            for word in words[1:]:
-                bits &= captions.bits[captions.bit_rows[word], block]
-            found += _ones(bits)
-            if found > most:
-                break
-        return found
+        return _count_bits(captions, words, most)
     for i in range(captions.holder_starts[rare], captions.holder_starts[rare + 1]):
-        found += answers(captions, words, np.int64(captions.holders[i]))
+        found += _answers_but(captions, words, rare, np.int64(captions.holders[i]))
+        if found > most:
+            break
+    return found
+
+
+@njit(inline="always")
+def _count_bits(captions, words, most):  # type: ignore[no-untyped-def]
+    """`count_answers` by bits, four words at once: a short query has its first word several times.
+
+    Some blocks are counted before it looks whether they are enough, so that the loop over them has
+    no way out and becomes vector instructions.
+    """
+    bits, rows, last = captions.bits, captions.bit_rows, len(words) - 1
+    first, second = np.uint32(rows[words[0]]), np.uint32(rows[words[min(1, last)]])
+    third, fourth = np.uint32(rows[words[min(2, last)]]), np.uint32(rows[words[min(3, last)]])
+    found = np.int64(0)
+    for start in range(0, bits.shape[1], _AT_ONCE):
+        for i in range(start, min(start + _AT_ONCE, bits.shape[1])):
+            block = np.uint64(i)
+            held = bits[first, block] & bits[second, block]
+            held &= bits[third, block] & bits[fourth, block]
+            for j in range(4, len(words)):
+                held &= bits[np.uint32(rows[words[j]]), block]
+            found += _ones(held)
         if found > most:
             break
     return found
@@ -146,16 +182,28 @@ def count_answers(captions, words, most):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def answers(captions, words, picture):  # type: ignore[no-untyped-def]
     """Whether a picture holds all words."""
+    return _answers_but(captions, words, -1, picture)
+
+
+@njit(inline="always")
+def _answers_but(captions, words, known, picture):  # type: ignore[no-untyped-def]
+    """The same where it is known that the picture holds one of them."""
     for word in words:
         row = captions.bit_rows[word]
         if row >= 0:
-            bits = captions.bits[row, picture >> 6]
+            bits = captions.bits[np.uint32(row), picture >> 6]
             if not (bits >> np.uint64(picture & 63)) & np.uint64(1):
                 return False
-        else:
-            own = captions.words[captions.starts[picture] : captions.starts[picture + 1]]
-            place = np.searchsorted(own, word)
-            if place == len(own) or own[place] != word:
+        elif word != known:
+            low, high = captions.starts[picture], captions.starts[picture + 1]
+            last = high
+            while low < high:
+                middle = (low + high) >> 1
+                if captions.words[middle] < word:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == last or captions.words[low] != word:
                 return False
     return True
 
@@ -200,7 +248,7 @@ def list_answers(captions, words):  # type: ignore[no-untyped-def]
     first, last = captions.holder_starts[rare], captions.holder_starts[rare + 1]
     pictures = np.empty(last - first, dtype=np.int64)
     for i in range(first, last):
-        if answers(captions, words, np.int64(captions.holders[i])):
+        if _answers_but(captions, words, rare, np.int64(captions.holders[i])):
             pictures[found] = captions.holders[i]
             found += 1
     return pictures[:found]

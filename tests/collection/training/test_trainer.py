@@ -10,7 +10,7 @@ import pytest
 from visterm.collection import Collection
 from visterm.collection.ingest.extractors import has_counts
 from visterm.collection.store.versions import JUDGED, MODEL, current
-from visterm.collection.training.training_set import HELD_OUT, _largest_query, held_out
+from visterm.collection.training.training_set import HELD_OUT, held_out
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput, VistermError
 from visterm.index import Index
@@ -47,10 +47,19 @@ def test_what_is_held_out_is_a_matter_of_content_and_about_a_tenth() -> None:
     assert pytest.approx(0.1) == HELD_OUT
 
 
-def test_long_captions_make_smaller_queries() -> None:
-    assert _largest_query(np.full(1000, 5)) == 4
-    assert _largest_query(np.full(20_000, 20)) == 1
-    assert _largest_query(np.full(10_000, 18)) == 2
+def test_captions_of_two_hundred_words_are_learnt_from_like_others(collection: Collection) -> None:
+    more_pictures(collection.root, 120)
+    rng = np.random.default_rng(0)
+    syllables = [first + vowel for first in "bdfgklmnprstvz" for vowel in "aeiou"]
+    others = [one + two for one in syllables for two in syllables[::6]]
+    for caption in (collection.root / "more").glob("*.txt"):
+        words = [caption.read_text(), *rng.choice(others, 190, replace=False)]
+        caption.write_text(" ".join(words))
+    collection.add()
+    trained = collection.train(max_iter=20_000, C=0.1)
+    assert (trained.kept, trained.words > 500) == ("new", True)
+    assert trained.avgp is not None
+    assert len(collection.search("sky", 5).results) == 5
 
 
 def more_pictures(folder: Path, count: int) -> None:

@@ -11,8 +11,9 @@ from slow_pamir import SlowPamir
 from visterm.errors import BadInput
 from visterm.models import Pamir
 from visterm.models.pamir._solvers import GramSolver, WeightSolver
-from visterm.models.pamir._triplets import listed_triplets, objective_of
+from visterm.models.pamir._triplets import caption_triplets, listed_triplets, objective_of
 from visterm.text import Relevance, relevance_from_captions
+from visterm.text.caption_queries import caption_queries
 from visterm.text.weighting import weigh_queries
 
 SPARSE = problem("sparse")
@@ -154,7 +155,8 @@ def test_validation_chooses_the_best_of_all_combinations(tmp_path):
 def test_a_fit_with_an_objective_is_that_of_its_solver():
     model = Pamir(max_iter=2000, negatives=6, averaged=True, max_words=3, random_state=5)
     model.fit(SPARSE.X, SPARSE.Y)
-    triplets = listed_triplets(RELEVANCE, None, 1.0)
+    queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=model.query_exponent, max_words=3)
+    triplets = caption_triplets(queries, None, 1.0)
     solver = solver_of("gram", averaged=True)
     solver.run(triplets, 0.1, 2000, objective_of(triplets, 6, warp=False))
     np.testing.assert_allclose(model.weights_, solver.weights(solver.learnt()), atol=1e-5)

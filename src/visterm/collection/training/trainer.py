@@ -187,10 +187,7 @@ def _offered(
     enough of them, and as much work as there are captions to learn from."""
     from visterm.models.grids import PRESETS, pairs_of_a_round
 
-    sizes = {
-        "max_words": training_set.max_words,
-        "epoch_pairs": pairs_of_a_round(training_set.captions.nnz),
-    }
+    sizes = {"epoch_pairs": pairs_of_a_round(training_set.captions.nnz)}
     if kind.iteration == "triplets":
         sizes["max_iter"] = int(np.clip(_PER_PAIR * training_set.captions.nnz, *_ITERATIONS))
     if (where := cluster()) is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +28,6 @@ _ENOUGH_TO_JUDGE = 10
 """With fewer held-out pictures a comparison would be noise."""
 _MANY = 100
 """From so many captions on, a word must stand in two: one picture teaches nothing to others."""
-_MOST_SETS = 2_000_000
 _MOST_NEGATIVES = 1000
 _LARGEST_QUERY = 4
 
@@ -47,7 +45,6 @@ class TrainingSet:
     captions: csr_array
     vocabulary: Vocabulary
     held: NDArray[np.bool_]
-    max_words: int
     initial: Pamir | None = None
     """Where learning starts, if not from zero."""
     uncaptioned: int = 0
@@ -75,11 +72,17 @@ class TrainingSet:
         return int(self.held.sum()) >= _ENOUGH_TO_JUDGE and bool(self.captions[self.held].nnz)
 
     def queries(self) -> Relevance:
-        """What the held-out pictures' captions ask for, among the held-out pictures."""
-        from visterm.text import relevance_from_captions
+        """What the held-out pictures' captions ask for, among the held-out pictures.
+
+        Of very many queries some are drawn, always the same ones.
+        """
+        from visterm.text.relevance import VALIDATION_QUERIES, relevance_from_captions
 
         return relevance_from_captions(
-            self.captions[self.held], self.vocabulary.idf, max_words=self.max_words
+            self.captions[self.held],
+            self.vocabulary.idf,
+            max_words=_LARGEST_QUERY,
+            max_queries=VALIDATION_QUERIES,
         )
 
 
@@ -130,7 +133,6 @@ def read_training_set(
         captions,
         vocabulary,
         held,
-        _largest_query(np.diff(captions.indptr)),
         initial,
         len(negatives),
     )
@@ -182,15 +184,3 @@ def held_out(digest: bytes) -> bool:
     """Whether a picture is kept to judge by: a matter of its content, so that it never changes."""
     # Not the first bytes: whoever else deals pictures out by hash would deal them the same way.
     return int.from_bytes(digest[-4:], "big") < HELD_OUT * 2**32
-
-
-def _largest_query(lengths: NDArray[np.integer]) -> int:
-    """The most words of a query, so that long captions do not make more word sets than help."""
-    for size in range(_LARGEST_QUERY, 1, -1):
-        sets = sum(
-            int(count) * sum(comb(int(length), words) for words in range(1, size + 1))
-            for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)
-        )
-        if sets <= _MOST_SETS:
-            return size
-    return 1
