@@ -164,6 +164,17 @@ def test_what_is_removed_stays_out_until_it_is_named(
 
 
 @everywhere
+def test_a_source_that_is_removed_is_not_asked_any_more(
+    place: Any, home: Collection, scene: Scene
+) -> None:
+    filled(place, scene)
+    add(home, place.scope)
+    assert home.remove([place.scope]) == 3
+    assert home.status().followed == []
+    assert add(home, place.scope)["new"] == 3
+
+
+@everywhere
 def test_equal_pictures_are_one_and_a_copy_costs_no_extraction(
     place: Any, home: Collection, scene: Scene
 ) -> None:

@@ -33,6 +33,19 @@ def test_folders_are_listed_and_hidden_ones_passed_over(
     assert [str(one.path) for one in found] == [prefix.url("alps/snow.jpg")]
 
 
+def test_names_may_hold_whatever_a_name_may_hold(
+    prefix: Any, home: Collection, scene: Scene
+) -> None:
+    for number, name in enumerate(("a b.jpg", "Zürich.jpg", "100%.jpg", "a+b&c.jpg", "#1.jpg")):
+        prefix.put(name, scene(number))
+        prefix.put(f"{name}.txt", b"a boat")
+    assert add(home, prefix.scope) == {"new": 5, "extracted": 5}
+    assert len(home.effective_captions(home.newest(5))) == 5
+    assert add(home) == {}
+    record = home.record(home.newest(1)[0])
+    assert home.thumbnails.of(record, 160).sure
+
+
 def test_sidecars_in_both_spellings_are_read(prefix: Any, home: Collection, scene: Scene) -> None:
     prefix.put("boat.jpg", scene(0))
     prefix.put("boat.jpg.txt", b"a boat")

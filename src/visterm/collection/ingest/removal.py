@@ -9,10 +9,10 @@ from visterm.errors import BadInput
 
 
 def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
-    """Forget files or folders below the root; returns how many pictures that were.
+    """Forget files, folders, prefixes, shards or tables; returns how many pictures that were.
 
     A picture that also lies elsewhere keeps what is known about it. The paths are passed over from
-    now on. The caller holds the lock.
+    now on, and sources are not asked any more. The caller holds the lock.
     """
     count = "SELECT count(*) FROM pictures"
     with catalogue.transaction() as db:
@@ -25,6 +25,11 @@ def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
             values = (folder, name, path, below_pattern(path))
             gone = db.execute(f"DELETE FROM places WHERE {condition}", values).rowcount
             gone += db.execute(f"DELETE FROM skipped WHERE {condition}", values).rowcount
+            gone += db.execute("DELETE FROM places WHERE listed = ?", (path,)).rowcount
+            gone += db.execute(
+                "DELETE FROM sources WHERE location = ? OR location LIKE ? ESCAPE '\\'",
+                (path, below_pattern(path)),
+            ).rowcount
             if not gone:
                 raise BadInput(f"{path} is not in the collection, so it cannot be removed")
             db.execute("INSERT OR IGNORE INTO excluded VALUES (?)", (path,))
