@@ -1,14 +1,19 @@
 """How fast is an exact search, against reading the columns it touches and against its peers?
 
     python -m benchmarks.index --json [--pictures 10000000 --words 256]
+    python -m benchmarks.index --scores real --json [--pictures 4000000 --words 64]
 
-Scores are drawn as :mod:`benchmarks.index_scores` says, stored in a temporary folder, and the exact
-best 20 are asked for by queries of 1, 2, 3 and 5 words, on one thread, warm (every query was asked
-before). ``ratio_read`` is our time over that of a plain sum of all 8-bit codes of the query's
-words; ``ratio_read_unpruned`` is the same when every block is scanned. The other ratios are a
-peer's time over ours. Times are medians of the processor time of the one thread that works, which
-on an idle machine is the time that passes, and on a busy one leaves out what others take;
-``wall_ms`` is the median of the time that passed for our searches, one after the other.
+Scores are drawn as :mod:`benchmarks.index_scores` says, or, ``--scores real``, from photographs as
+:mod:`benchmarks.index_real_scores` does; ``distinct`` is then the same for the photographs alone.
+The photographs are those of the data sets in ``--data``, or ``--vectors`` gives their vectors.
+
+The rows are stored in a temporary folder, and the exact best 20 are asked for by queries of 1, 2, 3
+and 5 words, on one thread, warm (every query was asked before). ``ratio_read`` is our time over
+that of a plain sum of all 8-bit codes of the words; ``ratio_read_unpruned`` is the same when
+every block is scanned. The other ratios are a peer's time over ours. Times are medians of the
+processor time of the one thread that works, which on an idle machine is the time that passes, and
+on a busy one leaves out what others take; ``wall_ms`` is the median of the time that passed for
+our searches, one after the other.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ from benchmarks.index_peers import (
     scipy_peer,
     words_of,
 )
+from benchmarks.index_real_scores import RealScores, photographs
 from benchmarks.index_scores import draw, popularity
 from visterm.index import Index
 from visterm.index._loops import integers_at
@@ -55,36 +61,67 @@ Query = tuple[Integers, Floats]
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.index", description=__doc__)
-    parser.add_argument("--pictures", type=int, default=10_000_000)
-    parser.add_argument("--words", type=int, default=256)
+    parser.add_argument("--scores", choices=["drawn", "real"], default="drawn")
+    parser.add_argument("--pictures", type=int, help="10 million, or of real scores 4 million")
+    parser.add_argument("--words", type=int, help="256, or of real scores 64")
     parser.add_argument("--queries", type=int, default=40, help="of each length")
+    parser.add_argument("--vectors", type=Path, nargs="*", default=[], help="of photographs, .npy")
+    parser.add_argument("--data", type=Path, help="the folder of the data sets")
     parser.add_argument("--folder", help="where to keep the index (used again if it is there)")
     parser.add_argument("--keep", action="store_true", help="do not delete the index")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
     folder = Path(given.folder or tempfile.mkdtemp(prefix="visterm-index-"))
     try:
-        index = stored(folder, given.pictures, given.words)
-        show(measure(index, folder, given.queries), as_json=given.json)
+        answer = measure_real if given.scores == "real" else measure_drawn
+        show(answer(given, folder), as_json=given.json)
     finally:
         if not given.keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def stored(folder: Path, pictures: int, words: int) -> Index:
-    """The drawn index, made segment by segment so that memory stays bounded."""
+def measure_drawn(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    words = given.words or 256
+    pictures = given.pictures or 10_000_000
+    index = stored(folder, pictures, words, lambda count, rng: draw(count, words, rng))
+    return measure(index, folder, queries(words, given.queries), peers=True)
+
+
+def measure_real(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    words, pictures = given.words or 64, given.pictures or 4_000_000
+    real = RealScores(photographs(given.vectors, given.data), words, pictures)
+    # A score is a sum of log-probabilities, so every word counts once.
+    asked = {
+        length: [(one, np.ones_like(weights)) for one, weights in many]
+        for length, many in queries(words, given.queries).items()
+    }
+    distinct = Index.create(folder / "distinct", words=words)
+    distinct.append(real.distinct())
+    alone = measure(distinct, folder / "distinct", asked, peers=False)
+    index = stored(folder, pictures, words, real.draw)
+    return {**measure(index, folder, asked, peers=False), "distinct": alone}
+
+
+def stored(
+    folder: Path, pictures: int, words: int, drawn: Callable[[int, np.random.Generator], Floats]
+) -> Index:
+    """The index of drawn scores, made segment by segment so that memory stays bounded."""
     if (folder / "manifest.json").exists():
         return Index.open(folder)
     index = Index.create(folder, words=words)
     while len(index) < pictures:
         count = min(pictures - len(index), index.segment_size)
-        index.append(draw(count, words, np.random.default_rng(len(index))))
+        index.append(drawn(count, np.random.default_rng(len(index))))
         say(f"drawn {len(index):,} of {pictures:,} pictures")
     return index
 
 
-def queries(words: int, length: int, count: int) -> list[Query]:
-    """Words by their popularity, weighted as inverse document frequencies and normalised."""
+def queries(words: int, count: int) -> dict[int, list[Query]]:
+    """By length: words by popularity, weighted as inverse document frequencies and normalised."""
+    return {length: _queries(words, length, count) for length in LENGTHS}
+
+
+def _queries(words: int, length: int, count: int) -> list[Query]:
     rng = np.random.default_rng(length)
     share = popularity(words)
     pool = np.random.default_rng(0).choice(words, POOL, replace=False, p=share / share.sum())
@@ -96,16 +133,40 @@ def queries(words: int, length: int, count: int) -> list[Query]:
     ]
 
 
-def measure(index: Index, folder: Path, count: int) -> dict[str, Any]:
+def measure(
+    index: Index, folder: Path, asked: dict[int, list[Query]], *, peers: bool
+) -> dict[str, Any]:
     """The whole result."""
-    asked = {length: queries(index.words, length, count) for length in LENGTHS}
     words = np.unique(np.concatenate([one for many in asked.values() for one, _ in many]))
     opened = opening(folder)
     index.prepare()
     ours = {length: search_times(index, many) for length, many in asked.items()}
-    say("searched; now the peers")
     columns = words_of(index, words)
     exact = all(right(index, columns, words, query) for many in asked.values() for query in many)
+    notes = compared(index, columns, words, asked, ours) if peers else {}
+    return {
+        "pictures": len(index),
+        "words": index.words,
+        "k": K,
+        "queries_each": len(asked[LENGTHS[0]]),
+        "exact": exact,
+        "ratio_read": {length: one["ratio_read"] for length, one in ours.items()},
+        "lengths": ours,
+        **opened,
+        "peers": notes,
+        "load": os.getloadavg()[0],
+    }
+
+
+def compared(
+    index: Index,
+    columns: Floats,
+    words: Integers,
+    asked: dict[int, list[Query]],
+    ours: dict[int, dict[str, float]],
+) -> dict[str, str]:
+    """Add the times of the peers to ours; returns what there is to say about each."""
+    say("searched; now the peers")
     notes = {}
     makers: dict[str, Callable[[], Peer]] = {
         "numpy": functools.partial(numpy_peer, columns, words),
@@ -126,17 +187,7 @@ def measure(index: Index, folder: Path, count: int) -> dict[str, Any]:
             ours[length][f"ms_{name}"] = round(ms, 3)
             ours[length][f"ratio_{name}"] = round(ms / ours[length]["ms"], 1)
         say(f"measured {name}: {peer.note}")
-    return {
-        "pictures": len(index),
-        "words": index.words,
-        "k": K,
-        "queries_each": count,
-        "exact": exact,
-        "lengths": ours,
-        **opened,
-        "peers": notes,
-        "load": os.getloadavg()[0],
-    }
+    return notes
 
 
 def search_times(index: Index, many: list[Query]) -> dict[str, float]:

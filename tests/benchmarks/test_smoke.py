@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
@@ -33,6 +34,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "iaprtc12" / f"{part}_captions.tsv").write_text("".join(said))
     first, words = scenes[0]
     (root / "gold.tsv").write_text(f"images/train/{first.name}\t{words[0]} near {words[-1]}\n")
+    vectors = np.random.default_rng(0).random((300, 1280), np.float32)
+    np.save(root / "photos.npy", vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     return root
 
 
@@ -57,6 +60,7 @@ RUNS = [
     ("first_minute", "--pictures 3 --runs 1", "pictures"),
     ("hybrid", "--data {}/corel5k --vectors {} --iterations 2000", "half_words"),
     ("index", "--pictures 4000 --words 32 --queries 2", "pictures"),
+    ("index", "--scores real --vectors {}/photos.npy --pictures 900 --queries 2", "distinct"),
     ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
     ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
