@@ -12,6 +12,7 @@ from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k, rea
 from visterm.errors import BadInput
 from visterm.experiments.runner.protocol import protocol_of
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
+from visterm.text.stop_words import STOP_WORDS
 
 _READERS = {"corel5k": read_corel5k, "flickr8k": read_flickr8k, "iaprtc12": read_iaprtc12}
 NAMES = tuple(_READERS)
@@ -72,9 +73,10 @@ def _drawn(
     found = relevance_from_captions(vocabulary.counts(texts), vocabulary.idf, max_words=most)
     if every or len(found) <= queries:
         return found
-    # As many of one word as of two.
+    # As many of one word as of two; what only holds sentences together asks for nothing.
     random = np.random.default_rng(0)
-    sizes = found.words_per_query
+    stopped = np.array([word in STOP_WORDS for word in vocabulary.words])
+    sizes = found.words_per_query * (found.queries.astype(bool) @ stopped == 0)
     half = [np.flatnonzero(sizes == size) for size in (1, 2)]
     some = [random.choice(one, min(len(one), queries // 2), replace=False) for one in half]
     return found.take(np.sort(np.concatenate(some)))

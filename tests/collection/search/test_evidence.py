@@ -13,6 +13,7 @@ from visterm.collection.search.evidence import CERTAINTY, Evidence, Term
 from visterm.index import Index
 
 PICTURES, COLUMNS = 40, 5
+HALF = np.array([0.0, 0.5])
 
 
 @st.composite
@@ -24,6 +25,7 @@ def problems(draw):
     ids = np.sort(random.choice(2 * PICTURES, PICTURES, replace=False))
     index = Index.in_memory(random.choice(levels, (PICTURES, COLUMNS)), ids)
     captioned = random.random(3 * PICTURES) < draw(st.sampled_from([0.0, 0.5, 1.0]))
+    lengths = (captioned * random.integers(1, 4, captioned.size)).astype(np.uint8)
     unused = list(range(COLUMNS))
     terms = []
     for number in range(draw(st.integers(0, 4))):
@@ -34,8 +36,8 @@ def problems(draw):
     allow = None
     if draw(st.booleans()):
         allow = np.sort(random.choice(3 * PICTURES, draw(st.integers(0, PICTURES)), replace=False))
-    completeness = draw(st.sampled_from([0.05, 0.6, 0.95]))
-    return Evidence(index, terms, captioned, completeness), allow, draw(st.integers(0, PICTURES))
+    completeness = np.array([0.0, *(draw(st.sampled_from([0.05, 0.6, 0.95])) for _ in range(3))])
+    return Evidence(index, terms, lengths, completeness), allow, draw(st.integers(0, PICTURES))
 
 
 @settings(max_examples=300, deadline=None)
@@ -63,7 +65,7 @@ def probability(evidence: Evidence, term: Term, picture: int) -> float:
         seen = math.exp(min(0.0, sum(evidence.index.values(term.columns, [picture])[0].tolist())))
     if picture in term.holders:
         return 1 - (1 - CERTAINTY) * (1 - seen)
-    return seen * (1 - evidence.completeness) if evidence.captioned[picture] else seen
+    return seen * (1 - float(evidence.completeness[evidence.lengths[picture]]))
 
 
 @settings(max_examples=50, deadline=None)
@@ -94,16 +96,18 @@ def asked(word: str, column: int | None, held: list[int], weight: float = 1.0) -
 
 def test_written_words_come_first_and_captions_without_them_a_little_later() -> None:
     index = Index.in_memory(np.log(np.float32([[0.05], [0.6], [0.6], [0.1]])))
-    captioned = np.array([True, True, False, False])
-    evidence = Evidence(index, [asked("coal", 0, [0])], captioned, 0.5)
+    captions = np.array([1, 1, 0, 0], np.uint8)
+    evidence = Evidence(
+        index, [asked("coal", 0, [0])], captions.astype(np.uint8), np.array([0.0, 0.5])
+    )
     assert evidence.best(4)[0].tolist() == [0, 2, 1, 3]
 
 
 def test_one_word_may_be_read_and_the_other_seen() -> None:
     index = Index.in_memory(np.log(np.float32([[0.9], [0.1], [0.9]])))
-    captioned = np.array([True, True, False])
+    captions = np.array([1, 1, 0], np.uint8)
     terms = [asked("anna", None, [0, 1]), asked("beach", 0, [])]
-    evidence = Evidence(index, terms, captioned, 0.5)
+    evidence = Evidence(index, terms, captions, HALF)
     assert evidence.best(3)[0].tolist() == [0, 1, 2]
     parts = evidence.parts(np.array([0]))
     assert parts.sight[0] == pytest.approx(math.log(0.9))
@@ -112,15 +116,15 @@ def test_one_word_may_be_read_and_the_other_seen() -> None:
 
 def test_of_words_that_nobody_sees_only_captions_tell() -> None:
     index = Index.in_memory(np.zeros((5, 1), np.float32))
-    captioned = np.array([True, True, True, False, False])
+    captions = np.array([1, 1, 1, 0, 0], np.uint8)
     evidence = Evidence(
-        index, [asked("anna", None, [1, 2]), asked("1987", None, [2])], captioned, 0.5
+        index, [asked("anna", None, [1, 2]), asked("1987", None, [2])], captions, HALF
     )
     assert evidence.best(5)[0].tolist() == [2, 1]
 
 
 def test_an_unwanted_word_in_a_caption_takes_a_picture_far_down() -> None:
     index = Index.in_memory(np.log(np.float32([[0.9, 0.01], [0.5, 0.01], [0.5, 0.9]])))
-    captioned = np.array([True, False, False])
+    captions = np.array([1, 0, 0], np.uint8)
     terms = [asked("beach", 0, []), asked("people", 1, [0], weight=-1.0)]
-    assert Evidence(index, terms, captioned, 0.5).best(3)[0].tolist() == [1, 2, 0]
+    assert Evidence(index, terms, captions, HALF).best(3)[0].tolist() == [1, 2, 0]

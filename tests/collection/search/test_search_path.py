@@ -122,7 +122,7 @@ def test_folding_fills_the_page_whatever_is_asked(trained: Collection) -> None:
         assert len(copies) == len(set(copies)), "of nine copies one is shown"
 
 
-def test_a_search_with_its_cutoff_asks_once_for_pictures_with_and_without_captions(
+def test_a_search_with_its_cutoff_asks_once_for_captions_of_each_length(
     trained: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -135,7 +135,8 @@ def test_a_search_with_its_cutoff_asks_once_for_pictures_with_and_without_captio
     monkeypatch.setattr(Index, "search", counted)
     response = trained.search("sea", 150)
     assert response.cutoff is not None
-    assert asked == [151, 151]
+    assert set(asked) == {151}
+    assert len(asked) <= 4
 
 
 def test_a_no_takes_its_picture_out_of_the_good_matches(trained: Collection) -> None:

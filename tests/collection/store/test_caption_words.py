@@ -172,8 +172,8 @@ def test_a_name_is_held_where_its_words_stand_together(collection: Collection) -
 def test_remembered_postings_are_those_of_now(collection: Collection) -> None:
     cached, db = CachedPostings(), collection.catalogue.db
     assert cached.read(db).holders("anna").size == 0
-    assert not cached.read(db).captioned.any()
+    assert not cached.read(db).lengths.any()
     collection.caption(collection.root / "scene-0001.jpg", "Anna")
     now = cached.read(db)
-    assert now.holders("anna").tolist() == np.flatnonzero(now.captioned).tolist() != []
+    assert now.holders("anna").tolist() == np.flatnonzero(now.lengths == 1).tolist() != []
     assert cached.read(db).holders("anna") is now.holders("anna")

@@ -6,7 +6,7 @@ written changes it:
 
 - a caption that holds t is right with probability κ: ``1 − (1 − κ)(1 − P_t)``;
 - captions leave out much: one without t makes it less likely by 1 − r, r being how complete
-  captions are;
+  captions of its length are;
 - a picture without caption is left as it is seen.
 
 Words that nobody can see have, instead of a sight, the fraction of captions that hold them. An
@@ -50,6 +50,9 @@ class Term:
         The pictures whose captions hold it, ascending.
     frequency : float
         The fraction of captions that hold it.
+    is_mentioned : bool
+        Whether captions would mention it; not so for a word that a click began after they were
+        written.
     """
 
     word: str
@@ -57,6 +60,7 @@ class Term:
     columns: tuple[int, ...]
     holders: Ids
     frequency: float
+    is_mentioned: bool = True
 
     @property
     def is_seen(self) -> bool:
@@ -89,31 +93,32 @@ class Parts:
 class Evidence:
     """The terms of a query, with the index that sees and the captions that tell.
 
-    ``captioned`` says by number which pictures have a caption; numbers beyond it have none.
+    ``lengths`` says by number how long the captions of pictures are, 0 and numbers beyond it for
+    none, and ``completeness`` how complete captions of each length are.
     """
 
     index: Index
     terms: Sequence[Term]
-    captioned: NDArray[np.bool_]
-    completeness: float
+    lengths: NDArray[np.uint8]
+    completeness: Floats
 
     def best(self, k: int, allow: Ids | None = None) -> tuple[Ids, Floats]:
         """The ``k`` best pictures and their scores; equal scores by smaller id.
 
         Exact: as sorting the scores of all. The pictures whose captions hold a word are scored one
-        by one. The others differ by constants from what the index ranks: one for those with a
-        caption, one for those without.
+        by one. The others differ by constants from what the index ranks: one for those without a
+        caption, one for those with captions of each length.
         """
         holders = self._holders(allow)
         ids, scores = holders, self.parts(holders).scores
-        for mask, is_captioned in self._others(holders, allow):
-            more = self._best_of_others(k, mask, is_captioned)
+        for mask, length in self._others(holders, allow):
+            more = self._best_of_others(k, mask, length)
             ids, scores = np.concatenate([ids, more[0]]), np.concatenate([scores, more[1]])
         return best(ids, scores, k)
 
     def parts(self, pictures: Ids) -> Parts:
         """The scores of pictures of the index, in parts."""
-        captioned = self._are_captioned(pictures)
+        lengths = self._lengths_of(pictures)
         held = np.zeros((pictures.size, len(self.terms)), bool)
         caption = np.zeros(pictures.size)
         unwanted = np.zeros(pictures.size)
@@ -126,10 +131,10 @@ class Evidence:
                 assert values is not None
                 columns += [np.where(holds, np.float32(0), column) for column in values.T]
                 known = np.where(holds, term.log_probabilities(self._by_caption(seen)), 0.0)
-                caption += known + np.where(captioned & ~holds, term.weight * self._omitted, 0.0)
+                caption += known + np.where(holds, 0.0, self._omitted(term)[lengths])
                 continue
-            by_caption = np.where(captioned, (1 - self.completeness) * seen, seen)
-            by_caption = np.where(holds, self._by_caption(seen), by_caption)
+            left_out = (1 - term.is_mentioned * self.completeness[lengths]) * seen
+            by_caption = np.where(holds, self._by_caption(seen), left_out)
             alone = term.log_probabilities(seen) if term.is_seen else np.zeros(pictures.size)
             unwanted += alone
             caption += term.log_probabilities(by_caption) - alone
@@ -154,9 +159,9 @@ class Evidence:
         return columns[order], np.array([q for _, q in asked], np.float32)[order], order
 
     def _best_of_others(
-        self, k: int, mask: NDArray[np.bool_] | None, is_captioned: bool
+        self, k: int, mask: NDArray[np.bool_] | None, length: int
     ) -> tuple[Ids, Floats]:
-        """The best of pictures that are alike in what their captions say of the query: nothing.
+        """The best of pictures with captions of one length, which say nothing of the query.
 
         Unwanted words that are seen only lower a score, so what the index ranks by is an upper
         bound: more are asked for until nobody is left who could enter.
@@ -168,7 +173,7 @@ class Evidence:
             found = best(ids, self.parts(ids).scores, k)
             if ids.size < asked or not k:
                 return found
-            bound, next_bound = self._bounds(ranked[-1], is_captioned)
+            bound, next_bound = self._bounds(ranked[-1], length)
             if is_tight:  # Of equal ones the index has given those with the smaller ids.
                 if bound < found[1][-1] or next_bound < bound:
                     return found
@@ -176,40 +181,40 @@ class Evidence:
                 return found
             asked *= 4
 
-    def _bounds(self, ranked: np.float32, is_captioned: bool) -> tuple[float, float]:
+    def _bounds(self, ranked: np.float32, length: int) -> tuple[float, float]:
         """The highest score that a picture of such a value can have, and one of the next lower."""
         caption = 0.0
         for term in self.terms:
             if term.is_seen:
-                caption += term.weight * self._omitted if is_captioned and term.weight > 0 else 0.0
+                caption += float(self._omitted(term)[length]) if term.weight > 0 else 0.0
             else:
-                seen = np.array([term.frequency])
-                by_caption = (1 - self.completeness) * seen if is_captioned else seen
-                caption += float(term.log_probabilities(by_caption)[0])
+                left_out = (1 - self.completeness[length]) * np.array([term.frequency])
+                caption += float(term.log_probabilities(left_out)[0])
         lower = np.nextafter(ranked, np.float32(-np.inf))
         return float(ranked) + caption, float(lower) + caption
 
     def _others(
         self, holders: Ids, allow: Ids | None
-    ) -> Iterator[tuple[NDArray[np.bool_] | None, bool]]:
-        """Masks of the pictures without and with a caption, but for the holders of words."""
+    ) -> Iterator[tuple[NDArray[np.bool_] | None, int]]:
+        """Masks of pictures by the length of their captions, but for the holders of words."""
         wanted = [term for term in self.terms if term.weight > 0]
         if wanted and not any(term.is_seen for term in wanted):
             return  # nothing but captions can tell
-        if allow is None and not self.captioned.any():
-            yield None, False
+        if allow is None and not self.lengths.any():
+            yield None, 0
             return
         ids = self.index.ids()
         mask = np.full(int(ids[-1]) + 1 if ids.size else 0, allow is None)
         if allow is not None:
             mask[allow[allow < mask.size]] = True
         mask[holders] = False
-        captioned = np.zeros(mask.size, bool)
-        some = min(mask.size, self.captioned.size)
-        captioned[:some] = self.captioned[:some]
-        for who, is_captioned in ((mask & ~captioned, False), (mask & captioned, True)):
+        lengths = np.zeros(mask.size, np.uint8)
+        some = min(mask.size, self.lengths.size)
+        lengths[:some] = self.lengths[:some]
+        for length in range(len(self.completeness)):
+            who = mask & (lengths == length)
             if who.any():
-                yield who, is_captioned
+                yield who, length
 
     def _holders(self, allow: Ids | None) -> Ids:
         """The pictures that can be found whose captions hold some word."""
@@ -219,16 +224,15 @@ class Evidence:
             every = np.intersect1d(every, allow)
         return every[self.index.holds(every)]
 
-    def _are_captioned(self, pictures: Ids) -> NDArray[np.bool_]:
-        found = np.zeros(pictures.size, bool)
-        known = pictures < self.captioned.size
-        found[known] = self.captioned[pictures[known]]
+    def _lengths_of(self, pictures: Ids) -> NDArray[np.uint8]:
+        found = np.zeros(pictures.size, np.uint8)
+        known = pictures < self.lengths.size
+        found[known] = self.lengths[pictures[known]]
         return found
 
-    @property
-    def _omitted(self) -> float:
-        """What a word loses that a caption does not mention."""
-        return float(np.log1p(-self.completeness))
+    def _omitted(self, term: Term) -> Floats:
+        """What a wanted word loses that a caption does not mention, by the caption's length."""
+        return term.weight * np.log1p(-term.is_mentioned * self.completeness)
 
     @staticmethod
     def _by_caption(seen: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -43,7 +43,7 @@ def query_terms(
     A word that the model does not know is read in captions, if some hold it; by sight its synonyms
     stand for it, if they are known. One that no caption holds is replaced by words close to it.
     """
-    reader = _Reader(active.vocabulary, postings)
+    reader = _Reader(active.vocabulary, postings, active.version.words)
     vector = query_vector(query, active.vocabulary, reader.meant)
     weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
     terms = [
@@ -112,6 +112,8 @@ class _Reader:
 
     vocabulary: Vocabulary
     postings: Postings
+    learnt: int
+    """How many of the vocabulary's words the model learnt; clicks have begun the others."""
     own: dict[str, Ids] = field(default_factory=dict)
     """Words that the model does not know, with the pictures whose captions hold them."""
     standing: dict[int, list[str]] = field(default_factory=dict)
@@ -131,7 +133,8 @@ class _Reader:
         holders = self.postings.holders(self.vocabulary.keys[number])
         for word in self.standing.get(number, ()):
             holders = np.union1d(holders, self.own[word])
-        return self._term(self.vocabulary.words[number], weight, columns, holders)
+        found = self._term(self.vocabulary.words[number], weight, columns, holders)
+        return replace(found, is_mentioned=number < self.learnt)
 
     def read(self, word: str, weight: float) -> Term:
         return self._term(word, weight, (), self.own[word])
@@ -145,7 +148,9 @@ class _Reader:
         return weights
 
     def _term(self, word: str, weight: float, columns: tuple[int, ...], holders: Ids) -> Term:
-        frequency = (holders.size + 0.5) / (int(self.postings.captioned.sum()) + holders.size + 1)
+        frequency = (holders.size + 0.5) / (
+            np.count_nonzero(self.postings.lengths) + holders.size + 1
+        )
         return Term(word, weight, columns, holders, frequency)
 
 

@@ -115,13 +115,18 @@ class WordRanker(CalibratedRanker):
             raise UnknownWords(only_unknown(self.unknown), self.unknown)
         self.active = active
         self.evidence = Evidence(
-            active.index, found.terms, postings.captioned, completeness(catalogue.db)
+            active.index, found.terms, postings.lengths, completeness(catalogue.db)
         )
         self.numbers = found.numbers
         self.weights = np.array([term.weight for term in found.terms], np.float32)
         self.calibration = calibration_of(active, found)
         asked = tuple((term.word, term.weight, term.columns) for term in found.terms)
-        self.key = (active.index.version, postings.version, self.evidence.completeness, asked)
+        self.key = (
+            active.index.version,
+            postings.version,
+            self.evidence.completeness.tobytes(),
+            asked,
+        )
 
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         return self.evidence.best(k, allow)

@@ -1,9 +1,10 @@
 """Postings: for each word the pictures whose captions hold it, in step with the captions.
 
-A word is its stem, as in the vocabulary; ``""`` stands for every picture that has a caption
-with words. The lists are divided into chunks of 65,536 numbers of pictures, two bytes a picture, so
-that a new caption rewrites some ten short lists, in the transaction that gives it: triggers note
-what has changed (`schema`), and every transaction ends with `catch_up`.
+A word is its stem, as in the vocabulary; ``""`` stands for every picture that has a caption with
+words, ``#1`` to ``#6`` for those whose captions are about so long. The lists are divided into
+chunks of 65,536 numbers of pictures, two bytes a picture, so that a new caption rewrites some ten
+short lists, in the transaction that gives it: triggers note what has changed (`schema`), and every
+transaction ends with `catch_up`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ EVERY = ""
 """The word of every caption."""
 COMPLETENESS = "completeness"
 """The setting of how complete captions are."""
-USUAL_COMPLETENESS = 0.5
+USUAL_COMPLETENESS = (0.0, 0.25, 0.3, 0.45, 0.7, 0.9, 0.95)
+"""By the length of a caption, before the collection's own say more; 0 for a picture without."""
+LENGTHS = len(USUAL_COMPLETENESS)
 _BITS = 16
 _AT_ONCE = 4096
 """Pictures whose words are held in memory together."""
@@ -59,10 +62,19 @@ def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def completeness(db: sqlite3.Connection) -> float:
-    """The fraction of what a picture shows that its caption mentions, as far as is known."""
+def length_of(words: int) -> int:
+    """How long a caption of so many words is: 1, 2 to 3, 4 to 7 and so on, and 32 and more.
+
+    >>> [length_of(words) for words in (0, 1, 3, 4, 200)]
+    [0, 1, 2, 3, 6]
+    """
+    return min(words.bit_length(), LENGTHS - 1)
+
+
+def completeness(db: sqlite3.Connection) -> NDArray[np.float64]:
+    """The fraction of what a picture shows that its caption mentions, by the caption's length."""
     found = db.execute("SELECT value FROM settings WHERE name = ?", (COMPLETENESS,)).fetchone()
-    return float(json.loads(found[0])["value"]) if found else USUAL_COMPLETENESS
+    return np.array(json.loads(found[0])["by_length"] if found else USUAL_COMPLETENESS)
 
 
 def name_holders(db: sqlite3.Connection, stemmed: Sequence[str]) -> NDArray[np.int64]:
@@ -91,7 +103,7 @@ class CachedPostings:
     def __init__(self, most: int = 256) -> None:
         self._version: object = None
         self._holders: dict[str, NDArray[np.int64]] = {}
-        self._captioned = np.zeros(0, bool)
+        self._lengths = np.zeros(0, np.uint8)
         self._most = most
 
     def read(self, db: sqlite3.Connection) -> Postings:
@@ -100,10 +112,11 @@ class CachedPostings:
         version = found and found[0]
         if version != self._version or len(self._holders) > self._most:
             every = holders(db, EVERY)
-            captioned = np.zeros(int(every[-1]) + 1 if every.size else 0, bool)
-            captioned[every] = True
-            self._version, self._holders, self._captioned = version, {}, captioned
-        return Postings(db, str(version), self._captioned, self._holders)
+            lengths = np.zeros(int(every[-1]) + 1 if every.size else 0, np.uint8)
+            for length in range(1, LENGTHS):
+                lengths[holders(db, f"#{length}")] = length
+            self._version, self._holders, self._lengths = version, {}, lengths
+        return Postings(db, str(version), self._lengths, self._holders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +126,8 @@ class Postings:
     db: sqlite3.Connection
     version: str
     """Another one whenever some caption has changed."""
-    captioned: NDArray[np.bool_]
-    """By the number of a picture, whether it has a caption; later ones have none."""
+    lengths: NDArray[np.uint8]
+    """By the number of a picture, how long its caption is; 0, and later ones, have none."""
     known: dict[str, NDArray[np.int64]]
 
     def holders(self, key: str) -> NDArray[np.int64]:
@@ -186,8 +199,8 @@ def _words(captions: str, folders: str) -> set[str]:
     """The words of a picture, from a row of the view ``said``."""
     caption, *names = _texts(captions, folders)
     found = stems(caption)
-    if found:
-        found.add(EVERY)  # a folder's name alone is no caption: it leaves nearly everything out
+    if found:  # a folder's name alone is no caption: it leaves nearly everything out
+        found |= {EVERY, f"#{length_of(len(found))}"}
     return found.union(*map(stems, names))
 
 

@@ -1,7 +1,8 @@
 """How complete captions are, learnt from the collection's own: r of the captions' evidence.
 
 Of the words that sight expects to hold for a captioned picture, captions mention some:
-``r = Σ_p |caption of p ∩ words| / Σ_p Σ_t P_t(p)``. Before there are many, r stays near a half.
+``r = Σ_p |caption of p ∩ words| / Σ_p Σ_t P_t(p)``, and long captions more than short ones. Before
+there are many, r stays near what is usual.
 """
 
 from __future__ import annotations
@@ -9,21 +10,29 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.active_model import NotTrained, active_model
 from visterm.collection.store.caption_words import (
     COMPLETENESS,
     EVERY,
+    LENGTHS,
     USUAL_COMPLETENESS,
     holders,
+    length_of,
+    stems,
 )
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import caption_changes
 
 _SAMPLE = 500
 _PRIOR = 20.0
-"""So many expected words count as much as what is usual."""
+"""So many expected words, of all captions, count as much as what is usual."""
+_NEAR = 5.0
+"""So many expected words of a caption count as much as what others mention."""
+_TYPICAL = np.array([0.0, 1, 2.5, 5.5, 11.5, 23.5, 48])
+"""Words of captions by their length."""
 _LIMITS = (0.05, 0.95)
 _NEWS = 0.1
 """The part of captions that must have changed before it is worth learning again."""
@@ -48,12 +57,40 @@ def learn_completeness(catalogue: Catalogue) -> None:
     some = captioned[places].tolist() if captioned.size else []
     texts = effective_captions(catalogue, some)
     words = now.version.words
-    said = sum(
-        len({number for number in now.vocabulary.numbers_in(text) if number < words})
-        for text in texts.values()
-    )
-    expected = float(np.exp(now.index.rows(some)[:, :words].astype(np.float64)).sum())
-    value = float(np.clip((said + _PRIOR * USUAL_COMPLETENESS) / (expected + _PRIOR), *_LIMITS))
-    found = {"value": value, "version": now.version.id, "changes": changes}
+    said, lengths = np.zeros(len(some)), np.zeros(len(some), np.int64)
+    for place, picture in enumerate(some):
+        text = texts[picture]
+        said[place] = len({n for n in now.vocabulary.numbers_in(text) if n < words})
+        lengths[place] = length_of(len(stems(text)))
+    expected = np.exp(now.index.rows(some)[:, :words].astype(np.float64)).sum(axis=1)
+    found = {
+        "by_length": by_length(said, lengths, expected),
+        "version": now.version.id,
+        "changes": changes,
+    }
     with catalogue.transaction():
         catalogue.set(COMPLETENESS, json.dumps(found))
+
+
+def by_length(
+    said: NDArray[np.float64], lengths: NDArray[np.int64], expected: NDArray[np.float64]
+) -> list[float]:
+    """How complete captions of each length are, from the words that some mention and should.
+
+    >>> found = by_length(np.array([1.0, 2, 2]), np.array([1, 2, 2]), np.full(3, 4.0))
+    >>> [round(r, 2) for r in found]
+    [0.0, 0.29, 0.41, 0.69, 0.95, 0.95, 0.95]
+    """
+    usual = np.array(USUAL_COMPLETENESS)
+    if not said.size:
+        return usual.tolist()
+    prior = _PRIOR * float(usual[lengths].mean())
+    overall = (said.sum() + prior) / (expected.sum() + _PRIOR)
+    share = said.sum() / _TYPICAL[lengths].sum()
+    found = [0.0]
+    for length in range(1, LENGTHS):
+        mine = said[lengths == length]
+        words = (mine.sum() + share * _TYPICAL[length]) / (mine.size + 1)
+        r = (words + _NEAR * overall) / (expected.mean() + _NEAR)
+        found.append(float(np.clip(r, *_LIMITS)))
+    return found
