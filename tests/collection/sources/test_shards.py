@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +19,7 @@ from visterm.collection import Collection
 from visterm.collection.sources import shards
 
 Scene = Callable[[int], bytes]
+THUMBNAILS = Path(__file__).parents[1]
 
 
 def shard_of(home: Collection, data: bytes) -> str:
@@ -189,3 +195,47 @@ def test_a_web_server_without_byte_ranges_gives_a_reason_for_its_shards(
     assert report.skipped == [
         (f"{web.scope}/0.tar", "its server gives no byte ranges, which shards need")
     ]
+
+
+def test_an_add_that_is_killed_goes_on_to_the_same_catalogue(tmp_path: Path, scene: Scene) -> None:
+    shard = filled(Shard(Folder(tmp_path / "elsewhere")), scene, 40)
+    program = """if True:
+        import os, signal, sys
+        from thumbnails import Thumbnails
+        from visterm import Collection
+        from visterm.collection.ingest import pipeline
+        from visterm.features import EXTRACTORS
+
+        EXTRACTORS[Thumbnails.name], pipeline.BATCH = Thumbnails, 8
+        kill = sys.argv[3] == "kill"
+
+        def progress(what, done, total):
+            if kill and what == "adding pictures" and done > 20:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with Collection.open(sys.argv[1]) as collection:
+            added = collection.add([sys.argv[2]], features="thumbnails", progress=progress)
+            print(added.extracted)
+    """
+
+    def run(name: str, how: str) -> tuple[int, str]:
+        (tmp_path / name).mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / name), shard.scope, how],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(THUMBNAILS), *sys.path])},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout.strip()
+
+    def known(name: str) -> list[list[Any]]:
+        with sqlite3.connect(tmp_path / name / ".visterm" / "catalogue.sqlite") as db:
+            tables = ("pictures", "places", "captions", "sources", "skipped")
+            return [db.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+
+    assert run("killed", "kill") == (-signal.SIGKILL, "")
+    assert list((tmp_path / "killed" / ".visterm" / "incoming").iterdir())
+    assert run("killed", "on") == (0, "24"), "two batches of eight were kept"
+    assert not (tmp_path / "killed" / ".visterm" / "incoming").exists()
+    assert run("whole", "on") == (0, "40")
+    assert known("killed") == known("whole")

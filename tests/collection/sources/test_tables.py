@@ -41,7 +41,9 @@ def test_paths_count_from_the_table_or_the_collection_and_rows_add_up(
         (str(pictures / "2.jpg"), "snow"),
         (f"file://{pictures}/2.jpg", "ice"),
     )
-    assert add(home, table) == {"new": 3, "extracted": 3}
+    report = home.add([table], features="thumbnails")
+    assert counts(report) == {"new": 3, "extracted": 3}
+    assert report.captions == 3
     assert home.captions(pictures / "0.jpg") == {"table": "a boat"}
     assert home.captions(pictures / "1.jpg") == {"table": "a tree"}
     assert home.captions(pictures / "2.jpg") == {"table": "snow\nice"}

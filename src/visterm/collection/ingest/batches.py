@@ -127,14 +127,14 @@ class Batches:
         if task.what in (RETURNED, LISTED):
             db.execute("UPDATE places SET vanished = 0 WHERE id = ?", (old[0],))
             self.report.returned += bool(old[2])
-            self._keep_listed(task, old[1])
+            self._keep_listed(task, old[1], is_news=task.what == LISTED)
             return
         picture = old[1] if one.digest is None else _picture(db, one.digest)
         if task.what == READ:
             fresh = one.digest in new and not _elsewhere(self.catalogue, picture)
             self._place(task, picture, old, is_new=fresh)
         self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
-        self._keep_listed(task, picture)
+        self._keep_listed(task, picture, is_news=bool(task.file.caption) and not one.captions)
 
     def _skip(self, one: Opened) -> None:
         self.report.skipped.append((one.task.path, one.reason or ""))
@@ -184,7 +184,7 @@ class Batches:
             (task.file.sidecars, task.folder, task.file.name),
         )
 
-    def _keep_listed(self, task: IngestTask, picture: int) -> None:
+    def _keep_listed(self, task: IngestTask, picture: int, *, is_news: bool) -> None:
         """What tables say of a picture, all places where it lies together."""
         if task.file.listed is None:
             return
@@ -198,7 +198,7 @@ class Batches:
         )
         text = "\n".join(sorted(caption for (caption,) in said))
         captions.give(self.catalogue, picture, captions.TABLE, text)
-        self.report.captions += task.what == LISTED
+        self.report.captions += is_news
 
 
 def _picture(db: Any, digest: bytes) -> int:
