@@ -121,6 +121,11 @@ def _measured(folder: str, name: str, triplets: int, fits: int) -> dict[str, Any
     return found
 
 
+def _model(triplets: int) -> Pamir:
+    """As collections train it, with one C."""
+    return Pamir(C=0.1, max_iter=triplets, query_exponent=0.5)
+
+
 def fit(folder: Path, name: str, triplets: int, fits: int) -> dict[str, Any]:
     """Processor seconds of a fit, and the peak memory of this process."""
     from scipy.sparse import csr_array
@@ -131,11 +136,11 @@ def fit(folder: Path, name: str, triplets: int, fits: int) -> dict[str, Any]:
     with np.load(folder / f"{name}.npz") as parts:
         kept = tuple(parts[part] for part in ("data", "indices", "indptr"))
         captions = csr_array(kept, shape=tuple(parts["shape"]))
-    Pamir(C=0.1, max_iter=10).fit(vectors, captions)  # compiles
+    _model(10).fit(vectors, captions)  # compiles
     seconds = []
     for _ in range(fits):
         begin = time.process_time()
-        model = Pamir(C=0.1, max_iter=triplets).fit(vectors, captions)
+        model = _model(triplets).fit(vectors, captions)
         seconds.append(time.process_time() - begin)
     shares = np.diff(drawn_queries(model, Supervision(vectors, captions)).size_edges[0], prepend=0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

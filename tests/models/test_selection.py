@@ -10,7 +10,7 @@ from problems import held_relevance
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
-from visterm.models import MODELS, Bitr, Cca
+from visterm.models import MODELS, Bitr, Cca, Pamir
 from visterm.models.base import Model
 from visterm.models.grids import AUTO, GRIDS
 from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
@@ -161,3 +161,48 @@ def test_without_validation_pictures_all_iterations_run():
     RAN.clear()
     assert Counted().fit(PICTURES, WORDS).n_iter_ == 8
     assert [done for _, done, _ in RAN] == [*range(1, 9)]
+
+
+# Interrupts
+
+
+def interrupting(after: int):
+    """A progress that is interrupted, as by Ctrl-C, when it has been told so often."""
+    calls = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        calls.append(done)
+        if len(calls) == after:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("retrain", [False, True])
+def test_an_interrupt_keeps_the_best_that_was_learnt_until_then(retrain):
+    X, Y = toy(80)
+    model = Pamir(C=(0.1, 1.0), max_iter=4000, patience=1000, retrain=retrain)
+    validation = (X[60:], Y[60:])
+    model.fit(X[:60], Y[:60], validation=validation, progress=interrupting(after=30))
+    assert (model.interrupted, model.C_) == (True, 0.1)
+    whole = Pamir(C=0.1, max_iter=4000, patience=1000)
+    avgps: list[float] = []
+    for end in range(100, 3000, 100):
+        moment = Pamir(C=0.1, max_iter=end).fit(X[:60], Y[:60])
+        avgps.append(quality(moment.transform(X[60:]), held_relevance(*validation_of(moment, Y))))
+    assert model.validation_ == pytest.approx(max(avgps), abs=1e-6)
+    assert not whole.fit(X[:60], Y[:60], validation=validation).interrupted
+
+
+def validation_of(model, Y):
+    return csr_array(Y[60:]), 20, model.idf_, 4
+
+
+def test_an_interrupt_without_validation_keeps_the_last_and_before_anything_is_learnt_it_ends_all():
+    X, Y = toy()
+    model = Pamir(max_iter=4000).fit(X, Y, progress=interrupting(after=11))
+    assert (model.interrupted, model.n_iter_) == (True, 1000)
+    same = Pamir(max_iter=1100).fit(X, Y)  # the part under way was learnt, and not yet counted
+    assert model.weights_.tobytes() == same.weights_.tobytes()
+    with pytest.raises(KeyboardInterrupt):
+        Pamir(max_iter=4000).fit(X, Y, progress=interrupting(after=1))

@@ -84,6 +84,8 @@ def _lines(done: Trained, seconds: float) -> Iterator[str]:
         yield f"  a random order: {_percent(done.untrained_avgp)}"
         if done.previous_avgp is not None:
             yield f"  the model before: {_percent(done.previous_avgp)}"
+    if done.interrupted:
+        yield "you stopped it; this is the best model until then"
     if done.kept == "previous":
         yield "it is worse, so the model before stays; --force takes the new one"
     if done.advice is not None:

@@ -61,6 +61,8 @@ class Model(Stored):
 
     n_features_in_: int
     idf_: NDArray[np.float64]
+    interrupted: bool = False
+    """Whether the last fit was ended by a keyboard interrupt, with the best learnt until then."""
     validation_: float
     """Best AvgP on validation pictures, NaN without them."""
 

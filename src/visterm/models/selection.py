@@ -92,6 +92,8 @@ class Found(NamedTuple):
     avgp: float
     choice: Choice
     fitted: Callable[[], dict[str, Any]]
+    stopped: bool = False
+    """Whether somebody interrupted the run, so that a later moment might be better."""
 
 
 def fit(
@@ -102,7 +104,10 @@ def fit(
     progress: Progress | None,
     initial: Model | None = None,
 ) -> None:
-    """Check, choose, learn and keep what was learnt; whatever fails leaves the model as it was."""
+    """Check, choose, learn and keep what was learnt; whatever fails leaves the model as it was.
+
+    A keyboard interrupt ends the learning with the best that was learnt so far, if anything was.
+    """
     report = progress or silent
     model._check_parameters()
     grid = grid_of(model, validation)
@@ -117,13 +122,15 @@ def fit(
         found = _search(model, task)
         avgp, choice = found.avgp, found.choice
         grid = {name: [value] for name, value in choice.items()}
-        fitted = {} if model.retrain else found.fitted()
+        again, stopped = model.retrain and not found.stopped, found.stopped
+        fitted = {} if again else found.fitted()
         del found, task  # such as a Gram matrix, before another one is made
-    if validation is None or model.retrain:
+    if validation is None or again:
         what = "training" if validation is None else "retraining"
-        choice, fitted = _train(model, Task(training, None, grid, initial, report), what)
+        found = _train(model, Task(training, None, grid, initial, report), what)
+        choice, fitted, stopped = found.choice, found.fitted(), found.stopped
     model._keep(fitted, choice, training)
-    model.validation_ = avgp
+    model.validation_, model.interrupted = avgp, stopped
 
 
 def _search(model: Model, task: Task) -> Found:
@@ -133,14 +140,27 @@ def _search(model: Model, task: Task) -> Found:
     if len(choices) > 1 and cluster() is not None and not model.is_spread(task.training):
         trials = map_items(_SideBySide(model, task._replace(progress=silent)), choices)
         bar.finish(len(choices) - 1)
-    else:
-        prepared = model._prepare(task)
-        trials = []
+        return max(trials, key=lambda found: found.avgp)  # of equals, the first
+    return _one_after_another(model, task, choices, bar)
+
+
+def _one_after_another(model: Model, task: Task, choices: Sequence[Choice], bar: Bar) -> Found:
+    """The best of all runs, or of those until an interrupt."""
+    prepared, best = model._prepare(task), None
+    try:
         for number, choice in enumerate(choices):
-            trials.append(_best_moment(model, task, prepared, choice, bar.part(number)))
+            found = _best_moment(model, task, prepared, choice, bar.part(number))
+            if best is None or found.avgp > best.avgp:
+                best = found._replace(stopped=False)
+            if found.stopped:
+                raise KeyboardInterrupt
             bar.finish(number)
-            trials = [max(trials, key=lambda found: found.avgp)]
-    return max(trials, key=lambda found: found.avgp)  # of equals, the first
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        return best._replace(stopped=True)
+    assert best is not None, "there is always a choice"
+    return best
 
 
 def _best_moment(
@@ -149,13 +169,18 @@ def _best_moment(
     """The moment of a run with the best AvgP on the held-out pictures."""
     assert task.held is not None
     best, since = None, 0
-    for trial in model._run(task, prepared, choice, progress):
-        avgp = task.held.avgp(trial.rows())
-        since += 1
-        if best is None or avgp > best.avgp:
-            best, since = Found(avgp, choice | trial.choice, trial.keep()), 0
-        if since >= model.patience:
-            break
+    try:
+        for trial in model._run(task, prepared, choice, progress):
+            avgp = task.held.avgp(trial.rows())
+            since += 1
+            if best is None or avgp > best.avgp:
+                best, since = Found(avgp, choice | trial.choice, trial.keep()), 0
+            if since >= model.patience:
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        return best._replace(stopped=True)
     assert best is not None, "every run has a trial"
     return best
 
@@ -177,15 +202,21 @@ class _SideBySide:
         return found._replace(fitted=always(found.fitted()))
 
 
-def _train(model: Model, task: Task, what: str) -> tuple[Choice, dict[str, Any]]:
+def _train(model: Model, task: Task, what: str) -> Found:
     """What a run with the only choice of the grid has learnt in the end."""
     prepared, choice = model._prepare(task), model._choices(task.grid)[0]
-    bar = Bar(task.progress, what, 1)
-    for trial in model._run(task, prepared, choice, bar.part(0)):
-        last = trial
-    fitted = last.keep()()
+    bar, last, stopped = Bar(task.progress, what, 1), None, False
+    try:
+        for trial in model._run(task, prepared, choice, bar.part(0)):
+            last = trial
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        stopped = True
+    assert last is not None, "every run has a trial"
+    fitted = always(last.keep()())
     bar.finish(0)
-    return choice | last.choice, fitted
+    return Found(float("nan"), choice | last.choice, fitted, stopped)
 
 
 def _joined(

@@ -62,6 +62,22 @@ def test_captions_of_two_hundred_words_are_learnt_from_like_others(collection: C
     assert len(collection.search("sky", 5).results) == 5
 
 
+def test_an_interrupt_ends_training_with_the_best_model_until_then(learnt: Collection) -> None:
+    more_pictures(learnt.root, 120)
+    learnt.add()
+    calls: list[str] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        calls.append(what)
+        if what == "training" and calls.count(what) == 15:
+            raise KeyboardInterrupt
+
+    trained = learnt.train(max_iter=20_000, force=True, progress=progress)
+    assert (trained.kept, trained.interrupted) == ("new", True)
+    assert calls.count("training") == 15, "nobody learns again from all pictures"
+    assert learnt.search("sky", 3).results
+
+
 def more_pictures(folder: Path, count: int) -> None:
     """Enough captioned pictures for a held-out part that can be judged by."""
     from visterm.datasets.scenes import draw_scenes

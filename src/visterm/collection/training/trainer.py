@@ -43,6 +43,8 @@ STEPS = (0.01, 0.1, 1.0)
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
+_EXPONENT = 0.5
+"""Of how many pictures answer a query: people mostly ask for single words, which many answer."""
 _UNJUDGED_ROUNDS = 10
 _OF_A_SHARD = 50_000
 """Captioned pictures of which a cluster makes a shard of its own."""
@@ -65,6 +67,8 @@ class Trained:
     version: int
     advice: str | None = None
     """What would suit the model better, or what it does not know."""
+    interrupted: bool = False
+    """Whether a keyboard interrupt ended it, with the best model until then."""
 
 
 def train(
@@ -105,12 +109,16 @@ def train(
         untrained_avgp=untrained,
         version=0 if previous is None else previous.id,
         advice=_advice(catalogue, kind, extractor),
+        interrupted=judged is not None and judged.interrupted,
     )
     if previous is not None and not force and _worse(avgp, before):
         kept = link_index(catalogue, progress=progress) or previous
         return replace(trained, version=kept.id)
-    everything = (training_set.vectors, training_set.captions, training_set.initial)
-    _fit(learner, *everything, progress=progress)
+    if judged is not None and judged.interrupted:
+        learner = judged  # who stops training wants no second one, from all pictures
+    else:
+        everything = (training_set.vectors, training_set.captions, training_set.initial)
+        _fit(learner, *everything, progress=progress)
     version = write_version(
         catalogue,
         learner,
@@ -123,7 +131,7 @@ def train(
     )
     _name(catalogue, version, training_set.vocabulary)
     versions.sweep(catalogue)
-    return replace(trained, kept="new", version=version.id)
+    return replace(trained, kept="new", version=version.id, interrupted=learner.interrupted)
 
 
 def _name(catalogue: Catalogue, version: Version, vocabulary: Vocabulary) -> None:
@@ -187,7 +195,10 @@ def _offered(
     enough of them, and as much work as there are captions to learn from."""
     from visterm.models.grids import PRESETS, pairs_of_a_round
 
-    sizes = {"epoch_pairs": pairs_of_a_round(training_set.captions.nnz)}
+    sizes = {
+        "epoch_pairs": pairs_of_a_round(training_set.captions.nnz),
+        "query_exponent": _EXPONENT,
+    }
     if kind.iteration == "triplets":
         sizes["max_iter"] = int(np.clip(_PER_PAIR * training_set.captions.nnz, *_ITERATIONS))
     if (where := cluster()) is not None:

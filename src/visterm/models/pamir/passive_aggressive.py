@@ -59,7 +59,7 @@ class PassiveAggressive(Model):
     margin: str = "constant"
     least_margin: float | None = None
     max_words: int | None = 4
-    query_exponent: float = 0.5
+    query_exponent: float = 0.0
     query_lengths: Sequence[float] | None = None
     retrain: bool = False
     patience: int = 10
