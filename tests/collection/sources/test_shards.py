@@ -16,6 +16,7 @@ from places import Bucket, Folder, Shard, tar_of
 from test_places import add, counts, filled
 
 from visterm.collection import Collection
+from visterm.collection.ingest import pipeline
 from visterm.collection.sources import shards
 
 Scene = Callable[[int], bytes]
@@ -197,8 +198,13 @@ def test_a_web_server_without_byte_ranges_gives_a_reason_for_its_shards(
     ]
 
 
-def test_an_add_that_is_killed_goes_on_to_the_same_catalogue(tmp_path: Path, scene: Scene) -> None:
+def test_an_add_that_is_killed_goes_on_to_the_same_catalogue(
+    tmp_path: Path, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shard = filled(Shard(Folder(tmp_path / "elsewhere")), scene, 40)
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    for folder in (killed, whole):
+        folder.mkdir()
     program = """if True:
         import os, signal, sys
         from thumbnails import Thumbnails
@@ -207,35 +213,32 @@ def test_an_add_that_is_killed_goes_on_to_the_same_catalogue(tmp_path: Path, sce
         from visterm.features import EXTRACTORS
 
         EXTRACTORS[Thumbnails.name], pipeline.BATCH = Thumbnails, 8
-        kill = sys.argv[3] == "kill"
 
         def progress(what, done, total):
-            if kill and what == "adding pictures" and done > 20:
+            if what == "adding pictures" and done > 20:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         with Collection.open(sys.argv[1]) as collection:
-            added = collection.add([sys.argv[2]], features="thumbnails", progress=progress)
-            print(added.extracted)
+            collection.add([sys.argv[2]], features="thumbnails", progress=progress)
     """
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(killed), shard.scope],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(THUMBNAILS), *sys.path])},
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert list((killed / ".visterm" / "incoming").iterdir())
+    monkeypatch.setattr(pipeline, "BATCH", 8)
 
-    def run(name: str, how: str) -> tuple[int, str]:
-        (tmp_path / name).mkdir(exist_ok=True)
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / name), shard.scope, how],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(THUMBNAILS), *sys.path])},
-            capture_output=True,
-            text=True,
-        )
-        return done.returncode, done.stdout.strip()
+    def extracted(folder: Path) -> int:
+        with Collection.open(folder) as collection:
+            return collection.add([shard.scope], features="thumbnails").extracted
 
-    def known(name: str) -> list[list[Any]]:
-        with sqlite3.connect(tmp_path / name / ".visterm" / "catalogue.sqlite") as db:
+    def known(folder: Path) -> list[list[Any]]:
+        with sqlite3.connect(folder / ".visterm" / "catalogue.sqlite") as db:
             tables = ("pictures", "places", "captions", "sources", "skipped")
             return [db.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
-    assert run("killed", "kill") == (-signal.SIGKILL, "")
-    assert list((tmp_path / "killed" / ".visterm" / "incoming").iterdir())
-    assert run("killed", "on") == (0, "24"), "two batches of eight were kept"
-    assert not (tmp_path / "killed" / ".visterm" / "incoming").exists()
-    assert run("whole", "on") == (0, "40")
-    assert known("killed") == known("whole")
+    assert extracted(killed) == 24, "two batches of eight were kept"
+    assert not (killed / ".visterm" / "incoming").exists()
+    assert extracted(whole) == 40
+    assert known(killed) == known(whole)
