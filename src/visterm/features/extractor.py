@@ -90,6 +90,11 @@ class Extractor(Stored):
         return True
 
     @property
+    def gpus(self) -> int:
+        """Accelerators that a process needs to describe pictures."""
+        return 0
+
+    @property
     def block_numbers(self) -> int | None:
         """How many numbers describe a block, where a row is a picture's blocks one after another;
         None where it is not."""

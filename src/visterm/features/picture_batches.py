@@ -143,6 +143,8 @@ class _DecodeAndWork(Generic[Result]):
         self, work: Callable[[list[Pixels]], Result], max_side: int | None, folder: str
     ) -> None:
         self.work, self.max_side, self.folder = work, max_side, folder
+        # Of the extractor, whose method the work nearly always is.
+        self.gpus = getattr(getattr(work, "__self__", None), "gpus", 0)
 
     def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
         with suppress(OSError):  # another machine need not have it; paths there are whole ones

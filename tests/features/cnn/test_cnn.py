@@ -127,3 +127,16 @@ def test_a_missing_library_or_network_says_what_to_install(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match=r"pip install onnxruntime$"):
         OnnxNetwork(b"", "a model")
+
+
+def test_where_the_network_is_computed_is_part_of_the_key_and_never_another_place() -> None:
+    assert CNN().key == "cnn-1"
+    assert CNN(provider="cuda").key == "cnn-1(provider=cuda)"
+    assert (CNN().gpus, CNN(provider="cuda").gpus) == (0, 1)
+    with pytest.raises(BadInput, match="provider must be one of cpu, cuda"):
+        CNN(provider="abacus").fit()
+    import onnxruntime
+
+    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        with pytest.raises(MissingExtra, match="cannot compute on cuda here"):
+            CNN(provider="cuda").fit()

@@ -43,7 +43,7 @@ class DescribeFiles:
     """What a worker does with a batch of files."""
 
     def __init__(self, root: Path, extractor: Extractor) -> None:
-        self.root, self.extractor = root, extractor
+        self.root, self.extractor, self.gpus = root, extractor, extractor.gpus
 
     def __call__(self, asked: list[Asked]) -> _Answer:
         files, first = {}, dict[bytes, Opened]()

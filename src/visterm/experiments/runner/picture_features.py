@@ -156,7 +156,7 @@ def check_features(features: str) -> None:
     >>> check_features("2*cnn(size=288)+blocks")
     >>> check_features("cnn(colour=3)")
     Traceback (most recent call last):
-    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, size
+    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, provider, size
     """
     for name in weighted_parts(features)[1]:
         if not _is_tokens(name):

@@ -65,6 +65,7 @@ class CNN(NetworkExtractor):
     output: str = "pooled"
     normalise: str = "sqrt-l2"
     n_jobs: int = 1
+    provider: str = "cpu"
 
     def seen(self, pixels: Pixels) -> tuple[float, float, float, float]:
         """The part of a picture that the grid covers: left, top, right and bottom, in pixels."""
@@ -80,6 +81,7 @@ class CNN(NetworkExtractor):
             layout="NHWC",
             crop=self.crop,
             normalise=self.normalise,
+            provider=self.provider,
         )
         if self.size % 32:
             raise BadInput(f"size must be a multiple of 32, not {self.size}")
@@ -88,7 +90,8 @@ class CNN(NetworkExtractor):
         return recipe
 
     def _opened(self) -> tuple[OnnxNetwork, Recipe, str]:
-        return _efficientnet_lite0(), self._recipe(), self.output
+        recipe = self._recipe()
+        return _efficientnet_lite0(recipe.provider), recipe, self.output
 
     def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
         return output.reshape(len(output), -1).T if output.ndim == 3 else output
@@ -96,10 +99,10 @@ class CNN(NetworkExtractor):
 
 # Kept here and not on the extractor, which travels to other processes and is saved and cloned.
 @cache
-def _efficientnet_lite0() -> OnnxNetwork:
+def _efficientnet_lite0(provider: str) -> OnnxNetwork:
     if not NETWORK.exists():
         raise MissingExtra(
             f"the CNN's network {NETWORK} is built when visterm is installed, and is not there; "
             "install visterm again or, in a checkout, run: python -m build_assets"
         )
-    return OnnxNetwork(str(NETWORK), "the CNN")
+    return OnnxNetwork(str(NETWORK), "the CNN", provider)

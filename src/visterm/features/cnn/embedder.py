@@ -101,7 +101,7 @@ class _PluggedIn(NamedTuple):
 def _plugged_in(path: str, model_stamp: int, recipe_stamp: int) -> _PluggedIn:
     beside = Path(path).with_suffix(".json")
     recipe = read_recipe(beside)
-    network = OnnxNetwork(path, path)
+    network = OnnxNetwork(path, path, recipe.provider)
     network.check(recipe)
     digest = hashlib.sha256(beside.read_bytes())
     with open(path, "rb") as file:

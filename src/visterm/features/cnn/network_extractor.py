@@ -57,6 +57,10 @@ class NetworkExtractor(Extractor):
         return normalised(np.stack(found), recipe.normalise)
 
     @property
+    def gpus(self) -> int:
+        return int(self._recipe().provider != "cpu")
+
+    @property
     def max_side(self) -> int:  # type: ignore[override]
         """Twice what the network sees, so that even a 2 : 1 picture is never enlarged."""
         return 2 * self._recipe().size

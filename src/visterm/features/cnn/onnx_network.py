@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput, MissingExtra
 from visterm.features.cnn.recipe import Recipe
 
+# In full single precision: TensorFloat-32 would keep ten bits of a number.
+_PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "cpu": ("CPUExecutionProvider", {}),
+    "cuda": ("CUDAExecutionProvider", {"use_tf32": "0"}),
+}
 _INPUT_TYPES = {
     "tensor(uint8)": np.uint8,
     "tensor(float)": np.float32,
@@ -29,9 +34,11 @@ class OnnxNetwork:
         The path of an ONNX file, or its bytes.
     where
         What errors call it.
+    provider
+        Where onnxruntime computes: "cpu" or "cuda".
     """
 
-    def __init__(self, model: str | bytes, where: str) -> None:
+    def __init__(self, model: str | bytes, where: str, provider: str = "cpu") -> None:
         try:
             import onnxruntime
         except ImportError as error:
@@ -40,12 +47,15 @@ class OnnxNetwork:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only; they also come as exceptions
         self.where = where
+        wanted = _PROVIDERS[provider]
+        if wanted[0] not in onnxruntime.get_available_providers():
+            raise MissingExtra(_without(provider))
         try:
-            self._session = onnxruntime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
-            )
+            self._session = onnxruntime.InferenceSession(model, options, providers=[wanted])
         except Exception as error:  # onnxruntime's exceptions share no base class of their own
             raise BadInput(f"{where} cannot be opened as an ONNX model: {_line(error)}") from None
+        if self._session.get_providers()[0] != wanted[0]:  # it would quietly take the CPU
+            raise MissingExtra(_without(provider))
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or inputs[0].type not in _INPUT_TYPES:
             listed = ", ".join(f"{i.name} {i.type}" for i in inputs)
@@ -104,6 +114,13 @@ class OnnxNetwork:
             shift = (-np.asarray(recipe.mean) / std).astype(np.float32)
             fed = (squares * factor + shift).astype(self.dtype, copy=False)
         return np.ascontiguousarray(fed.transpose(0, 3, 1, 2) if recipe.layout == "NCHW" else fed)
+
+
+def _without(provider: str) -> str:
+    return (
+        f"onnxruntime cannot compute on {provider} here: install onnxruntime-gpu and its driver, "
+        "or leave provider at cpu"
+    )
 
 
 def _line(error: Exception) -> str:

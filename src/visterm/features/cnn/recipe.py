@@ -16,6 +16,7 @@ from visterm.matrices import unit_rows
 CROPS = ("squash", "half", "centre", "pad")
 FILTERS = ("bilinear", "bicubic", "lanczos")
 LAYOUTS = ("NCHW", "NHWC")
+PROVIDERS = ("cpu", "cuda")
 NORMALISATIONS = ("none", "l2", "sqrt-l2")
 
 EXAMPLE = '{"size": 224, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}'
@@ -45,6 +46,9 @@ class Recipe:
         Name of the output that holds a vector a picture; the first of that shape if empty.
     normalise
         "none", "l2" (unit length), or "sqrt-l2" (square roots, keeping signs, then unit length).
+    provider
+        Where onnxruntime computes: "cpu" or "cuda". Last digits differ between them, so that
+        vectors of one are never compared with those of the other.
     """
 
     size: int
@@ -56,6 +60,7 @@ class Recipe:
     filter: str = "bicubic"
     output: str = ""
     normalise: str = "l2"
+    provider: str = "cpu"
 
     def __post_init__(self) -> None:
         if type(self.size) is not int or not 1 <= self.size <= 4096:
@@ -74,6 +79,7 @@ class Recipe:
         _one_of("crop", self.crop, CROPS)
         _one_of("filter", self.filter, FILTERS)
         _one_of("normalise", self.normalise, NORMALISATIONS)
+        _one_of("provider", self.provider, PROVIDERS)
 
 
 def read_recipe(path: Path) -> Recipe:
