@@ -11,7 +11,7 @@ CVIU 2017.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
-Rows = NDArray[np.float32]
+if TYPE_CHECKING:
+    from visterm.models.bitr.pair_shards import Pairs
 
 LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
@@ -118,29 +119,28 @@ class Bitr(PairModel):
     retrain: bool = False
     max_words: int | None = 4
 
-    def _prepare(self, task: Task) -> tuple[Rows, Rows, tuple[bool, bool]]:
-        """Normalised pictures and texts of the pairs to learn from, and which of them sum to 1."""
+    def _prepare(self, task: Task) -> tuple[Pairs, tuple[bool, bool]]:
+        """The pairs to learn from, normalised, and which of their sides sum to 1."""
+        from visterm.models.bitr.pair_shards import Pairs
+
         x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))
         x, y = _normalised(x, sums[0]), _normalised(y, sums[1])
         both = x.any(axis=1) & y.any(axis=1)
         if not both.any():
             raise BadInput("no picture with a text has a vector that is not zero")
-        return x[both], y[both], sums
+        sides = (x[both], y[both]) if self.ranks == "texts" else (y[both], x[both])
+        simplex = sums[1] if self.ranks == "texts" else sums[0]
+        return Pairs(*sides, self.loss, simplex=simplex), sums
 
     def _learn(
-        self, prepared: tuple[Rows, Rows, tuple[bool, bool]], choice: Choice, progress: Progress
+        self, prepared: tuple[Pairs, tuple[bool, bool]], choice: Choice, progress: Progress
     ) -> dict[str, Any]:
         from visterm.models.bitr.cutting_planes import cut_planes
-        from visterm.models.bitr.losses import outputs_of
 
-        x, y, sums = prepared
-        inputs, outputs = (x, y) if self.ranks == "texts" else (y, x)
-        simplex = sums[1] if self.ranks == "texts" else sums[0]
+        pairs, sums = prepared
         found = cut_planes(
-            inputs,
-            outputs_of(self.loss, outputs, simplex=simplex),
-            outputs.shape[1],
+            pairs,
             float(choice["C"]),
             tol=self.tol,
             max_iter=self.max_iter,

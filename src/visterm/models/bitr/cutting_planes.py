@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.models.bitr._kernels import small_dual
-from visterm.models.bitr.losses import Floats, Line, Outputs, between
+from visterm.models.bitr.losses import Line
+from visterm.models.bitr.pair_shards import Pairs
 from visterm.progress import Progress
 
 _TOWARDS = 0.1  # how far beyond the best W, towards the dual's, the next plane is cut
@@ -84,44 +85,29 @@ class Solution:
 
 
 def cut_planes(
-    inputs: Floats,
-    outputs: Outputs,
-    width: int,
-    C: float,
-    *,
-    tol: float,
-    max_iter: int,
-    progress: Progress,
+    pairs: Pairs, C: float, *, tol: float, max_iter: int, progress: Progress
 ) -> Solution:
     """Minimise ``½‖W‖² + C·loss(X W)`` in ``max_iter`` rounds, or to a gap under ``tol``."""
-    n, p = inputs.shape
-    planes = Planes(C, (p, width))
-    W, scores = np.zeros((p, width)), np.zeros((n, width), np.float32)
-    target_scores, ahead = np.empty_like(scores), np.empty_like(scores)
-    cut, done = outputs.worst(scores), 0
+    pairs.restart()
+    planes = Planes(C, pairs.shape)
+    cut, done = pairs.cut(), 0
     objective, bound = C * cut.slack, 0.0
     for done in range(1, max_iter + 1):
         progress("cutting planes", done - 1, max_iter)
-        planes.add(_normal(inputs, cut.differences), cut.loss)
+        planes.add(cut.normal, cut.loss)
         value = planes.solve(_DUAL_SHARE * max(objective - bound, tol * objective))
         bound = max(bound, value)
         target = planes.combined()
-        np.matmul(inputs, target.astype(np.float32), out=target_scores)
-        t, slack = _best_step(W, target, C, outputs.line(scores, target_scores))
+        t, slack = _best_step(pairs.W, target, C, pairs.aim(target))
         if t > 0:
-            W = W + t * (target - W)
-            between(scores, target_scores, t, scores)
-            objective = min(objective, 0.5 * float(np.vdot(W, W)) + C * slack)
+            pairs.move(t)
+            objective = min(objective, 0.5 * float(np.vdot(pairs.W, pairs.W)) + C * slack)
         # Only now: where C is small, W = 0 is within any tolerance, and ranks nothing.
         if objective - bound <= tol * objective:
             break
-        cut = outputs.worst(between(scores, target_scores, _TOWARDS, ahead))
+        cut = pairs.cut(_TOWARDS)
     progress("cutting planes", max_iter, max_iter)
-    return Solution(W, objective, bound, done)
-
-
-def _normal(inputs: Floats, differences: Floats) -> NDArray[np.float64]:
-    return np.asarray(inputs.T @ differences, dtype=np.float64) / len(inputs)
+    return Solution(pairs.W, objective, bound, done)
 
 
 def _best_step(
