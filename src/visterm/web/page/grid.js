@@ -145,7 +145,9 @@ export class Grid {
     tile.querySelector('.name').textContent = one.probability === null || one.probability === undefined
       ? (one.caption || one.path) : `${percent(one.probability)} · ${one.caption || one.path}`
     tile.querySelector('.verdicts').hidden = !this.judges
-    tile.classList.toggle('written', says(one).length > 0)
+    const written = says(one)
+    tile.classList.toggle('written', written.length > 0)
+    tile.dataset.says = `caption: ${written.join(', ')}`
     tile.classList.toggle('said-yes', one.judged === true)
     tile.classList.toggle('said-no', one.judged === false)
     tile.querySelector('.yes').setAttribute('aria-pressed', String(one.judged === true))
@@ -265,7 +267,7 @@ function label(one, number) {
   const parts = [one.caption || one.path]
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
   if (one.probability !== null && one.probability !== undefined) parts.push(`${percent(one.probability)} likely`)
-  if (says(one).length) parts.push('its caption says so')
+  if (says(one).length) parts.push(`its caption says ${says(one).join(', ')}`)
   if (one.judged === true) parts.push('marked yes')
   if (one.judged === false) parts.push('marked no')
   return parts.join(', ')

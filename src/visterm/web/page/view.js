@@ -121,7 +121,7 @@ export class View {
       this.question.append(el('span', { class: 'probability' }, ` ${percent(one.probability)} likely`))
     }
     if (says(one).length) {
-      this.question.append(el('span', { class: 'probability' }, ': its caption says so'))
+      this.question.append(el('span', { class: 'probability' }, `: its caption says ${says(one).map(word => `“${word}”`).join(', ')}`))
     }
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
