@@ -77,6 +77,8 @@ def train(
 
 def _lines(done: Trained, seconds: float) -> Iterator[str]:
     yield f"learnt {done.words:,} words from {done.pictures:,} pictures in {seconds:.1f} s"
+    if done.unseen_words:
+        yield f"{done.unseen_words:,} other words cannot be seen in them, and are found in captions"
     if done.avgp is None:
         yield f"{done.held_out} held-out pictures are too few to measure how well"
     else:

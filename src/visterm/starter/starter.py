@@ -58,14 +58,22 @@ class Starter:
         """The starter as a fitted PAMIR over its own words."""
         return _fitted(self.weights, self.vocabulary.idf)
 
-    def initial_model(self, vocabulary: Vocabulary, captions: int) -> tuple[Vocabulary, Pamir]:
+    def initial_model(
+        self, vocabulary: Vocabulary, captions: int, without: Vocabulary | None = None
+    ) -> tuple[Vocabulary, Pamir]:
         """Where training on a person's words starts: all words of both, those of captions first.
+
+        But for those ``without`` which it is to be.
 
         A word that the starter knows, perhaps by a synonym, starts as it is known, others from
         zero. Weights of words are those of the captions and of the starter, by how many captions
         stand behind each.
         """
-        others = [t for t, word in enumerate(self.vocabulary.words) if word not in vocabulary]
+        others = [
+            t
+            for t, word in enumerate(self.vocabulary.words)
+            if word not in vocabulary and (without is None or word not in without)
+        ]
         weights = np.zeros((len(vocabulary), self.weights.shape[1]), np.float32)
         idf = vocabulary.idf.copy()
         for number, known in enumerate(map(self.find, vocabulary.words)):

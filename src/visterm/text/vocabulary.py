@@ -120,7 +120,21 @@ class Vocabulary:
 
     def first(self, count: int) -> Vocabulary:
         """The first so many of the words."""
-        return Vocabulary(self.words[:count], self.idf[:count], self.language, self.keys[:count])
+        return self.take(range(count))
+
+    def take(self, numbers: Iterable[int]) -> Vocabulary:
+        """Some of the words, in the order given, as rare as they were.
+
+        >>> Vocabulary.of_words(["sea", "sky", "sun"]).take([2, 0]).words
+        ('sun', 'sea')
+        """
+        chosen = [int(number) for number in numbers]
+        return Vocabulary(
+            tuple(self.words[t] for t in chosen),
+            self.idf[chosen],
+            self.language,
+            tuple(self.keys[t] for t in chosen),
+        )
 
     def with_more(self, words: Sequence[str]) -> Vocabulary:
         """The same with further words after the others, each as rare as the rarest.

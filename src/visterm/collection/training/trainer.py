@@ -69,6 +69,8 @@ class Trained:
     """What would suit the model better, or what it does not know."""
     interrupted: bool = False
     """Whether a keyboard interrupt ended it, with the best model until then."""
+    unseen_words: int = 0
+    """Words of captions that pictures cannot show: found in captions, never predicted."""
 
 
 def train(
@@ -110,6 +112,7 @@ def train(
         version=0 if previous is None else previous.id,
         advice=_advice(catalogue, kind, extractor),
         interrupted=judged is not None and judged.interrupted,
+        unseen_words=training_set.unseen,
     )
     if previous is not None and not force and _worse(avgp, before):
         kept = link_index(catalogue, progress=progress) or previous

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.collection.training.visible_words import visible_words
 from visterm.errors import VistermError
 from visterm.text.stop_words import STOP_WORDS
 
@@ -49,6 +50,8 @@ class TrainingSet:
     """Where learning starts, if not from zero."""
     uncaptioned: int = 0
     """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
+    unseen: int = 0
+    """Words of captions that pictures cannot show, and that are therefore not learnt."""
 
     def __len__(self) -> int:
         """How many captioned pictures there are."""
@@ -108,14 +111,18 @@ def read_training_set(
             "caption --from TABLE (keywords inside picture files are found by visterm add)"
         )
     texts = [text for *_, text in found]
-    vocabulary = _vocabulary(texts)
+    captioned = [number for number, *_ in found]
+    vectors = vectors_of(catalogue, extractor, captioned)
+    vocabulary, unseen = _seen_and_unseen(_vocabulary(texts), texts, vectors, starter)
     negatives: list[int] = []
     if _needs_negatives(vocabulary.counts(texts)):
-        negatives = _uncaptioned(catalogue, extractor, [number for number, *_ in found])
+        negatives = _uncaptioned(catalogue, extractor, captioned)
         vocabulary = vocabulary.weighted_by([*texts, *[""] * len(negatives)])
     initial = None
     if starter is not None:
-        vocabulary, initial = starter.initial_model(vocabulary, len(texts) + len(negatives))
+        vocabulary, initial = starter.initial_model(
+            vocabulary, len(texts) + len(negatives), without=unseen
+        )
     captions = vocabulary.counts([*texts, *[""] * len(negatives)])
     worded = np.diff(captions.indptr) > 0
     _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))
@@ -123,18 +130,21 @@ def read_training_set(
     kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
     captions = captions[np.flatnonzero(worded)]
     pictures = [number for number, *_ in kept] + negatives
+    if pictures != captioned:
+        vectors = vectors_of(catalogue, extractor, pictures)
     if validation is None:
         held = np.array([held_out(digest) for _, digest, _ in kept] + [False] * len(negatives))
     else:
         held = np.isin(pictures, [*validation]) & ~np.isin(pictures, negatives)
     return TrainingSet(
         np.array(pictures),
-        vectors_of(catalogue, extractor, pictures),
+        vectors,
         captions,
         vocabulary,
         held,
         initial,
         len(negatives),
+        len(unseen),
     )
 
 
@@ -149,6 +159,15 @@ def _vocabulary(texts: list[str]) -> Vocabulary:
         stop_words=STOP_WORDS,
         names=names_in(texts, STOP_WORDS),
     )
+
+
+def _seen_and_unseen(
+    vocabulary: Vocabulary, texts: list[str], vectors: Vectors, starter: Starter | None
+) -> tuple[Vocabulary, Vocabulary]:
+    """The words that pictures can show, which are to be predicted, and the others."""
+    known = [starter is not None and starter.find(word) is not None for word in vocabulary.words]
+    seen = visible_words(vectors, vocabulary.counts(texts), vocabulary.words, np.array(known, bool))
+    return vocabulary.take(np.flatnonzero(seen)), vocabulary.take(np.flatnonzero(~seen))
 
 
 def _check_enough(captioned: int, words: int, negatives: int) -> None:

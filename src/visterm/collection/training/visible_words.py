@@ -41,7 +41,7 @@ _ENOUGH = 200
 _NEARLY_ALL = 0.75
 """The part of captions from which on a word says nothing about any of them."""
 _CHANCE, _UNSEEN = 0.5, 0.65
-"""Areas under the ROC curve: what is surely above the one can be seen, below the other it cannot."""
+"""Areas under the ROC curve: surely above the one a word is seen, below the other it is not."""
 _DEVIATIONS = 2.5
 """How many standard deviations make sure."""
 _RANK = 256
@@ -65,10 +65,7 @@ class Visibility:
 
 
 def visible_words(
-    vectors: Vectors,
-    captions: csr_array,
-    words: Sequence[str],
-    known: NDArray[np.bool_] | None = None,
+    vectors: Vectors, captions: csr_array, words: Sequence[str], known: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which of the words to predict, from pictures and their captions (pictures × words).
 
@@ -87,8 +84,7 @@ def visible_words(
         best = np.argsort(-np.where(allowed, found.least, 0.0), kind="stable")
         chosen = np.zeros(len(words), bool)
         chosen[best[: max(FEW_WORDS, int(MOST * len(words)))]] = True
-        from_elsewhere = np.zeros(len(words), bool) if known is None else known
-        predicted &= from_elsewhere | (chosen & (found.least > _CHANCE))
+        predicted &= known | (chosen & (found.least > _CHANCE))
     return predicted
 
 
