@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.prediction.descriptions import NEIGHBOURS, SHARPNESS, Description
+from visterm.collection.prediction.descriptions import Description
+from visterm.collection.prediction.neighbours import NEIGHBOURS, SHARPNESS
 from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.feature_rows import Rows
 from visterm.errors import BadInput

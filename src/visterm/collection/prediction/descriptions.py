@@ -20,25 +20,17 @@ from visterm.collection.ingest.extractors import described_by, vectors_of_files
 from visterm.collection.media import captions
 from visterm.collection.media.records import located
 from visterm.collection.prediction.explanations import Likely, likeliest, values_of
+from visterm.collection.prediction.neighbours import SHARPNESS, Neighbours, neighbours_of
 from visterm.collection.store.active_model import ActiveModel, NotTrained, active_model
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import FINDABLE, Rows
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import MODEL
 from visterm.errors import VistermError
-from visterm.index.score import best
 from visterm.progress import Progress, silent
 
-NEIGHBOURS = 12
-"""Captioned pictures whose phrases count."""
-SHARPNESS = 20.0
-"""How much more the nearest of them count: weights are ``exp(SHARPNESS · cosine)``.
-
-On held-out IAPR TC-12 training pictures these two gave the most right phrases among the first five.
-"""
 AT_ONCE = 256
 """Pictures described together."""
-_CAPTIONED = f"{FINDABLE} AND rows.picture IN (SELECT picture FROM captions)"
 
 
 @dataclass(frozen=True)
@@ -121,21 +113,22 @@ def _described(
     looked = _looked(catalogue, rows, paths, numbers)
     seen = [place for place in range(len(paths)) if looked.reasons[place] is None]
     theirs = [numbers[place] for place in seen]
-    words = _words(catalogue, now, looked.vectors, theirs, wanted.words)
+    near = neighbours_of(rows, looked.vectors, theirs)
+    words = _words(catalogue, now, looked.vectors, theirs, near, wanted.words)
     alike: list[list[_Near]] = [[] for _ in seen]
     if wanted.phrases or wanted.captions:
-        alike = _alike(catalogue, root, rows, looked.vectors, theirs)
+        alike = _alike(catalogue, root, near)
     said = iter(zip(words, alike, strict=True))
     for path, number, reason in zip(paths, numbers, looked.reasons, strict=True):
         if reason is not None:
             yield Description(path, reason=reason)
             continue
-        likely, near = next(said)
+        likely, about_others = next(said)
         yield Description(
             path,
             likely,
-            _phrases(near, wanted.phrases),
-            _distinct(near, wanted.captions),
+            _phrases(about_others, wanted.phrases),
+            _distinct(about_others, wanted.captions),
             {} if number is None else captions.of_picture(catalogue, number),
         )
 
@@ -173,6 +166,7 @@ def _words(
     now: ActiveModel | None,
     vectors: NDArray[np.float32],
     numbers: list[int | None],
+    near: list[Neighbours],
     k: int,
 ) -> list[list[Likely]]:
     """The likeliest words of each picture: from the index where it stands there, else mapped."""
@@ -186,7 +180,7 @@ def _words(
     values[known] = values_of(catalogue, now, inside)
     if not known.all():
         values[~known] = _mapped(catalogue, now, vectors[~known])
-    return likeliest(now, values, k)
+    return likeliest(catalogue, now, values, near, k)
 
 
 def _mapped(
@@ -219,40 +213,18 @@ class _Near:
     path: Path | Url
 
 
-def _alike(
-    catalogue: Catalogue,
-    root: Path,
-    rows: Rows,
-    vectors: NDArray[np.float32],
-    own: list[int | None],
-) -> list[list[_Near]]:
-    """For each vector the captioned pictures with the highest cosines, itself left out."""
-    if not own:
-        return []
-    units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
-    held: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = [
-        (np.empty(0, np.int64), np.empty(0, np.float32)) for _ in own
-    ]
-    for numbers, places, block in rows.blocks(wanted=_CAPTIONED):
-        lengths = np.maximum(block.lengths()[places], np.finfo(np.float32).tiny)
-        near = np.asarray(block.vectors()[places] @ units.T, np.float32) / lengths[:, None]
-        for n, (ids, cosines) in enumerate(held):
-            others = numbers != own[n]
-            held[n] = best(
-                np.concatenate([ids, numbers[others]]),
-                np.concatenate([cosines, near[others, n]]),
-                NEIGHBOURS,
-            )
-    everyone = sorted({int(number) for ids, _ in held for number in ids})
+def _alike(catalogue: Catalogue, root: Path, near: list[Neighbours]) -> list[list[_Near]]:
+    """What is said of the pictures most alike, and where they lie."""
+    everyone = sorted({int(number) for one in near for number in one.pictures})
     texts = captions.effective_captions(catalogue, everyone)
     places_of = located(catalogue, root, everyone)
     return [
         [
             _Near("; ".join(texts[number].split("\n")), float(cosine), places_of[number][0])
-            for number, cosine in zip(ids.tolist(), cosines, strict=True)
+            for number, cosine in zip(one.pictures.tolist(), one.cosines, strict=True)
             if number in texts and number in places_of
         ]
-        for ids, cosines in held
+        for one in near
     ]
 
 

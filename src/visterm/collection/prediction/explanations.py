@@ -16,10 +16,16 @@ from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
 from visterm.collection.media.originals import Originals
 from visterm.collection.media.records import record
+from visterm.collection.prediction.neighbours import (
+    Neighbours,
+    neighbours_of,
+    with_neighbours,
+)
 from visterm.collection.search import ScoreParts
 from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import ActiveModel, active_model
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.text.query import parse_query
@@ -87,7 +93,10 @@ def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
     """The words that a picture most likely shows, likeliest first."""
     now = active_model(catalogue)
     _check_found(now, picture)
-    return likeliest(now, values_of(catalogue, now, [picture]), k)[0]
+    rows = Rows(catalogue, now.version.extractor)
+    vectors = np.stack([rows.of([picture])[picture]])
+    near = neighbours_of(rows, vectors, [picture])
+    return likeliest(catalogue, now, values_of(catalogue, now, [picture]), near, k)[0]
 
 
 def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> NDArray[np.float64]:
@@ -102,9 +111,17 @@ def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> ND
     return values
 
 
-def likeliest(now: ActiveModel, values: NDArray[np.float64], k: int) -> list[list[Likely]]:
+def likeliest(
+    catalogue: Catalogue,
+    now: ActiveModel,
+    values: NDArray[np.float64],
+    near: list[Neighbours],
+    k: int,
+) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
     found = _word_probabilities(now, values)
+    if found is not None:
+        found = with_neighbours(catalogue, now.vocabulary, found, near)
     order = np.argsort(-(values if found is None else found), axis=1, kind="stable")[:, :k]
 
     def likely(row: int, word: int) -> Likely:
