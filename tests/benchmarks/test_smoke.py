@@ -71,6 +71,7 @@ RUNS = [
     ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     ("starter_alone", "--data {}/corel5k --vectors {}/vectors.npy", "table"),
+    ("visible_words", "--data {} --iterations 2000 --queries 20", "p_at_5"),
 ]
 
 
