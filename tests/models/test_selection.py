@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models import MODELS, Bitr, Cca, Pamir
 from visterm.models.base import Model
+from visterm.models.checkpoint import Checkpoint
 from visterm.models.grids import AUTO, GRIDS
 from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
 from visterm.models.selection import Trial, always, quality
@@ -206,3 +207,31 @@ def test_an_interrupt_without_validation_keeps_the_last_and_before_anything_is_l
     assert model.weights_.tobytes() == same.weights_.tobytes()
     with pytest.raises(KeyboardInterrupt):
         Pamir(max_iter=4000).fit(X, Y, progress=interrupting(after=1))
+
+
+def test_a_fit_that_was_killed_goes_on_after_the_runs_it_had_finished(tmp_path):
+    X, Y = toy(80)
+
+    def begun():
+        model = Pamir(C=(0.1, 1.0, 0.3), max_iter=400, patience=1000)
+        model.checkpoint = Checkpoint(tmp_path / "kept", "these captions")
+        return model
+
+    def killed(what, done, total):
+        reports.append(done)
+        if done > 500:  # in the second run
+            raise RuntimeError("killed")
+
+    reports: list[int] = []
+    data, validation = (X[:60], Y[:60]), (X[60:], Y[60:])
+    with pytest.raises(RuntimeError, match="killed"):
+        begun().fit(*data, validation=validation, progress=killed)
+    reports.clear()
+    again = begun().fit(
+        *data, validation=validation, progress=lambda what, done, total: reports.append(done)
+    )
+    assert min(reports) > 400, "the first run is not run again"
+    never = Pamir(C=(0.1, 1.0, 0.3), max_iter=400, patience=1000).fit(*data, validation=validation)
+    assert again.decided() == never.decided()
+    assert again.weights_.tobytes() == never.weights_.tobytes()
+    assert again.validation_ == never.validation_

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from visterm.models._old_names import OLD_NAMES
+from visterm.models.checkpoint import Checkpoint
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, square_table, word_matrix
 from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
@@ -61,6 +62,8 @@ class Model(Stored):
 
     n_features_in_: int
     idf_: NDArray[np.float64]
+    checkpoint: Checkpoint | None = None
+    """Where a fit with validation pictures keeps the runs it has finished, and finds them again."""
     interrupted: bool = False
     """Whether the last fit was ended by a keyboard interrupt, with the best learnt until then."""
     validation_: float

@@ -147,13 +147,20 @@ def _search(model: Model, task: Task) -> Found:
 def _one_after_another(model: Model, task: Task, choices: Sequence[Choice], bar: Bar) -> Found:
     """The best of all runs, or of those until an interrupt."""
     prepared, best = model._prepare(task), None
+    kept = model.checkpoint
+    if kept is not None and kept.runs:
+        avgp, choice = max(kept.runs, key=lambda run: run[0])
+        best = Found(avgp, choice, always(dict(kept.fitted)))
+    before = 0 if kept is None else len(kept.runs)
     try:
-        for number, choice in enumerate(choices):
+        for number, choice in enumerate(choices[before:], start=before):
             found = _best_moment(model, task, prepared, choice, bar.part(number))
             if best is None or found.avgp > best.avgp:
                 best = found._replace(stopped=False)
             if found.stopped:
                 raise KeyboardInterrupt
+            if kept is not None:
+                kept.add(found.avgp, found.choice, found.fitted())
             bar.finish(number)
     except KeyboardInterrupt:
         if best is None:

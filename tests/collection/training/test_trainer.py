@@ -78,6 +78,28 @@ def test_an_interrupt_ends_training_with_the_best_model_until_then(learnt: Colle
     assert learnt.search("sky", 3).results
 
 
+def test_training_that_is_killed_goes_on_from_its_checkpoint_and_then_sweeps_it(
+    learnt: Collection,
+) -> None:
+    more_pictures(learnt.root, 120)
+    learnt.add()
+    killed, going_on = [], []
+
+    def kill(what: str, done: int, total: int) -> None:
+        killed.append(done / total)
+        if what == "training" and done > 0.9 * total:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        learnt.train(max_iter=2000, progress=kill)
+    checkpoint = learnt.store / "training.checkpoint"
+    assert checkpoint.is_file()
+    learnt.train(max_iter=2000, progress=lambda *news: going_on.append(news))
+    trained = [done / total for what, done, total in going_on if what == "training"]
+    assert trained[0] > 0.6, "two of three C were tried before"
+    assert not checkpoint.exists()
+
+
 def more_pictures(folder: Path, count: int) -> None:
     """Enough captioned pictures for a held-out part that can be judged by."""
     from visterm.datasets.scenes import draw_scenes

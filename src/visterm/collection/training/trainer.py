@@ -43,6 +43,7 @@ STEPS = (0.01, 0.1, 1.0)
 _ITERATIONS = (50_000, 3_000_000)
 _PER_PAIR = 100
 """Triplets looked at for each word that some picture holds."""
+_CHECKPOINT = "training.checkpoint"
 _EXPONENT = 0.5
 """Of how many pictures answer a query: people mostly ask for single words, which many answer."""
 _UNJUDGED_ROUNDS = 10
@@ -96,7 +97,8 @@ def train(
     training_set = read_training_set(catalogue, extractor, starter, validation)
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
-    judged, learner = _judged(kind, training_set, parameters, progress)
+    checkpoint = catalogue.store / _CHECKPOINT
+    judged, learner = _judged(kind, training_set, parameters, checkpoint, extractor, progress)
     avgp = None if judged is None else _avgp(judged.transform(_held(training_set)), training_set)
     previous = versions.current(catalogue)
     before = _previous_avgp(previous, training_set, extractor)
@@ -115,6 +117,7 @@ def train(
         unseen_words=training_set.unseen,
     )
     if previous is not None and not force and _worse(avgp, before):
+        checkpoint.unlink(missing_ok=True)
         kept = link_index(catalogue, progress=progress) or previous
         return replace(trained, version=kept.id)
     if judged is not None and judged.interrupted:
@@ -134,6 +137,7 @@ def train(
     )
     _name(catalogue, version, training_set.vocabulary)
     versions.sweep(catalogue)
+    checkpoint.unlink(missing_ok=True)
     return replace(trained, kept="new", version=version.id, interrupted=learner.interrupted)
 
 
@@ -169,9 +173,16 @@ def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | No
 
 
 def _judged(
-    kind: type[Model], training_set: TrainingSet, parameters: dict[str, Any], progress: Progress
+    kind: type[Model],
+    training_set: TrainingSet,
+    parameters: dict[str, Any],
+    checkpoint: Path,
+    extractor: str,
+    progress: Progress,
 ) -> tuple[Model | None, Model]:
     """The model without the held-out pictures, and one set up as it chose, to learn from all."""
+    from visterm.models.checkpoint import Checkpoint
+
     known = kind().get_params()
     unknown = sorted(set(parameters) - set(known))
     if unknown:
@@ -180,8 +191,12 @@ def _judged(
     if not training_set.can_be_judged:
         return None, kind(**chosen)
     learnt = np.flatnonzero(~training_set.held)
+    model = kind(**chosen)
+    # Whoever was killed while training goes on after the last run that was finished.
+    key = training_set.digest(kind.name, extractor, repr(chosen))
+    model.checkpoint = Checkpoint(checkpoint, key)
     judged = _fit(
-        kind(**chosen),
+        model,
         training_set.vectors[learnt],
         training_set.captions[learnt],
         training_set.initial,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -73,6 +74,14 @@ class TrainingSet:
     @property
     def can_be_judged(self) -> bool:
         return int(self.held.sum()) >= _ENOUGH_TO_JUDGE and bool(self.captions[self.held].nnz)
+
+    def digest(self, *more: str) -> str:
+        """What tells these pictures and captions, and what more is said, from others."""
+        found = hashlib.sha256(repr((self.vocabulary.words, self.vectors.shape, more)).encode())
+        words = self.captions
+        for part in (self.pictures, self.held, words.data, words.indices, words.indptr):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
 
     def queries(self) -> Relevance:
         """What the held-out pictures' captions ask for, among the held-out pictures.
