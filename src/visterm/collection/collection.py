@@ -98,7 +98,6 @@ class Collection(PictureViews):
         from visterm.collection.ingest.given_features import named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.removal import welcome
-        from visterm.collection.training.completeness import learn_completeness
         from visterm.collection.training.index_sync import catch_up
         from visterm.collection.training.pretrained import begin
 
@@ -124,7 +123,7 @@ class Collection(PictureViews):
             )
             begin(self.catalogue, progress=progress)
             catch_up(self.catalogue, progress=progress)
-            learn_completeness(self.catalogue)
+            self._learn_completeness()
         return report
 
     def _followed(self, remote: bool) -> list[str]:
@@ -137,23 +136,19 @@ class Collection(PictureViews):
 
         An empty text takes back what was said before.
         """
-        from visterm.collection.training.completeness import learn_completeness
-
         with self.catalogue.writing("captioning"):
             number = self._number(picture)
             with self.catalogue.transaction():
                 captions.give(self.catalogue, number, PERSON, text)
-            learn_completeness(self.catalogue)
+            self._learn_completeness()
         self._shared.word_counts.forget()
 
     def caption_from(self, table: str | os.PathLike[str]) -> Imported:
         """Take captions from a CSV, TSV or JSON-lines table of paths and texts, all or none."""
-        from visterm.collection.training.completeness import learn_completeness
-
         with self.catalogue.writing("captioning"):
             with self.catalogue.transaction():
                 imported = captions.import_table(self.catalogue, self.root, Path(table))
-            learn_completeness(self.catalogue)
+            self._learn_completeness()
         return imported
 
     def train(
@@ -172,7 +167,6 @@ class Collection(PictureViews):
         a tenth of all by default; ``ray`` is the cluster to learn on, as in `add`; ``parameters``
         are the model's own.
         """
-        from visterm.collection.training.completeness import learn_completeness
         from visterm.collection.training.text_spaces import is_stale, train_space
         from visterm.collection.training.trainer import train
 
@@ -189,7 +183,7 @@ class Collection(PictureViews):
             for space in SENTENCE_SPACES:
                 if is_stale(self.catalogue, space):
                     train_space(self.catalogue, space, progress=progress)
-            learn_completeness(self.catalogue)
+            self._learn_completeness()
             return trained
 
     def train_first(self, *, progress: Progress = silent) -> str | None:

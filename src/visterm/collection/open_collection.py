@@ -151,6 +151,12 @@ class OpenCollection:
             catch_up(self.catalogue)
             learn_again(self.catalogue)
 
+    def _learn_completeness(self) -> None:
+        """Learn how complete captions are, where enough has changed; the caller holds the lock."""
+        from visterm.collection.training.completeness import learn_completeness
+
+        learn_completeness(self.catalogue)
+
     def _number(self, picture: int | str | os.PathLike[str]) -> int:
         """A picture by its number or by one of its files."""
         if not isinstance(picture, int):
