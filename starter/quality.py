@@ -15,9 +15,6 @@ from visterm.calibration import calibrate
 from visterm.evaluation import mean_average_precision
 from visterm.text import relevance_from_captions
 
-QUERIES = 1500
-"""Of the word sets of two and of three, so many each are drawn to calibrate by."""
-
 
 def worth_keeping(corpus: Corpus, judged: Joined) -> NDArray[np.bool_]:
     """Words that can be seen on validation pictures, and those too rare there to tell."""
@@ -30,14 +27,14 @@ def calibrated(corpus: Corpus, judged: Joined) -> dict[str, Any]:
     """What scores are worth, by pictures that nobody learnt from, as `Calibration.to_json`."""
     rows = corpus.vectors[corpus.validation] @ judged.weights.T
     words = _words_of(corpus, judged, corpus.validation)
-    asked = relevance_from_captions(words, judged.vocabulary.idf, max_words=3)
-    drawn = _drawn(asked.words_per_query)
-    frequency = np.exp(-judged.vocabulary.idf)
-    found = calibrate(rows, asked.take(drawn), frequency).to_json()
-    return {
-        name: np.round(value, 5).tolist() if isinstance(value, list) else value
-        for name, value in found.items()
-    }
+    found = calibrate(rows, words, np.exp(-judged.vocabulary.idf)).to_json()
+    return {name: _rounded(value) for name, value in found.items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return np.round(value, 5).tolist() if isinstance(value, list) else value
 
 
 def measured(corpus: Corpus, joined: Joined) -> dict[str, Any]:
@@ -71,13 +68,3 @@ def _words_of(corpus: Corpus, joined: Joined, pictures: NDArray[np.int64]) -> cs
     chosen = corpus.words[pictures][:, joined.numbers[spoken]].tocoo()
     shape = (len(pictures), len(joined.numbers))
     return csr_array((chosen.data, (chosen.row, spoken[chosen.col])), shape=shape)
-
-
-def _drawn(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All single words, and some of the larger sets."""
-    random = np.random.default_rng(0)
-    chosen = [np.flatnonzero(sizes == 1)]
-    for size in (2, 3):
-        sets = np.flatnonzero(sizes == size)
-        chosen.append(random.choice(sets, min(QUERIES, len(sets)), replace=False))
-    return np.sort(np.concatenate(chosen))

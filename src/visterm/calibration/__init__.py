@@ -5,6 +5,7 @@ from visterm.calibration.cutoff import mean_f1, probability_threshold
 from visterm.calibration.estimation import calibrate
 from visterm.calibration.linear_calibration import LinearCalibration
 from visterm.calibration.link import Link
+from visterm.calibration.mention_rate import mention_rate
 
 __all__ = [
     "Calibration",
@@ -12,6 +13,7 @@ __all__ = [
     "Link",
     "calibrate",
     "mean_f1",
+    "mention_rate",
     "probability_threshold",
     "uncalibrated",
     "word_statistics",

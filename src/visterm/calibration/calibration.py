@@ -1,17 +1,19 @@
 """Calibration: what a query's score says of a picture, and where its good matches end.
 
 A score is a sum of log-probabilities (`Link`), so ``exp`` of it is the probability that all words
-hold, were they independent. They are not: a picture with a beach has the sea as well. So for
-queries of several words the log odds of that product are scaled and shifted, by numbers learnt for
-each number of words; one word alone is what its link says. The probability grows with the score,
-so the order of results and of probabilities never disagree, and nothing in it depends on which
-other pictures are scored.
+hold, were they independent and somebody's random choice. They are neither: a picture with a beach
+has the sea as well, the more so the rarer the two are, and who asks for something has mostly seen
+it. So the log odds x of that product are scaled and shifted,
+``logit P = a_n + b_n x + c_n Σ log f_t``, f_t how often captions hold a word, by numbers that fit
+queries of one, two, and three words and more on validation pictures of three data sets alike. What
+is all but certain stays so. The probability grows with the score, so the order of results and of
+probabilities never disagree, and nothing in it depends on which other pictures are scored.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +21,24 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.calibration.cutoff import probability_threshold
 from visterm.calibration.link import Floats, Link, log_logistic, log_odds, logistic
 
+_DEPENDENCE = ((0.35, 0.82, 0.1), (-1.6, 0.78, -0.25), (-2.8, 0.62, -0.3))
+"""Intercept, slope of the log odds, and weight of the words' rarity, by words of the query."""
+_INDEPENDENT = (0.0, 1.0, 0.0)
+_DOUBT = 1.0
+"""Log odds are never smaller than those of independent words by more than this."""
 _USUAL_SEPARATION = 1.5
 """How many deviations pictures with a word lie above others, where nobody measured it."""
+
+
+class QueryScale(NamedTuple):
+    """One query's way from a score to log odds: ``max(intercept + slope · x, x − _DOUBT)``."""
+
+    per_word: float
+    """What makes a score one of words that count once each."""
+    intercept: float
+    slope: float
+    prior: float
+    """How many pictures in one have all its words, as far as their number says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,53 +53,50 @@ class Calibration:
         Mean and standard deviation of each word's values over pictures at large.
     log_frequency : array of shape (T,)
         Logarithm of the fraction of captions that hold the word.
-    dependence : array of shape (m, 2)
-        Intercept and slope of the log odds of queries of 1, 2 … m words and more.
-    level, fraction : float or None
-        The probability below which no match is good, and the fraction of the best one's that a good
-        match must have. None where no held-out picture says what probabilities are worth.
+    is_known : bool
+        Whether held-out pictures, or those of the starter, say what values are worth.
 
     Examples
     --------
     >>> link = Link(np.array([0.0, -2.0]), np.array([1.0, 2.0]))
-    >>> plain = np.array([[0.0, 1.0]])
-    >>> found = Calibration(link, np.zeros(2), np.ones(2), np.log([0.5, 0.1]), plain, 0.02, 0.4)
-    >>> found.probabilities([1], [1.0], np.log([0.5, 0.9])).round(2).tolist()
-    [0.5, 0.9]
-    >>> float(np.exp(found.cutoff([1], [1.0], best=np.log(0.9))).round(2))
-    0.15
+    >>> found = Calibration(link, np.zeros(2), np.ones(2), np.log([0.05, 0.01]), True)
+    >>> found.probabilities([0, 1], [1.0, 1.0], np.log([0.05, 0.5, 0.98])).round(2).tolist()
+    [0.12, 0.57, 0.97]
+    >>> float(np.exp(found.cutoff([0, 1], [1.0, 1.0], best=np.log(0.5))).round(2))
+    0.1
     """
 
     link: Link
     means: Floats
     deviations: Floats
     log_frequency: Floats
-    dependence: Floats
-    level: float | None = None
-    fraction: float | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether held-out pictures, or those of the starter, say what scores are worth."""
-        return self.level is not None
+    is_known: bool = False
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
-        size, (intercept, slope) = self._scale(weights)
-        logs = np.minimum(np.asarray(scores, np.float64) * size, 0.0)
-        return logistic(intercept + slope * log_odds(logs))
+        scale = self.scale(words, weights)
+        odds = log_odds(np.minimum(np.asarray(scores, np.float64) * scale.per_word, 0.0))
+        return logistic(np.maximum(scale.intercept + scale.slope * odds, odds - _DOUBT))
 
     def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
-        assert self.level is not None
-        assert self.fraction is not None
-        size, (intercept, slope) = self._scale(weights)
+        scale = self.scale(words, weights)
         highest = self.probabilities(words, weights, [best])
-        wanted = np.asarray(words, np.int64)[np.asarray(weights) > 0]
-        prior = np.exp(self.log_frequency[wanted].sum())
-        least = float(probability_threshold(highest, prior, self.fraction, self.level)[0])
-        odds = (np.log(least / (1 - least)) - intercept) / slope
-        return float(log_logistic(odds)) / size
+        least = float(probability_threshold(highest, scale.prior)[0])
+        wanted = np.log(least / (1 - least))
+        odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
+        return float(log_logistic(np.asarray(odds))) / scale.per_word
+
+    def scale(self, words: ArrayLike, weights: ArrayLike) -> QueryScale:
+        """How scores of one query become odds; negative words count in its score alone."""
+        chosen, q = np.asarray(words, np.int64), np.asarray(weights, np.float64)
+        sizes = np.minimum(np.abs(q), 1.0)  # shares of a replaced word make one together
+        wanted = np.where(q > 0, sizes, 0.0)
+        count = round(float(wanted.sum()))
+        rarity = float(wanted @ self.log_frequency[chosen])
+        known = _DEPENDENCE[min(count, len(_DEPENDENCE)) - 1] if count else _INDEPENDENT
+        per_word = float(sizes.sum()) / (float(np.abs(q).sum()) or 1.0)
+        return QueryScale(per_word, known[0] + known[2] * rarity, known[1], float(np.exp(rarity)))
 
     def with_statistics(self, means: Floats, deviations: Floats) -> Calibration:
         """The same for another model's values, as for the model trained on all captions."""
@@ -90,12 +105,13 @@ class Calibration:
         return replace(self, link=Link(intercepts, slopes), means=means, deviations=deviations)
 
     def with_fallback(self, covered: NDArray[np.bool_], fallback: Calibration) -> Calibration:
-        """The same, but words that are not ``covered`` are linked as by ``fallback``."""
+        """The same, but words that are not ``covered`` are as ``fallback`` knows them."""
         link = Link(
             np.where(covered, self.link.intercepts, fallback.link.intercepts),
             np.where(covered, self.link.slopes, fallback.link.slopes),
         )
-        return replace(self, link=link)
+        frequency = np.where(covered, self.log_frequency, fallback.log_frequency)
+        return replace(self, link=link, log_frequency=frequency)
 
     def with_more_words(self, count: int) -> Calibration:
         """The same with so many words after the others, of which nothing is known yet."""
@@ -111,14 +127,13 @@ class Calibration:
         )
 
     def to_json(self) -> dict[str, Any]:
-        stored = {
+        return {
             "link": self.link.to_json(),
             "means": self.means.tolist(),
             "spreads": self.deviations.tolist(),
             "rarity": self.log_frequency.tolist(),
-            "dependence": self.dependence.tolist(),
+            "known": self.is_known,
         }
-        return stored | ({"level": self.level, "part": self.fraction} if self.is_known else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Calibration:
@@ -127,17 +142,8 @@ class Calibration:
             means=np.asarray(stored["means"], float),
             deviations=np.asarray(stored["spreads"], float),
             log_frequency=np.asarray(stored["rarity"], float),
-            dependence=np.asarray(stored["dependence"], float),
-            level=stored.get("level"),
-            fraction=stored.get("part"),
+            is_known=bool(stored["known"]),
         )
-
-    def _scale(self, weights: ArrayLike) -> tuple[float, Floats]:
-        """What makes a score one of words that count once each, and the dependence of so many."""
-        sizes = np.abs(np.asarray(weights, np.float64))
-        count = float(np.minimum(sizes, 1.0).sum())  # shares of a replaced word make one together
-        row = np.clip(round(count) - 1, 0, len(self.dependence) - 1)
-        return count / (float(sizes.sum()) or 1.0), self.dependence[int(row)]
 
 
 def uncalibrated(means: Floats, deviations: Floats, log_frequency: Floats) -> Calibration:
@@ -145,8 +151,7 @@ def uncalibrated(means: Floats, deviations: Floats, log_frequency: Floats) -> Ca
     apart = _USUAL_SEPARATION
     slopes = apart / deviations
     intercepts = log_frequency - 0.5 * apart**2 - slopes * means
-    plain = np.array([[0.0, 1.0]])
-    return Calibration(Link(intercepts, slopes), means, deviations, log_frequency, plain)
+    return Calibration(Link(intercepts, slopes), means, deviations, log_frequency)
 
 
 def word_statistics(rows: NDArray[np.floating]) -> tuple[Floats, Floats]:

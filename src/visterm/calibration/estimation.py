@@ -1,19 +1,24 @@
-"""How a calibration is estimated: logistic regression on held-out pictures, drawn to a prior."""
+"""How links are estimated: logistic regression on held-out pictures, drawn to a prior.
+
+One regression for all words: the intercept and the slope of a word's standardised values depend on
+how rare it is and how well it is separated. Words that no held-out picture has count as well, with
+nothing but misses: so a word of two captions is not sure of anything, and probabilities of all
+words add up to how many a caption holds. Captions leave out what they do not mention; odds are
+divided by how much that is (`mention_rate`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.calibration.calibration import Calibration, word_statistics
-from visterm.calibration.cutoff import best_threshold
-from visterm.calibration.link import Floats, Link, log_odds, logistic
+from visterm.calibration.link import Floats, Link, logistic
 
 if TYPE_CHECKING:
-    from visterm.text import Relevance
+    from scipy.sparse import csr_array
 
 _RIDGE = 1.0
 _FEW = 5.0
@@ -22,136 +27,73 @@ _PAIRS = 400_000
 # Log odds of two Gaussians of one deviation, rarity + z·apart − apart²/2: where few pictures are
 # held out, the coefficients (of the description, and of the description times z) stay near these.
 _GAUSSIAN = np.array([0, 1, 0, -0.5, 0, 0, 1, 0.0])
-_INDEPENDENT = np.array([0.0, 1.0])
-_LARGEST = 4
-"""Words of a query; longer ones are like those of so many."""
-MIN_SLOPE = 0.05
+_MIN_SLOPE = 0.05
 """A higher score is never less likely to answer."""
 
 
 def calibrate(
-    rows: NDArray[np.floating], relevance: Relevance, frequency: ArrayLike, *, seed: int = 0
+    rows: NDArray[np.floating],
+    captions: csr_array,
+    frequency: ArrayLike,
+    *,
+    mention_rate: float = 1.0,
+    seed: int = 0,
 ) -> Calibration:
     """Estimate probabilities from pictures that the model was not trained on.
 
     Parameters
     ----------
     rows : array of shape (n, T)
-        The validation pictures in the text space.
-    relevance : Relevance
-        Queries, and which of these pictures answer them.
+        The held-out pictures in the text space.
+    captions : csr_array of shape (n, T)
+        Which words their captions hold.
     frequency : array of shape (T,)
-        The fraction of captions that hold each word.
+        The fraction of all captions that hold each word; 0 for words of which none tells anything.
+    mention_rate : float
+        The odds that a caption mentions a word, as a part of the odds that a person accepts it.
     """
     means, deviations = word_statistics(rows)
-    log_frequency = np.log(np.clip(np.asarray(frequency, float), 1e-6, 1.0))
-    link = _link(rows, relevance, means, deviations, log_frequency, seed)
-    found = Calibration(link, means, deviations, log_frequency, np.array([[0.0, 1.0]]))
-    asked = relevance.queries.tocsr().astype(bool).astype(np.float64)
-    scores = asked @ link.rows(rows).T.astype(np.float64)
-    answers = relevance.pictures.toarray() > 0
-    sizes = np.diff(asked.indptr)
-    found = replace(found, dependence=_dependence(scores, sizes, answers, seed))
-    probabilities = np.empty_like(scores)
-    for size in np.unique(sizes).tolist():
-        some = sizes == size
-        probabilities[some] = found.probabilities(np.arange(size), np.ones(size), scores[some])
-    fraction, level = best_threshold(probabilities, np.exp(asked @ log_frequency), answers)
-    return replace(found, fraction=fraction, level=level)
-
-
-def _link(
-    rows: NDArray[np.floating],
-    relevance: Relevance,
-    means: Floats,
-    deviations: Floats,
-    log_frequency: Floats,
-    seed: int,
-) -> Link:
-    """Intercept and slope of every word, from how rare it is and how well separated."""
-    words, answers = _single_words(relevance)
-    separation = _separation(rows, words, answers, means, deviations)
-    about = np.stack(
-        [np.ones(len(means)), log_frequency, separation, np.square(separation)], axis=1
-    )
-    z = ((rows[:, words] - means[words]) / deviations[words]).T.astype(np.float64)
-    weight, pairs = _sampled_pairs(answers, np.random.default_rng(seed))
-    intercept, slope = _logistic_regression(about[words], z, answers, weight, pairs, _GAUSSIAN)
-    steep = np.maximum(about @ slope, MIN_SLOPE) / deviations
-    return Link(about @ intercept - steep * means, steep)
-
-
-def _dependence(
-    scores: Floats, sizes: NDArray[np.integer], answers: NDArray[np.bool_], seed: int
-) -> Floats:
-    """Intercept and slope of the log odds of queries of one, two … words."""
-    found = [_INDEPENDENT]
-    for size in range(2, _LARGEST + 1):
-        some = np.flatnonzero(sizes == size)
-        if not some.size:
-            break
-        odds, right = log_odds(scores[some]), answers[some]
-        weight, pairs = _sampled_pairs(right, np.random.default_rng(seed))
-        about = np.ones((len(some), 1))
-        learnt = _logistic_regression(about, odds, right, weight, pairs, _INDEPENDENT)
-        found.append(np.array([learnt[0][0], max(learnt[1][0], MIN_SLOPE)]))
-    return np.array(found)
-
-
-def _single_words(relevance: Relevance) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The words that are asked for alone, and which pictures answer them."""
-    single = np.flatnonzero(np.diff(relevance.queries.indptr) == 1)
-    words = relevance.queries.indices[relevance.queries.indptr[single]].astype(np.int64)
-    return words, relevance.pictures[single].toarray() > 0
-
-
-def _separation(
-    rows: NDArray[np.floating],
-    words: NDArray[np.int64],
-    answers: NDArray[np.bool_],
-    means: Floats,
-    deviations: Floats,
-) -> Floats:
-    """How far above the mean the pictures of each word lie, drawn to what is usual where few."""
-    counts, sums = np.zeros(len(means)), np.zeros(len(means))
+    often = np.asarray(frequency, float)
+    words = np.flatnonzero(often > 0)
+    log_frequency = np.log(np.clip(often, 1e-6, 1.0))
+    held = captions[:, words].toarray() > 0
     z = (rows[:, words] - means[words]) / deviations[words]
-    counts[words] = answers.sum(axis=1)
-    sums[words] = np.einsum("wp,pw->w", answers, z)
+    about = _description(log_frequency[words], _separation(z, held))
+    learnt = _logistic_regression(about, z, held, np.random.default_rng(seed))
+    intercepts, slopes = np.zeros(len(means)), np.ones(len(means))
+    slopes[words] = np.maximum(about @ learnt[1], _MIN_SLOPE) / deviations[words]
+    intercepts[words] = about @ learnt[0] - np.log(mention_rate) - slopes[words] * means[words]
+    return Calibration(Link(intercepts, slopes), means, deviations, log_frequency, True)
+
+
+def _description(log_frequency: Floats, separation: Floats) -> Floats:
+    """One, how rare a word is, how well separated, and that squared."""
+    ones = np.ones(len(separation))
+    return np.stack([ones, log_frequency, separation, np.square(separation)], axis=1)
+
+
+def _separation(z: NDArray[np.floating], held: NDArray[np.bool_]) -> Floats:
+    """How far above the mean the pictures of each word lie, drawn to what is usual where few."""
+    counts, sums = held.sum(axis=0), np.einsum("pw,pw->w", held, z)
     usual = sums.sum() / max(counts.sum(), 1.0)
-    return (sums + _FEW * usual) / (counts + _FEW)
-
-
-def _sampled_pairs(
-    answers: NDArray[np.bool_], random: np.random.Generator
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Weights and numbers of pairs of query and picture: all answers, some of the others."""
-    others = np.flatnonzero(~answers)
-    count = min(len(others), _PAIRS)
-    some = random.choice(others, count, replace=False) if count < len(others) else others
-    hits = np.flatnonzero(answers)
-    weight = np.concatenate([np.ones(len(hits)), np.full(count, len(others) / max(count, 1))])
-    return weight, np.concatenate([hits, some])
+    return np.asarray((sums + _FEW * usual) / (counts + _FEW), np.float64)
 
 
 def _logistic_regression(
-    about: Floats,
-    z: Floats,
-    answers: NDArray[np.bool_],
-    weight: Floats,
-    pairs: NDArray[np.int64],
-    drawn_to: Floats,
+    about: Floats, z: NDArray[np.floating], held: NDArray[np.bool_], random: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Coefficients of the description, and of the description times z, by Newton's method.
 
-    scikit-learn's ridge draws to zero; this one draws to ``drawn_to``.
+    scikit-learn's ridge draws to zero; this one draws to `_GAUSSIAN`.
     """
-    described, height = about[pairs // z.shape[1]], z.ravel()[pairs][:, None]
+    weight, pairs = _sampled_pairs(held, random)
+    described, height = about[pairs % z.shape[1]], z.ravel()[pairs][:, None]
     features = np.concatenate([described, described * height], axis=1)
     size = np.abs(features).max(axis=0)
     size = np.where(size > 0, size, 1.0)
     features = features / size
-    target = answers.ravel()[pairs].astype(float)
-    prior = drawn_to * size
+    target = held.ravel()[pairs].astype(float)
+    prior = _GAUSSIAN * size
     found = prior.copy()
     for _ in range(30):
         probability = logistic(features @ found)
@@ -163,3 +105,15 @@ def _logistic_regression(
             break
     found = found / size
     return found[: about.shape[1]], found[about.shape[1] :]
+
+
+def _sampled_pairs(
+    held: NDArray[np.bool_], random: np.random.Generator
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Weights and numbers of pairs of picture and word: all mentions, some of the others."""
+    others = np.flatnonzero(~held)
+    count = min(len(others), _PAIRS)
+    some = random.choice(others, count, replace=False) if count < len(others) else others
+    hits = np.flatnonzero(held)
+    weight = np.concatenate([np.ones(len(hits)), np.full(count, len(others) / max(count, 1))])
+    return weight, np.concatenate([hits, some])

@@ -21,11 +21,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.calibration.calibration import Calibration
-from visterm.calibration.cutoff import Floats, probability_threshold
-from visterm.calibration.link import Link, logistic
+from visterm.calibration.link import Floats, Link, logistic
 
 MIN_SLOPE = 0.05
 """A higher score is never less likely to answer."""
+
+_ENOUGH = 0.3
+_TIMES = 3.0
+"""The best probability counts as at most `_ENOUGH`, or so many times what the words have anyway."""
+_MORE = 1.5
+"""A good match is so many times likelier to answer than any picture."""
+_SURE = 0.5
+"""What is likelier than not is a good match."""
 
 # Attributes under the keys that stored calibrations have had from the first.
 _STORED_ARRAYS = {
@@ -105,9 +112,10 @@ class LinearCalibration:
         responsible = self._responsible(words)
         scale = responsible.scale(words, weights)
         highest = logistic(np.array([scale.intercept + scale.slope * best]))
-        prior = np.exp(responsible._description(words, weights)[1])
+        prior = float(np.exp(responsible._description(words, weights)[1]))
         fraction, level = responsible.fraction, responsible.level
-        least = float(probability_threshold(highest, prior, fraction, level)[0])
+        wanted = fraction * min(float(highest[0]), max(_ENOUGH, _TIMES * prior))
+        least = min(max(level, _MORE * prior, wanted), _SURE)
         return (float(np.log(least / (1 - least))) - scale.intercept) / scale.slope
 
     def word_probabilities(self, values: ArrayLike) -> Floats:
@@ -142,15 +150,8 @@ class LinearCalibration:
         """The same as a calibration of log-probabilities, from the scales of single words."""
         scales = [self.scale([word], [1.0]) for word in range(len(self.means))]
         intercepts, slopes = np.array(scales).reshape(-1, 2).T
-        return Calibration(
-            Link(intercepts, slopes),
-            self.means,
-            self.deviations,
-            self.log_frequency,
-            np.array([[0.0, 1.0]]),
-            self.level,
-            self.fraction,
-        )
+        link = Link(intercepts, slopes)
+        return Calibration(link, self.means, self.deviations, self.log_frequency, True)
 
     def with_more_words(self, count: int) -> LinearCalibration:
         """The same with so many words after the others, of which nothing is known yet.

@@ -146,7 +146,7 @@ def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: b
             draw(found, one.picture)
     if not answer.results and not paths:
         none = (
-            "no picture is a good match"
+            "no picture is certain enough for --good; without it, the nearest ones are shown"
             if answer.cutoff == 0
             else "no picture fits these conditions"
         )

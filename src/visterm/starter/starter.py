@@ -90,9 +90,13 @@ class Starter:
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
         """What scores are worth, for the starter's words or for those of an `initial_model`."""
-        from visterm.calibration import LinearCalibration, Link, uncalibrated
+        from visterm.calibration import Calibration, LinearCalibration, Link, uncalibrated
 
-        own = LinearCalibration.from_json(self.facts["calibration"]).linked()
+        stored = self.facts["calibration"]
+        if "link" in stored:
+            own = Calibration.from_json(stored)
+        else:
+            own = LinearCalibration.from_json(stored).linked()
         if vocabulary is None:
             return own
         known = [self.find(word) for word in vocabulary.words]

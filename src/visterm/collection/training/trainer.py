@@ -294,8 +294,13 @@ def _calibrated(
         deviations = np.where(captioned, deviations, elsewhere.deviations)
         found = elsewhere = elsewhere.with_statistics(means, deviations)
     if judged is not None:
+        held = np.flatnonzero(training_set.held)
+        counts = np.bincount(training_set.captions.indices, minlength=len(means))
         found = calibrate(
-            judged.transform(_held(training_set)), training_set.queries(), training_set.frequency
+            judged.transform(_held(training_set)),
+            training_set.captions[held],
+            counts / len(training_set),
+            mention_rate=training_set.mention_rate,
         )
         found = found.with_statistics(means, deviations)
         if elsewhere is not None:

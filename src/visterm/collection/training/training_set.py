@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration import mention_rate
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
@@ -53,6 +54,8 @@ class TrainingSet:
     """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
     unseen: int = 0
     """Words of captions that pictures cannot show, and that are therefore not learnt."""
+    mention_rate: float = 1.0
+    """How much of what a person would accept for a picture captions mention."""
 
     def __len__(self) -> int:
         """How many captioned pictures there are."""
@@ -154,6 +157,7 @@ def read_training_set(
         initial,
         len(negatives),
         len(unseen),
+        mention_rate(texts),
     )
 
 

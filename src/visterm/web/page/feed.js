@@ -105,7 +105,7 @@ export class Feed {
     const parts = []
     if (this.searches && cutoff !== null && cutoff !== undefined) {
       parts.push(cutoff
-        ? counted(cutoff, 'good match', 'good matches') : 'No good match; these come nearest')
+        ? counted(cutoff, 'good match', 'good matches') : 'None is certain; these come nearest')
     }
     for (const [word, known] of Object.entries(replaced || {})) {
       parts.push(`“${word}” is taken for ${known.map(one => `“${one}”`).join(', ')}`)

@@ -1,0 +1,36 @@
+"""How much of what a person would accept for a picture its caption mentions.
+
+A sentence leaves most things out: of the words that five people used for a picture of Flickr8k,
+16.4 in the mean of training pictures once rare ones are left out, each used 5.9. There the odds
+that a caption mentions a word are this part of the odds that somebody does. Lists of keywords have
+no such gap that their own words could show, and are taken for complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import tokens
+
+_WORDS_OF_A_PICTURE = 16.4
+"""Words that somebody or other would use for a picture."""
+_SENTENCE = 0.2
+"""The part of a sentence that are words such as "the", "of" or "with", at least."""
+_SAMPLE = 2000
+
+
+def mention_rate(captions: Sequence[str]) -> float:
+    """The odds that a caption mentions a word, as a part of the odds that a person would accept it.
+
+    >>> round(mention_rate(["a dog runs on the beach", "the boy is with a dog in the snow"]), 2)
+    0.18
+    >>> mention_rate(["dog beach", "boy dog snow"])
+    1.0
+    """
+    texts = [tokens(text) for text in captions[:: max(1, len(captions) // _SAMPLE)]]
+    every = [word for text in texts for word in text]
+    if sum(word in STOP_WORDS for word in every) < _SENTENCE * max(len(every), 1):
+        return 1.0
+    held = sum(len(set(text) - STOP_WORDS) for text in texts) / len(texts)
+    return min(1.0, max(held, 1.0) / _WORDS_OF_A_PICTURE)
