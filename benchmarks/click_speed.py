@@ -4,7 +4,7 @@
 
 A click is answered when it is logged, learnt, told to the index, synced to the disk, and the new
 ranking found: `Collection.judge` and `Collection.search`, as the server calls them, in a process
-that has been prepared. The limit beside it is one reading of all vectors, 1,280 numbers of 4 bytes
+that has been prepared. The limit beside it is one reading of all vectors, 1,280 numbers of one byte
 a picture, because whom a click lifts depends on all of them: the time of that alone, with the same
 threads, is measured between the clicks, and so is the time the disk takes for the syncs. Processor
 time is given too, for machines that are busy with other things.
@@ -58,7 +58,7 @@ def measure(collection: Collection, clicks: int) -> dict[str, Any]:
     assert version is not None  # it has just been trained
     everything = feature_matrix(collection.catalogue, version.extractor)
     width = everything.blocks[0][1].width
-    size = sum(len(places) for places, _ in everything.blocks) * width * 4
+    size = sum(block.arrays["codes"].nbytes for _, block in everything.blocks)
     begin = time.perf_counter()
     collection.prepare()
     prepared = time.perf_counter() - begin

@@ -56,6 +56,11 @@ RUNS = [
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
+    (
+        "feature_bits",
+        "--data {}/corel5k --vectors {} --iterations 500 --seeds 1",
+        "corel5k",
+    ),
     ("few_captions", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --sizes 20", "table"),
     ("first_minute", "--pictures 3 --runs 1", "pictures"),
     ("hybrid", "--data {}/corel5k --vectors {} --iterations 2000", "half_words"),

@@ -106,13 +106,16 @@ def products(
     found: NDArray[np.float32],
 ) -> None:
     """Fill ``found`` with the products of some rows of a block, rows × directions."""
-    from visterm.collection.feedback._kernels import dense_products, sparse_products
+    from visterm.collection.feedback import _kernels
 
-    if block.dense is not None:
-        dense_products(np.asarray(block.dense), places, directions, found)
-        return
-    data, indices, starts = (np.asarray(block.arrays[name]) for name in SPARSE)
-    sparse_products(data, indices, starts, places, directions, found)
+    arrays = {name: np.asarray(array) for name, array in block.arrays.items()}
+    if block.is_coded:
+        _kernels.coded_products(arrays["codes"], arrays["scales"], places, directions, found)
+    elif block.is_dense:
+        _kernels.dense_products(arrays["rows"], places, directions, found)
+    else:
+        stored = (arrays[name] for name in SPARSE)
+        _kernels.sparse_products(*stored, places, directions, found)
 
 
 def _cores() -> int:

@@ -197,7 +197,8 @@ class FeedbackOffsets:
         if words:
             directions = np.stack([self.directions[word] for word in words]).astype(np.float32)
             values = np.empty((vectors.shape[0], len(words)), np.float32)
-            block = Block(vectors.shape[1], parts_of(vectors))
+            compact = Rows(self.catalogue, self.version.extractor).is_compact
+            block = Block(vectors.shape[1], parts_of(vectors, compact=compact))
             products(block, np.arange(vectors.shape[0]), directions, values)
             shift = self._shift(np.stack([self.directions[word] for word in words]))
             known = [word for word in words if word < self.version.words]

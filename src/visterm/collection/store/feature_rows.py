@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.vector_files import Block, parts_of, save
+from visterm.collection.store.vector_files import Block, joined, parts_of, save
 from visterm.errors import VistermError
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ LARGEST = 1 << 14
 """Rows of a segment that is not written again."""
 FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``rows`` under which a picture can be found."""
+COMPACT = ("cnn-1",)
+"""How the keys of those extractors begin whose vectors are stored in 8 bits a number: of these it
+was measured what that costs (``benchmarks.feature_bits``)."""
 _WORTH_IT = 4  # fewer at a time, and the same rows would be written again and again
 
 
@@ -39,17 +42,25 @@ class Rows:
         self.extractor = extractor
         self.folder = catalogue.store / "features" / extractor
 
+    @property
+    def is_compact(self) -> bool:
+        """Whether vectors are stored in 8 bits a number."""
+        return self.extractor.startswith(COMPACT)
+
     def write(self, vectors: Vectors) -> dict[str, Any]:
         """Write a segment's files; they are rubbish until `name` is called in a transaction."""
+        rows, width = vectors.shape
+        return self._write(parts_of(vectors, compact=self.is_compact), int(rows), int(width))
+
+    def _write(self, parts: dict[str, NDArray[Any]], rows: int, width: int) -> dict[str, Any]:
         self.folder.mkdir(parents=True, exist_ok=True)
         # A number that no segment ever had, so that no name of a file is used twice.
         number = self.catalogue.last_number("segments") + 1
         files = {}
-        for part, array in parts_of(vectors).items():
+        for part, array in parts.items():
             file = f"{number:08d}.{part}.npy"
             files[file] = save(self.folder / file, array)
-        rows, width = vectors.shape
-        return {"id": number, "rows": int(rows), "width": int(width), "files": json.dumps(files)}
+        return {"id": number, "rows": rows, "width": width, "files": json.dumps(files)}
 
     def name(self, written: dict[str, Any], pictures: Sequence[int]) -> None:
         """Name a segment and whose rows it holds, inside a transaction."""
@@ -122,20 +133,41 @@ class Rows:
             "SELECT id, rows FROM segments WHERE extractor = ? ORDER BY id", (self.extractor,)
         ).fetchall()
         run = _due(sizes)
-        if not run:
-            return False
-        from visterm.features.extractor import stack_rows
+        if run:
+            self._rewrite(run)
+        return bool(run)
 
+    def compact(self) -> int:
+        """Write one segment of before in 8 bits a number; returns how many pictures it holds.
+
+        The indexes were made from the vectors as they were, so these pictures are pending then.
+        """
+        if not self.is_compact:
+            return 0
+        found = self.catalogue.db.execute(
+            "SELECT id, rows FROM segments WHERE extractor = ? AND files LIKE '%.rows.npy%'",
+            (self.extractor,),
+        ).fetchone()
+        if found is None:
+            return 0
+        self._rewrite([found[0]])
+        return int(found[1])
+
+    def _rewrite(self, run: Sequence[int]) -> None:
+        """Write the rows of some segments, those that are still asked for, as one."""
         parts, pictures = [], []
         for number in run:
             found = self.catalogue.db.execute(
                 "SELECT picture, place FROM rows WHERE segment = ? ORDER BY place", (number,)
             ).fetchall()
             if found:
-                places = np.array([place for _, place in found])
-                parts.append(self.segment(number).vectors()[places])
+                parts.append((self.segment(number), np.array([place for _, place in found])))
                 pictures += [picture for picture, _ in found]
-        written = self.write(stack_rows(parts)) if parts else None
+        changed = any(block.is_dense and not block.is_coded for block, _ in parts)
+        written = None
+        if parts:
+            arrays = joined(parts, compact=self.is_compact)
+            written = self._write(arrays, len(pictures), parts[0][0].width)
         with self.catalogue.transaction() as db:
             if written is not None:
                 self._insert(written)
@@ -143,8 +175,11 @@ class Rows:
                     "UPDATE rows SET segment = ?, place = ? WHERE extractor = ? AND picture = ?",
                     self._places(written, pictures),
                 )
+            if changed and self.is_compact:
+                db.executemany(
+                    "INSERT OR IGNORE INTO pending VALUES (?)", ((one,) for one in pictures)
+                )
             db.executemany("DELETE FROM segments WHERE id = ?", ((number,) for number in run))
-        return True
 
 
 def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
@@ -165,7 +200,7 @@ def vectors_of(catalogue: Catalogue, extractor: str, pictures: list[int]) -> Vec
     for numbers, places, block in Rows(catalogue, extractor).blocks():
         here = np.array([number in place for number in numbers.tolist()])
         if here.any():
-            parts.append(block.vectors()[places[here]])
+            parts.append(block.vectors(places[here]))
             order += [place[number] for number in numbers[here].tolist()]
     return stack_rows(parts)[np.argsort(order)]
 

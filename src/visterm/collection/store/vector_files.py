@@ -1,12 +1,15 @@
 """Picture vectors as plain ``.npy`` files, and what can be done with them without SciPy.
 
-Dense vectors are one array; sparse ones are the three of compressed rows.
+Dense vectors are one array of 32 bits a number, or, where that loses nothing that matters, two: 8
+bits a number, and for each vector the smallest number and the step between codes. Sparse ones are
+the three arrays of compressed rows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,35 +23,46 @@ if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
 
 SPARSE = ("data", "indices", "indptr")
+_TOGETHER = 1 << 11
+"""Vectors of 8 bits a number that are decoded together."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Vectors of one segment as they lie on the disk: an array, or the three of compressed rows."""
+    """Vectors of one segment as they lie on the disk; `arrays` by name, see the module."""
 
     width: int
     arrays: dict[str, NDArray[Any]]
 
     @property
-    def dense(self) -> NDArray[np.float32] | None:
-        return self.arrays.get("rows")
+    def is_dense(self) -> bool:
+        return "indptr" not in self.arrays
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the numbers are 8-bit codes."""
+        return "codes" in self.arrays
 
     def __len__(self) -> int:
-        return len(self.arrays["indptr"]) - 1 if self.dense is None else len(self.dense)
+        if not self.is_dense:
+            return len(self.arrays["indptr"]) - 1
+        return len(self.arrays["codes" if self.is_coded else "rows"])
 
-    def vectors(self) -> Vectors:
-        """All rows, as models and extractors know them."""
-        if self.dense is not None:
-            return np.asarray(self.dense)
+    def vectors(self, places: NDArray[np.int64] | slice = slice(None)) -> Vectors:
+        """Rows, as models and extractors know them."""
+        if self.is_coded:
+            return decoded(self.arrays["codes"][places], self.arrays["scales"][places])
+        if self.is_dense:
+            return np.asarray(self.arrays["rows"][places])
         from scipy.sparse import csr_array
 
         parts = tuple(np.asarray(self.arrays[name]) for name in SPARSE)
-        return csr_array(parts, shape=(len(self), self.width))
+        return csr_array(parts, shape=(len(self), self.width))[places]
 
     def row(self, place: int) -> NDArray[np.float32]:
         """One vector, without SciPy."""
-        if self.dense is not None:
-            return np.array(self.dense[place])
+        if self.is_dense:
+            return np.array(self.vectors(slice(place, place + 1))[0])
         first, stop = self.arrays["indptr"][place : place + 2]
         row = np.zeros(self.width, np.float32)
         row[self.arrays["indices"][first:stop]] = self.arrays["data"][first:stop]
@@ -56,8 +70,8 @@ class Block:
 
     def products(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """The inner product of every row with a vector, without SciPy."""
-        if self.dense is not None:
-            return np.asarray(self.dense @ vector)
+        if self.is_dense:
+            return np.concatenate([rows @ vector for rows in self._dense()])
         terms = self.arrays["data"] * vector[self.arrays["indices"]]
         sums = np.concatenate([[0.0], np.cumsum(terms, dtype=np.float64)])
         edges = self.arrays["indptr"]
@@ -65,13 +79,48 @@ class Block:
 
     def lengths(self) -> NDArray[np.float32]:
         """The Euclidean length of every row."""
-        if self.dense is not None:
-            return np.sqrt(np.einsum("ij,ij->i", self.dense, self.dense))
-        squares = np.concatenate(
-            [[0.0], np.cumsum(np.square(self.arrays["data"], dtype=np.float64))]
-        )
+        if self.is_dense:
+            squares = [np.einsum("ij,ij->i", rows, rows) for rows in self._dense()]
+            return np.sqrt(np.concatenate(squares))
+        sums = np.concatenate([[0.0], np.cumsum(np.square(self.arrays["data"], dtype=np.float64))])
         edges = self.arrays["indptr"]
-        return np.sqrt(squares[edges[1:]] - squares[edges[:-1]]).astype(np.float32)
+        return np.sqrt(sums[edges[1:]] - sums[edges[:-1]]).astype(np.float32)
+
+    def _dense(self) -> Iterator[NDArray[np.float32]]:
+        """All rows, a few at a time."""
+        for first in range(0, max(len(self), 1), _TOGETHER):
+            rows = self.vectors(slice(first, first + _TOGETHER))
+            assert isinstance(rows, np.ndarray)
+            yield rows
+
+
+def coded(vectors: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """8-bit codes of vectors, and for each vector its smallest number and the step.
+
+    Coding what was decoded gives the same codes and scales: a step has 16 bits, so that its
+    multiples fit into 24.
+
+    >>> codes, scales = coded(np.array([[0.0, 0.1, 0.51]], np.float32))
+    >>> codes.tolist(), scales.tolist()
+    ([[0, 50, 255]], [[0.0, 0.0020000040531158447]])
+    """
+    low = vectors.min(axis=1, keepdims=True)
+    step = ((vectors.max(axis=1, keepdims=True) - low) / 255).astype(np.float32)
+    step = ((step.view(np.uint32) + 0x80) & 0xFFFFFF00).view(np.float32)
+    codes = np.rint((vectors - low) / np.where(step > 0, step, 1))
+    return np.clip(codes, 0, 255).astype(np.uint8), np.concatenate([low, step], axis=1)
+
+
+def decoded(codes: NDArray[np.uint8], scales: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The vectors that are stored: what is exact is so for these.
+
+    >>> decoded(np.array([[0, 50]], np.uint8), np.array([[1, 0.5]], np.float32)).tolist()
+    [[1.0, 26.0]]
+    """
+    vectors = codes.astype(np.float32)
+    vectors *= scales[:, 1:]
+    vectors += scales[:, :1]
+    return vectors
 
 
 def save(path: Path, array: NDArray[Any]) -> str:
@@ -91,12 +140,28 @@ def save(path: Path, array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def parts_of(vectors: Vectors) -> dict[str, NDArray[Any]]:
-    """The arrays to be stored, by name."""
+def parts_of(vectors: Vectors, *, compact: bool = False) -> dict[str, NDArray[Any]]:
+    """The arrays to be stored, by name; ``compact`` ones have 8 bits a number where dense."""
     if isinstance(vectors, np.ndarray):
-        return {"rows": np.ascontiguousarray(vectors, np.float32)}
+        rows = np.ascontiguousarray(vectors, np.float32)
+        if not compact:
+            return {"rows": rows}
+        codes, scales = coded(rows)
+        return {"codes": codes, "scales": scales}
     return {
         "data": np.asarray(vectors.data, np.float32),
         "indices": np.asarray(vectors.indices, np.int32),
         "indptr": np.asarray(vectors.indptr, np.int64),
     }
+
+
+def joined(
+    some: Sequence[tuple[Block, NDArray[np.int64]]], *, compact: bool
+) -> dict[str, NDArray[Any]]:
+    """The arrays of some rows of several blocks together; codes stay as they are, to the bit."""
+    if all(block.is_coded for block, _ in some):
+        names = ("codes", "scales")
+        return {name: np.concatenate([b.arrays[name][at] for b, at in some]) for name in names}
+    from visterm.features.extractor import stack_rows
+
+    return parts_of(stack_rows([block.vectors(at) for block, at in some]), compact=compact)

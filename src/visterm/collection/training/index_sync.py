@@ -48,12 +48,14 @@ def build(
 def catch_up(catalogue: Catalogue, *, link: bool = True, progress: Progress = silent) -> int:
     """Bring every index in step with pictures that came or went; the caller holds the lock.
 
-    One made before the link is written anew with it, unless ``link`` says otherwise.
+    Vectors of before are brought to 8 bits a number first, segment by segment; an index made before
+    the link is written anew with it, unless ``link`` says otherwise.
     Returns how many that were. A kill leaves some of them pending for the next writer, and mapping
     a picture twice changes nothing.
     """
     from visterm.collection.training.index_upgrade import link_index
 
+    _compact(catalogue, progress)
     if link:
         link_index(catalogue, progress=progress)
     total = int(catalogue.one("SELECT count(*) FROM pending"))
@@ -75,6 +77,16 @@ def catch_up(catalogue: Catalogue, *, link: bool = True, progress: Progress = si
     for index in indexes:
         index.merge()
     return total
+
+
+def _compact(catalogue: Catalogue, progress: Progress) -> None:
+    for extractor, total in catalogue.db.execute(
+        "SELECT extractor, sum(rows) FROM segments GROUP BY extractor"
+    ).fetchall():
+        rows, done = Rows(catalogue, extractor), 0
+        while more := rows.compact():
+            done += more
+            progress("storing vectors in 8 bits", done, total)
 
 
 @dataclass(frozen=True)
@@ -139,7 +151,7 @@ def _gathered(
     values: list[NDArray[np.float32]] = []
     held = 0
     for numbers, places, block in rows.blocks(source, FINDABLE):
-        mapped = to_rows(block.vectors()[places])
+        mapped = to_rows(block.vectors(places))
         for first in range(0, len(numbers), size):
             ids.append(numbers[first : first + size])
             values.append(mapped[first : first + size])
