@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import show
-from benchmarks.large_collection import WIDTH, make
+from benchmarks.drawn_collection import WIDTH, make
 from visterm.collection import Collection
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.store.versions import current
@@ -80,7 +80,7 @@ def measure(collection: Collection, clicks: int) -> dict[str, Any]:
             waits[name].append(_ms(click))
             works[name].append(1000 * (time.process_time() - worked))
         waits["read"].append(_ms(lambda: everything.products(direction, everything.ids)))
-        waits["sync"].append(_ms(lambda: _syncs(collection.store)))
+        waits["sync"].append(_ms(lambda: syncs(collection.store)))
     # The first round warms up.
     median = {name: statistics.median(times[1:]) for name, times in waits.items()}
     slowest = {name: max(waits[name][1:]) for name in kinds}
@@ -102,7 +102,7 @@ def measure(collection: Collection, clicks: int) -> dict[str, Any]:
     }
 
 
-def _syncs(store: Path) -> None:
+def syncs(store: Path) -> None:
     """As many small synced writes as a click makes."""
     path = store / "sync.part"
     for _ in range(SYNCS):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import say, show
-from benchmarks.large_collection import make
+from benchmarks.drawn_collection import make
 
 QUERY = "word003 word017 -word042"
 NUMPY = "import numpy"

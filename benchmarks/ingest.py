@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import say, show
-from benchmarks.large_collection import make
+from benchmarks.drawn_collection import make
 from benchmarks.ray_nodes import child_processes
 
 DRAWN = 200

@@ -1,98 +1,179 @@
-"""A collection of many pictures, made without drawing or describing them.
+"""What does a picture cost, on disk and in time, as a collection grows?
 
-Vectors are drawn at random, a few thousand pictures are captioned by what their vectors hold, and a
-model is learnt from them: catalogue, features, model and index are what ``visterm add`` and
-``train`` would have left, made by the same code. The folders are there, the picture files are not.
+    python -m benchmarks.large_collection --json [--sizes 10000 100000 1000000 10000000]
+
+Collections of drawn vectors (:mod:`benchmarks.drawn_collection`), 1,280 numbers and 1,500 words, of
+10 million pictures 64 numbers and 256 words. By size: bytes a picture of catalogue, vectors and
+index; the time to open and search first, to search, from a click to its new ranking, to add 256
+pictures whose vectors are known, to describe one, and to train and map all. ``click_over_read`` is
+a click over one reading of all vectors as they are stored, by as many threads; ``sync_ms`` is what
+the disk takes for a click's syncs, and is part of the click. ``--plot FILE.png`` draws it.
 """
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import nullcontext
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from unittest.mock import patch
+from typing import Any
 
 import numpy as np
+from numba import njit
 
-from benchmarks.common import say
+from benchmarks.click_speed import syncs
+from benchmarks.common import median_ms, say, show
+from benchmarks.drawn_collection import WIDTH, drawn_vectors, make, put
 from visterm.collection import Collection
-from visterm.collection.ingest.extractors import prepare
-from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import LARGEST, Rows
-from visterm.collection.training import trainer
-from visterm.features.cnn import CNN
+from visterm.collection.feedback.feature_matrix import feature_matrix, n_threads
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.versions import current
+from visterm.collection.training.index_sync import catch_up
 
-CAPTIONED = 2000
-IN_A_FOLDER = 500
-WIDTH = 1280
-"""Numbers in a vector of the CNN."""
-
-
-def make(folder: Path, pictures: int, *, words: int, width: int = WIDTH) -> None:
-    """Make the collection; its words are ``word000``, ``word001`` …"""
-    with Collection.open(folder) as collection:
-        catalogue = collection.catalogue
-        key = f"{CNN.name}-{CNN.version}"
-        random = np.random.default_rng(0)
-        with catalogue.writing("making a large collection"):
-            prepare(catalogue, CNN.name, [])
-            for first in range(0, pictures, LARGEST):
-                count = min(LARGEST, pictures - first)
-                vectors = np.abs(random.standard_normal((count, width), dtype=np.float32))
-                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                _put(catalogue, Rows(catalogue, key), vectors, first)
-                if not first:
-                    _caption(catalogue, vectors[:CAPTIONED], words)
-                say(f"{first + count:,} of {pictures:,} pictures made")
-            _make_folders(catalogue, folder)
-        # The starter knows vectors of the CNN's own length only; shorter ones learn without it.
-        short = patch.object(trainer, "starter_of", return_value=None)
-        with short if width != WIDTH else nullcontext():
-            trained = collection.train(max_iter=50_000, force=True)
-        say(f"learnt {trained.words} words")
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+HUGE = 5_000_000
+"""From here on words and vectors are fewer and shorter, so that one machine can hold them."""
+NEW = 256
+TIMES = ("search_ms", "click_ms", "add_ms_a_picture", "describe_ms", "open_ms", "train_s")
 
 
-def _put(catalogue: Catalogue, rows: Rows, vectors: np.ndarray, first: int) -> None:
-    written = rows.write(vectors)
-    numbers = range(first + 1, first + 1 + len(vectors))
-    with catalogue.transaction() as db:
-        db.executemany(
-            "INSERT INTO pictures (id, hash) VALUES (?, ?)",
-            ((number, hashlib.sha256(str(number).encode()).digest()) for number in numbers),
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.large_collection", description=__doc__
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="pictures")
+    parser.add_argument("--words", type=int, help="1,500, of 5 million pictures and more 256")
+    parser.add_argument("--width", type=int, help="numbers of a vector: 1,280, or then 64")
+    parser.add_argument("--rounds", type=int, default=20, help="searches and clicks")
+    parser.add_argument("--folder", type=Path, help="where the collections are made, one at a time")
+    parser.add_argument("--plot", type=Path, help="draw the table into this file")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    given = parser.parse_args()
+    sizes = [_measured(size, given) for size in given.sizes]
+    if given.plot:
+        plot(sizes, given.plot)
+    show({"sizes": sizes}, as_json=given.json)
+    return 0
+
+
+def _measured(pictures: int, given: argparse.Namespace) -> dict[str, Any]:
+    words = given.words or (256 if pictures >= HUGE else 1500)
+    width = given.width or (64 if pictures >= HUGE else WIDTH)
+    folder = Path(tempfile.mkdtemp(prefix="visterm-large-", dir=given.folder))
+    try:
+        train_s = make(folder, pictures, words=words, width=width)
+        found = {"pictures": pictures, "words": words, "width": width, **disk(folder, pictures)}
+        begin = time.perf_counter()
+        with Collection.open(folder) as collection:
+            collection.search("word001", k=20)
+            found["open_ms"] = round(1000 * (time.perf_counter() - begin), 1)
+            found |= measure(collection, width, min(words, 256), given.rounds)
+        return {**found, "train_s": round(train_s, 1)}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def disk(folder: Path, pictures: int) -> dict[str, Any]:
+    """Bytes a picture, and of what."""
+    store = folder / ".visterm"
+    sizes = {path: path.stat().st_size for path in store.rglob("*") if path.is_file()}
+
+    def below(name: str) -> float:
+        return sum(n for path, n in sizes.items() if path.is_relative_to(store / name)) / pictures
+
+    parts = {name: round(below(name), 1) for name in ("features", "index", "models")}
+    catalogue = sum(n for path, n in sizes.items() if path.name.startswith("catalogue")) / pictures
+    return {
+        "bytes_a_picture": round(sum(sizes.values()) / pictures, 1),
+        "bytes": parts | {"catalogue": round(catalogue, 1)},
+    }
+
+
+def measure(collection: Collection, width: int, words: int, rounds: int) -> dict[str, Any]:
+    collection.prepare()
+    queries = [f"word{7 * n % words:03d} word{(7 * n + 3) % words:03d}" for n in range(rounds + 1)]
+    for query in queries:
+        collection.search(query, k=20)
+    search_ms = median_ms([lambda query=query: collection.search(query, k=20) for query in queries])
+    clicks = [lambda n=n: _click(collection, f"word{7 * n % words:03d}", n) for n in range(rounds)]
+    clicks[0]()
+    read_ms = median_ms([_reading(collection)] * 5)
+    click_ms = median_ms(clicks[1:] or clicks)
+    first = max(collection.catalogue.last_number("pictures"), len(collection))
+    begin = time.perf_counter()
+    _add(collection, width, first)
+    add_ms = 1000 * (time.perf_counter() - begin) / NEW
+    described = [lambda n=n: collection.describe(n, k=10) for n in range(1, 6)]
+    say(f"measured {len(collection):,} pictures")
+    return {
+        "search_ms": round(search_ms, 2),
+        "click_ms": round(click_ms, 1),
+        "read_ms": round(read_ms, 1),
+        "click_over_read": round(click_ms / read_ms, 2),
+        "sync_ms": round(median_ms([lambda: syncs(collection.store)] * 5), 1),
+        "add_ms_a_picture": round(add_ms, 2),
+        "describe_ms": round(statistics.median([median_ms([one]) for one in described]), 2),
+    }
+
+
+def _click(collection: Collection, query: str, number: int) -> None:
+    found = collection.search(query, k=50).results
+    collection.judge(query, found[number % len(found)].picture, number % 2 == 0)
+    collection.search(query, k=50)
+
+
+def _reading(collection: Collection) -> Any:
+    """Reads every stored byte of the vectors once, by as many threads as a click does."""
+    version = current(collection.catalogue)
+    assert version is not None  # it has just been trained
+    blocks = feature_matrix(collection.catalogue, version.extractor).blocks
+    codes = [np.asarray(block.arrays["codes"]).reshape(-1) for _, block in blocks]
+    whole = [some[: some.size // 8 * 8].view(np.int64) for some in codes]
+
+    def read() -> None:
+        with ThreadPoolExecutor(n_threads()) as pool:
+            list(pool.map(_sum, whole))
+
+    read()
+    return read
+
+
+@njit(nogil=True)
+def _sum(numbers):  # type: ignore[no-untyped-def]
+    total = 0
+    for number in numbers:
+        total += number
+    return total
+
+
+def _add(collection: Collection, width: int, first: int) -> None:
+    catalogue = collection.catalogue
+    version = current(catalogue)
+    assert version is not None
+    with catalogue.writing("adding"):
+        vectors = drawn_vectors(np.random.default_rng(1), NEW, width)
+        put(catalogue, Rows(catalogue, version.extractor), vectors, first)
+        catch_up(catalogue)
+
+
+def plot(sizes: list[dict[str, Any]], path: Path) -> None:
+    """Times against pictures, both on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in TIMES:
+        axes.plot(
+            [one["pictures"] for one in sizes], [one[name] for one in sizes], "o-", label=name
         )
-        db.executemany(
-            """INSERT INTO places (folder, name, picture, size, mtime_ns, sidecars)
-                VALUES (?, ?, ?, 100000, 1, '')""",
-            ((_folder(number), f"picture-{number:07d}.jpg", number) for number in numbers),
-        )
-        rows.name(written, list(numbers))
+    axes.set(xscale="log", yscale="log", xlabel="pictures", ylabel="ms (train: s)")
+    axes.legend(fontsize="small")
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
 
 
-def _caption(catalogue: Catalogue, vectors: np.ndarray, words: int) -> None:
-    """Five words a picture: those of its largest numbers, so that there is something to learn."""
-    directions = np.random.default_rng(1).standard_normal((vectors.shape[1], words))
-    best = np.argsort(-((vectors - vectors.mean(axis=0)) @ directions), axis=1)[:, :5]
-    with catalogue.transaction() as db:
-        db.executemany(
-            "INSERT INTO captions VALUES (?, 'table', ?)",
-            (
-                (number, " ".join(f"word{word:03d}" for word in held))
-                for number, held in enumerate(best.tolist(), 1)
-            ),
-        )
-
-
-def _folder(number: int) -> str:
-    return f"folder-{number // IN_A_FOLDER:05d}"
-
-
-def _make_folders(catalogue: Catalogue, root: Path) -> None:
-    """The folders, listed as if long ago."""
-    names = [folder for (folder,) in catalogue.db.execute("SELECT DISTINCT folder FROM places")]
-    for name in names:
-        (root / name).mkdir()
-    with catalogue.transaction() as db:
-        db.executemany(
-            "INSERT INTO folders VALUES (?, ?)",
-            ((name, (root / name).stat().st_mtime_ns) for name in ["", *names]),
-        )
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -33,7 +33,7 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 from benchmarks.common import say, show
-from benchmarks.large_collection import make
+from benchmarks.drawn_collection import make
 
 WORDS = 300
 QUERIES = 2000

@@ -68,6 +68,7 @@ RUNS = [
     ("index", "--scores real --vectors {}/photos.npy --pictures 900 --queries 2", "distinct"),
     ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
     ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),
+    ("large_collection", "--sizes 300 --words 20 --width 64 --rounds 2", "sizes"),
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
     ("long_captions", "--data {} --vectors {}/iapr.npy --triplets 500 --fits 1", "ratio_time"),
     ("new_user", "--data {}/corel5k --limit 60", "p10"),

@@ -91,7 +91,7 @@ def _all_of(
         block, places, found = share
         products(block, places, directions, found)
 
-    threads = min(_cores(), len(shares))
+    threads = min(n_threads(), len(shares))
     if threads <= 1:
         list(map(run, shares))
         return
@@ -118,5 +118,6 @@ def products(
         _kernels.sparse_products(*stored, places, directions, found)
 
 
-def _cores() -> int:
+def n_threads() -> int:
+    """How many threads multiply."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
