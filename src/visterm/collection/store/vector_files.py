@@ -102,7 +102,7 @@ def coded(vectors: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.f
 
     >>> codes, scales = coded(np.array([[0.0, 0.1, 0.51]], np.float32))
     >>> codes.tolist(), scales.tolist()
-    ([[0, 50, 255]], [[0.0, 0.0020000040531158447]])
+    ([[0, 50, 255]], [[0.0, 0.001999974250793457]])
     """
     low = vectors.min(axis=1, keepdims=True)
     step = ((vectors.max(axis=1, keepdims=True) - low) / 255).astype(np.float32)
