@@ -55,7 +55,7 @@ def neighbours_of(
     total, count = np.zeros(len(own)), 0
     for numbers, places, block in rows.blocks(wanted=_CAPTIONED):
         lengths = np.maximum(block.lengths()[places], np.finfo(np.float32).tiny)
-        near = np.asarray(block.vectors()[places] @ units.T, np.float32) / lengths[:, None]
+        near = np.asarray(block.vectors(places) @ units.T, np.float32) / lengths[:, None]
         total += near.sum(axis=0, dtype=np.float64)
         count += len(numbers)
         for n, (ids, cosines) in enumerate(nearest):
