@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import statistics
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,8 @@ def measure(collection: Collection, width: int, words: int, rounds: int) -> dict
     queries = [f"word{7 * n % words:03d} word{(7 * n + 3) % words:03d}" for n in range(rounds + 1)]
     for query in queries:
         collection.search(query, k=20)
-    search_ms = median_ms([lambda query=query: collection.search(query, k=20) for query in queries])
-    clicks = [lambda n=n: _click(collection, f"word{7 * n % words:03d}", n) for n in range(rounds)]
+    search_ms = median_ms(partial(collection.search, query, k=20) for query in queries)
+    clicks = [partial(_click, collection, f"word{7 * n % words:03d}", n) for n in range(rounds)]
     clicks[0]()
     read_ms = median_ms([_reading(collection)] * 5)
     click_ms = median_ms(clicks[1:] or clicks)
@@ -106,7 +106,7 @@ def measure(collection: Collection, width: int, words: int, rounds: int) -> dict
     begin = time.perf_counter()
     _add(collection, width, first)
     add_ms = 1000 * (time.perf_counter() - begin) / NEW
-    described = [lambda n=n: collection.describe(n, k=10) for n in range(1, 6)]
+    described = [partial(collection.describe, n, k=10) for n in range(1, 6)]
     say(f"measured {len(collection):,} pictures")
     return {
         "search_ms": round(search_ms, 2),
@@ -115,7 +115,7 @@ def measure(collection: Collection, width: int, words: int, rounds: int) -> dict
         "click_over_read": round(click_ms / read_ms, 2),
         "sync_ms": round(median_ms([lambda: syncs(collection.store)] * 5), 1),
         "add_ms_a_picture": round(add_ms, 2),
-        "describe_ms": round(statistics.median([median_ms([one]) for one in described]), 2),
+        "describe_ms": round(median_ms(described), 2),
     }
 
 

@@ -114,8 +114,8 @@ def products(
     elif block.is_dense:
         _kernels.dense_products(arrays["rows"], places, directions, found)
     else:
-        stored = (arrays[name] for name in SPARSE)
-        _kernels.sparse_products(*stored, places, directions, found)
+        data, indices, starts = (arrays[name] for name in SPARSE)
+        _kernels.sparse_products(data, indices, starts, places, directions, found)
 
 
 def n_threads() -> int:
