@@ -144,6 +144,20 @@ def test_chances_are_probabilities_that_grow_with_the_score(starter: Starter):
     assert (np.diff(found) > 0).all()
 
 
+def test_classes_that_exclude_each_other_share_what_a_picture_shows(starter: Starter):
+    calibration = starter.calibration()
+    guitar, banjo = starter.find("guitar"), starter.find("banjo")
+    assert [banjo, guitar] in calibration.rivals.tolist()
+    logs = np.full((1, len(starter.vocabulary)), -9.0)
+    logs[0, [guitar, banjo]] = np.log([0.99, 0.97])
+    found = calibration.word_probabilities(logs)[0]
+    assert found[guitar] == pytest.approx(0.99)
+    assert found[banjo] < 0.4
+    joint, _ = starter.initial_model(Vocabulary.from_captions(["grandma banjo", "max"]), 2)
+    again = starter.calibration(joint).rivals.tolist()
+    assert [joint.number("banjo"), joint.number("guitar")] in again
+
+
 # Folding, and where a person's words begin
 
 

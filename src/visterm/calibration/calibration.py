@@ -12,7 +12,7 @@ probabilities never disagree, and nothing in it depends on which other pictures 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,9 @@ class Calibration:
         Logarithm of the fraction of captions that hold the word.
     is_known : bool
         Whether held-out pictures, or those of the starter, say what values are worth.
+    rivals : array of shape (m, 2)
+        Pairs of words of which the first, never measured on any picture, looks much like the
+        second: a picture shows one of them.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Calibration:
     deviations: Floats
     log_frequency: Floats
     is_known: bool = False
+    rivals: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
@@ -86,6 +90,25 @@ class Calibration:
         wanted = np.log(least / (1 - least))
         odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
         return float(log_logistic(np.asarray(odds))) / scale.per_word
+
+    def word_probabilities(self, logs: ArrayLike) -> Floats:
+        """The probability that a picture shows each word, from log-probabilities of all words.
+
+        Words with rivals share with them what a picture shows, in proportion to their odds.
+
+        >>> pair = Calibration(Link(np.zeros(2), np.ones(2)), np.zeros(2), np.ones(2), np.zeros(2),
+        ...     rivals=np.array([[1, 0]]))
+        >>> pair.word_probabilities(np.log([[0.9, 0.75]])).round(2).tolist()
+        [[0.9, 0.19]]
+        """
+        known = np.minimum(np.asarray(logs, np.float64), 0.0)
+        if not len(self.rivals):
+            return np.exp(known)
+        odds = np.exp(np.minimum(log_odds(known), 30.0))
+        words, others = self.rivals.T
+        every = odds.copy()
+        np.add.at(every.T, words, odds.T[others])
+        return np.exp(known) * odds / np.maximum(every, 1e-300)
 
     def scale(self, words: ArrayLike, weights: ArrayLike) -> QueryScale:
         """How scores of one query become odds; negative words count in its score alone."""
@@ -111,7 +134,8 @@ class Calibration:
             np.where(covered, self.link.slopes, fallback.link.slopes),
         )
         frequency = np.where(covered, self.log_frequency, fallback.log_frequency)
-        return replace(self, link=link, log_frequency=frequency)
+        rivals = fallback.rivals[~covered[fallback.rivals[:, 0]]]
+        return replace(self, link=link, log_frequency=frequency, rivals=rivals)
 
     def with_more_words(self, count: int) -> Calibration:
         """The same with so many words after the others, of which nothing is known yet."""
@@ -133,6 +157,7 @@ class Calibration:
             "spreads": self.deviations.tolist(),
             "rarity": self.log_frequency.tolist(),
             "known": self.is_known,
+            "rivals": self.rivals.tolist(),
         }
 
     @classmethod
@@ -143,6 +168,7 @@ class Calibration:
             deviations=np.asarray(stored["spreads"], float),
             log_frequency=np.asarray(stored["rarity"], float),
             is_known=bool(stored["known"]),
+            rivals=np.asarray(stored.get("rivals", []), np.int64).reshape(-1, 2),
         )
 
 

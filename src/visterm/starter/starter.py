@@ -7,6 +7,7 @@ It is PAMIR's W for the vectors of the CNN, learnt once by ``python -m starter.t
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +36,9 @@ FEW = 5.0
 5, 10 and 30 this cost next to nothing on Corel's validation pictures, and saved most of what
 learning would have cost on pictures of another kind."""
 _LEVELS = 127
+_ALIKE, _SAME = 0.2, 0.9
+"""Cosines of words that look much like each other, and of two words for one thing."""
+_RIVALS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,7 @@ class Starter:
             own = Calibration.from_json(stored)
         else:
             own = LinearCalibration.from_json(stored).linked()
+        own = replace(own, rivals=self._rivals())
         if vocabulary is None:
             return own
         known = [self.find(word) for word in vocabulary.words]
@@ -114,7 +119,23 @@ class Starter:
             means=means,
             deviations=deviations,
             log_frequency=of(own.log_frequency, -vocabulary.idf),
+            rivals=_renumbered(own.rivals, known),
         )
+
+    def _rivals(self) -> NDArray[np.int64]:
+        """Words that nobody could measure, each with those that look most like it.
+
+        They are classes of the network, which exclude each other; what looks the same is the same.
+        """
+        measured = self.facts["avgp"]
+        words = [t for t, word in enumerate(self.vocabulary.words) if word not in measured]
+        units = self.weights / np.maximum(np.linalg.norm(self.weights, axis=1), 1e-9)[:, None]
+        alike = units[words] @ units.T
+        alike[alike >= _SAME] = 0.0
+        nearest = np.argsort(-alike, axis=1, kind="stable")[:, :_RIVALS]
+        near = np.take_along_axis(alike, nearest, axis=1) >= _ALIKE
+        rows, places = np.nonzero(near)
+        return np.stack([np.array(words, np.int64)[rows], nearest[rows, places]], axis=1)
 
     def find(self, word: str) -> int | None:
         """The number of a word or, where it is not known, of one that means the same."""
@@ -185,6 +206,13 @@ def write_starter(
     }
     arrays = {"codes": codes, "scales": scales, "idf": vocabulary.idf.astype(np.float32)}
     write_whole(path, save(arrays, metadata={"visterm": json.dumps(about, ensure_ascii=False)}))
+
+
+def _renumbered(pairs: NDArray[np.int64], known: Sequence[int | None]) -> NDArray[np.int64]:
+    """Pairs of the starter's words by their numbers in another vocabulary, if it has both."""
+    place = {number: at for at, number in reversed(list(enumerate(known))) if number is not None}
+    found = [(place[a], place[b]) for a, b in pairs.tolist() if a in place and b in place]
+    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def _pooled(idf: float, captions: int, known: float) -> float:

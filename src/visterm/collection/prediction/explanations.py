@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import Calibration
 from visterm.calibration.link import log_logistic
 from visterm.collection.feedback.log import columns
 from visterm.collection.feedback.offsets import FeedbackOffsets
@@ -136,8 +135,6 @@ def _word_probabilities(
 ) -> NDArray[np.float64] | None:
     if now.calibration is None or not now.calibration.is_known:
         return None
-    if isinstance(now.calibration, Calibration):
-        return np.exp(np.minimum(values, 0.0))
     return now.calibration.word_probabilities(values)
 
 
