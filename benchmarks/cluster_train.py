@@ -116,7 +116,7 @@ def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
     }
     if not given.no_ray:
         with two_nodes() as nodes, running_on(nodes.address):
-            undisturbed = runs[given.shards[0]][0].avgp
+            undisturbed = round(runs[given.shards[0]][0].avgp, 2)
             result["killed"] = killed(protocol, vectors, given) | {"avgp_undisturbed": undisturbed}
             there = cca_scores(protocol, vectors)
         here = cca_scores(protocol, vectors)
