@@ -46,7 +46,7 @@ RUNS = [
     ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
     ("calibration", "--data {}/corel5k --vectors {} --iterations 2000", "ece"),
     ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
-    ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --queries 2", "queries"),
+    ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --queries 2", "right"),
     ("cluster_add", "--pictures 4 --rounds 1 --killed 0", "ratio_local"),
     (
         "cluster_train",

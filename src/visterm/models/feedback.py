@@ -1,41 +1,39 @@
-"""Relevance feedback: clicks, one person's yes and no, as PAMIR's own updates of any model.
+"""Relevance feedback: clicks, one person's yes and no, as Bayesian logistic regression.
 
-For a query q of unit length, pairs (better, worse) of pictures ask ``F(q, b) ≥ F(q, w) + ε``. One
-by one, each pair that is not so moves the weights by the smallest step that mends it, at most C:
-``l = max(0, ε − q·W(b − w))``, ``τ = min(C, l / ‖b − w‖²)``, ``W += q ⊗ τ(b − w)``.
+A word's log odds of fitting a picture x are what the model says, plus ``d_t · (x − m)`` with m the
+mean of all pictures. Before any click, ``d_t`` is Gaussian around nothing, with covariance
+proportional to a metric M (`Metric`): five clicks say little in a thousand dimensions, and what
+pictures differ in most, day and night or plain and busy, is mostly not what was meant. A yes says
+that every word of a query fits, ``π = Π_t P_t``, a no that they do not all. All clicks on a word
+are fitted together, by Newton's steps from nothing; the directions are sums of the clicked
+pictures' own vectors, so the products between these are all there is to compute, and
+any model can learn so: it is asked for log odds only.
 
-Scores of different models live on different scales, so ε and C are given in *units*, the standard
-deviation of a word's values over pictures: ε is `MARGIN` units, and C is so that no step moves a
-pair apart by more than `STEP` units. All steps together are ``W += q ⊗ v`` with v a sum of the
-pictures' own vectors, so the products between a few vectors are all there is to compute, and any
-model can learn so: it is asked for scores only.
+People slip, and captions that a model learnt from say something too. So each click counts by its
+*trust*: the probability that it is right, where one click in `1/ERROR` is wrong, given what the
+model and all other clicks say about its picture, but not itself. One no against a picture that is
+surely an answer counts little; a second one from a picture like it makes both count.
 
-Five clicks say little in a thousand dimensions, and what pictures differ in most, day and night or
-plain and busy, is mostly not what was meant. So lengths and products are taken in a metric M that
-makes less of the directions in which pictures vary most (`Metric`), and steps go along
-``M(b − w)``: the passive-aggressive step of whitened vectors.
-
-K. Crammer et al., Online passive-aggressive algorithms, JMLR 7, 2006.
+Trust takes the picture's log odds without its own click from the Gaussian that the fit ends in:
+C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, sections 3.4
+(Laplace's approximation) and 3.6 (cavities).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.models.pamir.update import step_size
-
-STEP = 0.2
-"""The most that one pair may be moved apart, in units."""
-MARGIN = 2.0
-"""How far apart a pair should be, in units."""
-OTHERS = 30
-"""Pictures drawn among its rivals for a yes to be compared with."""
-HIGHER = 3
-"""Pictures that rank high, drawn for a no to be compared with."""
+VARIANCE = 10.0
+"""Of the log odds of a clicked picture, before any click, around what the model says."""
+ERROR = 0.1
+"""The fraction of clicks that are taken to be wrong, before anything is known of them."""
+LATEST = 256
+"""Clicks that are fitted together."""
+_STEPS = 5
 RANK = 256
 """Directions of which a metric makes less."""
 _SAMPLE = 1000
@@ -44,25 +42,7 @@ MOST_HARM = 0.02
 """AvgP that the clicks on a word may cost captioned pictures that nobody learnt from."""
 _HALVINGS = 4
 
-Pair = tuple[int, int]
-
-
-def pairs_of(
-    clicked: int, relevant: bool, yes: Sequence[int], no: Sequence[int], others: Sequence[int]
-) -> list[Pair]:
-    """What a click says about the order of pictures: (better, worse), as rows of a matrix.
-
-    A yes is better than whatever got a no and than pictures drawn among those that rank high; a no
-    is worse than whatever got a yes and than what was drawn because it ranks highest.
-
-    >>> pairs_of(0, True, yes=[], no=[1], others=[2])
-    [(0, 1), (0, 2)]
-    >>> pairs_of(0, False, yes=[1], no=[], others=[2])
-    [(1, 0), (2, 0)]
-    """
-    if relevant:
-        return [(clicked, other) for other in (*no, *others)]
-    return [(other, clicked) for other in (*yes, *others)]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,56 +85,110 @@ class Metric:
         return known - (known @ self.rows.T) @ self.rows
 
 
-class Compared:
-    """A few pictures that steps are made of: their vectors, and products in a metric, made once.
+@dataclass(frozen=True, eq=False)
+class ClickSet:
+    """Clicks that are fitted together, m of them, on queries of some of n words.
 
-    Parameters
+    Attributes
     ----------
-    vectors : array of shape (n, d)
-    metric : Metric, optional
-        Else the usual one.
+    relevant : array of bool, shape (m,)
+        Yes or no.
+    weights : array of shape (m,)
+        How much each counts, besides its trust.
+    errors : array of shape (m,)
+        How likely each is wrong, before anything is known of it.
+    shares : array of shape (m, n)
+        How much each word counts in a click's query: at most 1, 0 if it is not in it, negative
+        if it is unwanted.
+    prior : array of shape (m, n)
+        The words' log odds for the clicked pictures, without any click.
+    rest : array of shape (m,)
+        Log-probabilities that a query's other words fit, which stay as they are.
+    products : array of shape (m, m)
+        Inner products of the clicked pictures in the metric; any picture with itself has about 1.
 
     Examples
     --------
-    >>> pictures = Compared(np.eye(2))
-    >>> pictures.learn(np.zeros(2), [(0, 1)], unit=10.0).tolist()
-    [1.0, -1.0]
-    >>> pictures.learn(np.array([20.0, 0.0]), [(0, 1)], unit=10.0).tolist()  # it is so already
-    [0.0, 0.0]
+    A yes to a picture of which nothing was known:
+
+    >>> def one_click(prior: float) -> ClickSet:
+    ...     odds, one = np.full((1, 1), prior), np.ones(1)
+    ...     return ClickSet(one > 0, one, one / 10, odds * 0 + 1, odds, one * 0, odds * 0 + 1)
+    >>> moved = one_click(0.0).fitted()[0, 0] * VARIANCE
+    >>> float(_logistic(moved).round(1))
+    0.8
+
+    and to one that surely does not fit: a slip, most likely.
+
+    >>> float(_logistic(-9.0 + one_click(-9.0).fitted()[0, 0] * VARIANCE).round(2))
+    0.0
     """
 
-    def __init__(self, vectors: NDArray[np.floating], metric: Metric | None = None) -> None:
-        known = np.asarray(vectors, np.float64)
-        self._towards = known if metric is None else metric.applied(known)
-        self._products = self._towards @ known.T
+    relevant: NDArray[np.bool_]
+    weights: Floats
+    errors: Floats
+    shares: Floats
+    prior: Floats
+    rest: Floats
+    products: Floats
 
-    def learn(
-        self, scores: NDArray[np.floating], pairs: Sequence[Pair], *, unit: float = 1.0
-    ) -> NDArray[np.float64]:
-        """The direction v in which a query's weights should move, and how far.
+    def fitted(self) -> Floats:
+        """Coefficients (m, n): word t's log odds for x move by `VARIANCE` · Σ_j c_jt ⟨x_j, x⟩."""
+        odds, found = self.prior.copy(), np.zeros_like(self.prior)
+        used = [np.flatnonzero(column) for column in self.shares.T]
+        trust: list[Floats] = [(1 - self.errors[some]) * self.weights[some] for some in used]
+        for _ in range(_STEPS):
+            for word, some in enumerate(used):
+                covariance = VARIANCE * self.products[np.ix_(some, some)]
+                slopes, curvatures = self._slopes(odds, word, some)
+                counted = trust[word] * curvatures
+                cavity = _cavities(odds[some, word], trust[word] * slopes, counted, covariance)
+                trust[word] = self.weights[some] * self._trust(odds, word, some, cavity)
+                counted = trust[word] * curvatures
+                wanted = trust[word] * slopes - found[some, word]
+                system = np.eye(len(some)) + counted[:, None] * covariance
+                found[some, word] += np.linalg.solve(system, wanted)
+                odds[some, word] = self.prior[some, word] + covariance @ found[some, word]
+        return found
 
-        Parameters
-        ----------
-        scores : array of shape (n,)
-            The pictures' scores for the query now.
-        pairs : sequence of (better, worse)
-            Numbers of pictures; each pair is learnt once, in this order.
-        unit : float
-            The standard deviation of a word's values over pictures.
-        """
-        now = np.asarray(scores, np.float64).copy()
-        gains = np.zeros(len(now))
-        for better, worse in pairs:
-            apart = self._products[better] - self._products[worse]
-            square = apart[better] - apart[worse]
-            loss = MARGIN * unit - now[better] + now[worse]
-            if square <= 1e-12:
-                continue  # they look the same, and no weights tell them apart
-            step = step_size(loss, square, STEP * unit / square)
-            gains[better] += step
-            gains[worse] -= step
-            now += step * apart
-        return np.asarray(gains @ self._towards)
+    def _logs(self, odds: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log-probabilities that all words of these clicks' queries fit."""
+        shares = self.shares[some]
+        fit = np.abs(shares) * -np.logaddexp(0, -np.sign(shares) * odds[some])
+        return np.minimum(self.rest[some] + fit.sum(axis=1), -1e-9)
+
+    def _slopes(self, odds: Floats, word: int, some: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """First and, negative and in expectation, second derivatives of the log-likelihoods."""
+        share = self.shares[some, word]
+        fit = np.exp(self._logs(odds, some))
+        inner = share * _logistic(-np.sign(share) * odds[some, word]) / (1 - fit)
+        return (self.relevant[some] - fit) * inner, np.maximum(fit * (1 - fit) * inner**2, 1e-6)
+
+    def _trust(self, odds: Floats, word: int, some: NDArray[np.int64], cavity: Floats) -> Floats:
+        """The probability that each click is right, where others make its log odds ``cavity``."""
+        others = odds.copy()
+        others[some, word] = cavity
+        fit = np.exp(self._logs(others, some))
+        said = np.where(self.relevant[some], fit, 1 - fit)
+        right, wrong = (1 - self.errors[some]) * said, self.errors[some] * (1 - said)
+        return right / np.maximum(right + wrong, 1e-300)
+
+
+def _logistic(odds: Floats) -> Floats:
+    return np.exp(-np.logaddexp(0, -odds))
+
+
+def _cavities(odds: Floats, slopes: Floats, curvatures: Floats, covariance: Floats) -> Floats:
+    """Log odds of pictures as they would be without their own clicks.
+
+    They are brought nearer to nothing by how uncertain they are, so that their logistic is the mean
+    probability (D. MacKay's approximation).
+    """
+    precise = np.diag(1 / curvatures) + covariance
+    gained = np.einsum("ij,ji->i", covariance, np.linalg.solve(precise, covariance))
+    left = np.maximum(covariance.diagonal() - gained, 1e-6)
+    variance = 1 / np.maximum(1 / left - curvatures, 1e-6)
+    return (odds - variance * slopes) / np.sqrt(1 + np.pi * variance / 8)
 
 
 def bounded(harm: Callable[[float], float], most: float = MOST_HARM) -> float:

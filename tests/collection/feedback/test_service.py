@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from visterm.collection import Collection
 from visterm.collection.feedback import service as judging_module
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import entries, words_of
-from visterm.collection.feedback.offsets import FeedbackOffsets
+from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets
+from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
@@ -108,6 +110,37 @@ def test_undoing_an_earlier_click_leaves_what_the_others_alone_would_teach(
     assert _ranking(learnt, "sea sky") != both
     with pytest.raises(BadInput, match=f"the number {first.id}"):
         learnt.undo(first.id)
+
+
+def test_a_no_to_a_picture_whose_caption_holds_the_words_is_doubted(learnt: Collection) -> None:
+    held = {one.picture for one in learnt.search("sea captioned:yes", k=100).results}
+    with_sea = {
+        picture
+        for picture, text in effective_captions(learnt.catalogue, sorted(held)).items()
+        if "sea" in text.split()
+    }
+    captioned, other = min(with_sea), min(held - with_sea)
+    for picture, counts in ((captioned, DOUBTED), (other, 1.0)):
+        learnt.judge("sea", picture, False)
+        assert entries(learnt.catalogue)[-1].step == counts
+
+
+def test_a_click_corrects_the_probability_of_its_picture_and_of_those_like_it(
+    learnt: Collection,
+) -> None:
+    low = learnt.search("sea", k=100).results[-1]
+    with Image.open(low.path) as picture:
+        for name in ("one.png", "other.bmp"):  # the same to look at, and nobody captioned them
+            picture.save(learnt.root / name)
+    learnt.add()
+    before, after = {}, {}
+    for scores in (before, after):
+        found = learnt.search("sea captioned:no", k=100).results
+        scores |= {one.path.name: one.score for one in found}  # of one word: its log-probability
+        if scores is before:
+            learnt.judge("sea", next(one for one in found if one.path.name == "one.png").path, True)
+    assert after["one.png"] > before["one.png"]
+    assert after["other.bmp"] == pytest.approx(after["one.png"], abs=0.01)
 
 
 def test_saying_the_opposite_takes_the_first_back(learnt: Collection) -> None:

@@ -8,7 +8,7 @@ not. The model that answers learnt from these pictures too, and would be too sur
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +34,12 @@ class HeldOutGuard:
     """In the text space, as the model that did not learn from them sees them."""
 
     def allowed(
-        self,
-        query: QueryVector,
-        directions: Sequence[NDArray[np.float64] | None],
-        moves: NDArray[np.float64],
+        self, query: QueryVector, fitted: Callable[[float], Mapping[int, NDArray[np.float64]]]
     ) -> float:
-        """The part of some moves (words × numbers) that costs the words no more than may be."""
+        """How much a click may count, so that it costs its words no more than may be.
+
+        ``fitted`` gives the words' directions where it counts so much.
+        """
         from visterm.models.feedback import bounded
 
         asked = self._asked(query)
@@ -48,15 +48,14 @@ class HeldOutGuard:
         trained = np.zeros((len(self.rows), len(query.numbers)))
         known = query.numbers < self.rows.shape[1]  # of words that a yes began nothing is known
         trained[:, known] = self.rows[:, query.numbers[known]]
-        now = trained.copy()
-        for place, direction in enumerate(directions):
-            if direction is not None:
-                now[:, place] += self.vectors @ direction
-        step = self.vectors @ moves.T
         before = _avgp(trained, asked)
 
         def harm(part: float) -> float:
-            return before - _avgp(now + part * step, asked)
+            now, directions = trained.copy(), fitted(part)
+            for place, word in enumerate(query.numbers.tolist()):
+                if word in directions:
+                    now[:, place] += self.vectors @ directions[word]
+            return before - _avgp(now, asked)
 
         return bounded(harm)
 

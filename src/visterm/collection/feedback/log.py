@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,17 +26,17 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Entry(Judgement):
-    """A judgement as it can be learnt again: what it was compared with, how much of it counted."""
+    """A judgement as it can be learnt again."""
 
-    against: tuple[int, ...]
     step: float
+    """How much it counts: 1, unless captions or held-out pictures spoke against it."""
 
     @property
     def judgement(self) -> Judgement:
         return Judgement(self.id, self.query, self.picture, self.relevant, self.time)
 
 
-_COLUMNS = "id, query, picture, answer, time, against, step"
+_COLUMNS = "id, query, picture, answer, time, step"
 
 
 def words_of(text: str) -> str:
@@ -64,8 +62,8 @@ def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[En
         f"SELECT {_COLUMNS} FROM feedback WHERE {wanted} ORDER BY id", values
     )
     return [
-        Entry(number, query, picture, bool(answer), at, tuple(json.loads(against)), step)
-        for number, query, picture, answer, at, against, step in found
+        Entry(number, query, picture, bool(answer), at, step)
+        for number, query, picture, answer, at, step in found
     ]
 
 
@@ -101,22 +99,20 @@ def with_clicks(
     return numbers, np.array([*query.weights[known], *(weight for _, weight in added)], np.float32)
 
 
-def write(
-    catalogue: Catalogue, query: str, picture: int, relevant: bool, against: Sequence[int]
-) -> Entry:
+def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Entry:
     """Append a judgement, inside a transaction; what was said before about the same is gone."""
     db = catalogue.db
     db.execute("DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture))
     now = time.time()
     number = db.execute(
-        "INSERT INTO feedback (query, picture, answer, time, against) VALUES (?, ?, ?, ?, ?)",
-        (query, picture, int(relevant), now, json.dumps([int(one) for one in against])),
+        "INSERT INTO feedback (query, picture, answer, time) VALUES (?, ?, ?, ?)",
+        (query, picture, int(relevant), now),
     ).lastrowid
-    return Entry(int(number or 0), query, picture, relevant, now, tuple(against), 1.0)
+    return Entry(int(number or 0), query, picture, relevant, now, 1.0)
 
 
 def set_step(catalogue: Catalogue, entry: Entry, step: float) -> None:
-    """Remember how much of a judgement's step was taken, inside a transaction."""
+    """Remember how much a judgement counts, inside a transaction."""
     if step != entry.step:
         catalogue.db.execute("UPDATE feedback SET step = ? WHERE id = ?", (step, entry.id))
 

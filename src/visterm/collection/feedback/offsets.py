@@ -6,9 +6,10 @@ of all pictures, and the column holds what that adds to the word's log-probabili
 taking clicks back restores the ranking bit for bit, scores are worth what they were, and any model
 can learn from clicks, linear or not.
 
-The directions are a fold over the log of clicks, from nothing: entry by entry, each from where the
-one before ended. They are committed together with the log; the index is updated after that, and a
-mark in the catalogue says until when it has not been.
+The directions are a fold over the log of clicks, from nothing: each entry fits the directions of
+its words anew, to all clicks on them until then, those of other words being what they are. They
+are committed together with the log; the index is updated after that, and a mark in the catalogue
+says until when it has not been.
 
 A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
 and their direction is all there is of them. Which words are begun is part of the fold.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +29,8 @@ from visterm.calibration.link import Link, log_logistic
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
+from visterm.collection.feedback.regression import ClickRegression
+from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import Version, set_new_words
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
     from visterm.text import Vocabulary
 
+DOUBTED = 0.25
+"""How much a no counts to a picture whose caption holds the words."""
 _ROOM = 16
 """Columns that the index gets at a time for words that clicks are about."""
 
@@ -65,6 +71,12 @@ class FeedbackOffsets:
     index: Index
     places: dict[int, int] = field(default_factory=dict)
     directions: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    _queries: dict[str, QueryVector] = field(default_factory=dict)
+
+    @cached_property
+    def regression(self) -> ClickRegression:
+        linked = self._trained_link is not None
+        return ClickRegression(self.catalogue, self.version, self.index, linked)
 
     @classmethod
     def read(
@@ -79,41 +91,52 @@ class FeedbackOffsets:
         return offsets
 
     def replay(self, log: Sequence[Entry], *, judge_again: bool = False) -> dict[int, float]:
-        """Learn a whole log from nothing; returns how much of each entry's step was taken.
+        """Learn a whole log from nothing; returns how much each entry counts.
 
-        The parts of steps are those the log remembers, unless they are to be judged again, as on
-        another model they must be.
+        That is what the log remembers, unless it is to be judged again, as on another model it must
+        be.
         """
         self.directions = {}
-        self.vocabulary = self.vocabulary.first(self.version.words)
-        guard = self.guard() if judge_again else None
-        earlier: dict[str, list[Entry]] = {}
-        steps = {}
+        self._know(self.vocabulary.first(self.version.words))
+        learnt: list[Entry] = []
         for entry in log:
-            before = earlier.setdefault(entry.query, [])
-            steps[entry.id] = self.learn(entry, before, guard)
-            before.append(entry)
-        return steps
+            step = self.learn(entry, learnt, judge=judge_again)
+            learnt.append(replace(entry, step=step))
+        return {entry.id: entry.step for entry in learnt}
 
-    def learn(self, entry: Entry, earlier: Sequence[Entry], guard: HeldOutGuard | None) -> float:
-        """Learn one entry; returns how much of its step was taken, as ``guard`` allows.
+    def learn(self, entry: Entry, earlier: Sequence[Entry], *, judge: bool) -> float:
+        """Learn one entry, together with all ``earlier`` ones; returns how much it counts.
 
-        Without a guard that is what the entry says. ``earlier`` are those about the same query.
+        That is what the entry says, unless captions and held-out pictures are to ``judge``.
         """
         if entry.relevant:
             self.begin(entry.query)
-        query = self.vector(entry.query).by_idf(self.vocabulary.idf)
-        moves = self._moves(query, entry, earlier) if query.numbers.size else None
-        if moves is None:
+        query = self.vector(entry.query)
+        if not query.numbers.size or not self.regression.finds([entry.picture])[0]:
             self._drop_empty()
             return entry.step
-        words = query.numbers.tolist()
-        part = entry.step
+        clicks = [(self.vector(one.query), one) for one in earlier]
+        link, words = self._log_odds_link(), query.numbers.tolist()
+
+        @cache
+        def fitted(step: float) -> dict[int, NDArray[np.float64]]:
+            every = [*clicks, (query, replace(entry, step=step))]
+            return self.regression.directions(words, every, self.directions, link)
+
+        step = entry.step
+        guard = self.guard() if judge else None
+        if judge:
+            step = 1.0 if entry.relevant or not self._is_captioned_so(entry, query) else DOUBTED
         if guard is not None:
-            part = guard.allowed(query, [self.directions.get(word) for word in words], moves)
-        for word, move in zip(words, moves, strict=True):
-            self.directions[word] = self.directions.get(word, 0.0) + part * move
-        return part
+            most = step
+            step *= guard.allowed(
+                query.by_idf(self.vocabulary.idf), lambda part: fitted(most * part)
+            )
+        found = fitted(step)
+        for word in words:
+            self.directions.pop(word, None)
+        self.directions |= found
+        return step
 
     @property
     def new_words(self) -> tuple[str, ...]:
@@ -122,7 +145,13 @@ class FeedbackOffsets:
 
     def vector(self, text: str) -> QueryVector:
         """A query in the text space of all words, those that were begun among them."""
-        return query_vector(parse_query(text), self.vocabulary, meanings)
+        if text not in self._queries:
+            self._queries[text] = query_vector(parse_query(text), self.vocabulary, meanings)
+        return self._queries[text]
+
+    def _know(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._queries.clear()
 
     def begin(self, text: str) -> bool:
         """Begin the wanted words of a query, if nobody knows any of them; whether it did.
@@ -135,7 +164,7 @@ class FeedbackOffsets:
         words = [word for word, _ in wanted if word not in STOP_WORDS]
         if 1 < len(words) <= LONGEST and len({weight for _, weight in wanted}) == 1:
             words = [" ".join(words)]
-        self.vocabulary = self.vocabulary.with_more(list(dict.fromkeys(words)))
+        self._know(self.vocabulary.with_more(list(dict.fromkeys(words))))
         return bool(words)
 
     def _drop_empty(self) -> None:
@@ -144,7 +173,7 @@ class FeedbackOffsets:
         while count > self.version.words and count - 1 not in self.directions:
             count -= 1
         if count < len(self.vocabulary):
-            self.vocabulary = self.vocabulary.first(count)
+            self._know(self.vocabulary.first(count))
 
     def update_index(self, words: Iterable[int]) -> None:
         """Let the index show the directions of these words."""
@@ -228,64 +257,28 @@ class FeedbackOffsets:
     @property
     def link(self) -> Link | None:
         """Of all words, those that were begun in this fold among them."""
-        return replace(self.version, new_words=self.new_words).link()
+        link, begun = self._trained_link, len(self.new_words)
+        return link.with_more_words(begun, self.version.unit()) if link and begun else link
+
+    @cached_property
+    def _trained_link(self) -> Link | None:
+        return replace(self.version, new_words=()).link()
 
     def _shift(self, directions: NDArray[np.float64]) -> NDArray[np.float32]:
         """What directions add to a picture like any other: it is taken off, so that clicks change
         who is above whom but not what a score is worth."""
         return (directions @ self.version.mean(directions.shape[1])).astype(np.float32)
 
-    def _moves(
-        self, query: QueryVector, entry: Entry, earlier: Sequence[Entry]
-    ) -> NDArray[np.float64] | None:
-        """What a judgement adds to the directions of its query's words; None if nothing.
+    def _log_odds_link(self) -> Link:
+        """Of all words; where a version of before has none, all are as unsure as begun ones."""
+        nothing = Link(np.empty(0), np.empty(0))
+        return self.link or nothing.with_more_words(len(self.vocabulary), self.version.unit())
 
-        Whoever answers several words answers each of them, so a yes is learnt for every word, too.
-        """
-        from visterm.models.feedback import Compared, pairs_of
-
-        yes = [one.picture for one in earlier if one.relevant and one.picture != entry.picture]
-        no = [one.picture for one in earlier if not one.relevant and one.picture != entry.picture]
-        known, matrix = self._known([entry.picture, *yes, *no, *entry.against])
-        place = {picture: number for number, picture in enumerate(known)}
-        if entry.picture not in place:
-            return None
-        drawn = [one for one in entry.against if one not in {*yes, *no}]
-        better, worse, others = (
-            [place[one] for one in some if one in place] for some in (yes, no, drawn)
-        )
-        weights = query.weights.astype(np.float64)
-        values = self._values(query, known, matrix)
-        compared, unit = Compared(matrix, self.version.metric()), self.version.unit()
-        pairs = pairs_of(place[entry.picture], entry.relevant, better, worse, others)
-        moves = np.outer(weights, compared.learn(values @ weights, pairs, unit=unit))
-        if entry.relevant and len(weights) > 1:
-            now = values + matrix @ moves.T
-            for number in np.flatnonzero(weights > 0).tolist():
-                moves[number] += compared.learn(now[:, number], pairs, unit=unit)
-        return moves if moves.any() else None
-
-    def _known(self, pictures: Sequence[int]) -> tuple[list[int], NDArray[np.float64]]:
-        """Those of the pictures that can be found, each once, and their vectors."""
-        once = list(dict.fromkeys(pictures))
-        vectors = Rows(self.catalogue, self.version.extractor).of(once)
-        here = self.index.holds(once)
-        known = [one for one, found in zip(once, here, strict=True) if found and one in vectors]
-        return known, np.array([vectors[one] for one in known], np.float64)
-
-    def _values(
-        self, query: QueryVector, pictures: Sequence[int], vectors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Values of a query's words, as things stand in the fold."""
-        values = np.zeros((len(pictures), len(query.numbers)))
-        known = query.numbers < self.version.words
-        values[:, known] = self.index.values(query.numbers[known], pictures)
-        if (link := self.link) is not None:
-            values[:, known] = link.values(query.numbers[known], values[:, known])
-        for place, word in enumerate(query.numbers.tolist()):
-            if word in self.directions:
-                values[:, place] += vectors @ self.directions[word]
-        return values
+    def _is_captioned_so(self, entry: Entry, query: QueryVector) -> bool:
+        """Whether the caption of a judged picture holds all wanted words of the query."""
+        wanted = set(query.numbers[query.weights > 0].tolist())
+        texts = effective_captions(self.catalogue, [entry.picture]).values()
+        return any(wanted <= set(self.vocabulary.numbers_in(text)) for text in texts)
 
     def guard(self) -> HeldOutGuard | None:
         """Held-out pictures that watch over what is learnt."""

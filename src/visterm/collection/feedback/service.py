@@ -13,18 +13,12 @@ from visterm.collection.feedback.offsets import (
     mark_up_to_date,
     relearn,
 )
-from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.errors import BadInput
 from visterm.index import Index
 from visterm.text.query import QueryVector, UnknownWords, closest_words
-
-_RIVALS = 1000
-"""A yes is compared with some of so many pictures that rank highest."""
-_HIGH = 50
-"""A no is compared with some of so many pictures that rank highest."""
 
 
 def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
@@ -46,12 +40,10 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     vector = offsets.vector(words)
     if not vector.numbers.size and not before:
         raise _nothing_to_correct(offsets, vector)
-    earlier = log.entries(catalogue, "query = ?", words)
-    against = _drawn(offsets, vector, picture, relevant, earlier)
-    guard = offsets.guard()
+    earlier = log.entries(catalogue)
     with catalogue.transaction():
-        entry = log.write(catalogue, words, picture, relevant, against)
-        log.set_step(catalogue, entry, offsets.learn(entry, earlier, guard))
+        entry = log.write(catalogue, words, picture, relevant)
+        log.set_step(catalogue, entry, offsets.learn(entry, earlier, judge=True))
         touched = offsets.vector(words).numbers.tolist()
         offsets.write(touched)
     offsets.update_index(touched)
@@ -128,42 +120,3 @@ def _take_back(offsets: FeedbackOffsets, number: int) -> None:
     with offsets.catalogue.transaction() as db:
         db.execute("DELETE FROM feedback WHERE id = ?", (number,))
     relearn(offsets)
-
-
-def _drawn(
-    offsets: FeedbackOffsets,
-    query: QueryVector,
-    picture: int,
-    relevant: bool,
-    earlier: list[log.Entry],
-) -> list[int]:
-    """Pictures to compare a click with: rivals for a yes, the highest for a no.
-
-    Where captions say otherwise they are believed: whoever holds all words is no wrong answer, and
-    whoever has a caption without them is no right one.
-    """
-    from visterm.models.feedback import HIGHER, OTHERS
-
-    said = {picture, *(one.picture for one in earlier)}
-    # A seed of its own for each click, so that a replay draws the same.
-    random = np.random.default_rng([offsets.catalogue.last_number("feedback"), picture])
-    # Far down the ranking nobody is left to beat.
-    high, wanted = (_RIVALS, OTHERS) if relevant else (_HIGH, HIGHER)
-    asked = offsets.asked(query)
-    # A word that is only just begun ranks nobody yet.
-    pool = offsets.index.search(asked, high)[0] if asked[0].size else offsets.index.ids()
-    drawn = random.choice(pool, min(len(pool), 2 * wanted + len(said)), replace=False).tolist()
-    answers = _by_captions(offsets, query, drawn)
-    fits = [one for one in drawn if one not in said and answers.get(one, not relevant) != relevant]
-    return fits[:wanted]
-
-
-def _by_captions(
-    offsets: FeedbackOffsets, query: QueryVector, pictures: list[int]
-) -> dict[int, bool]:
-    """Whether the captions of those pictures that have some hold all wanted words of a query."""
-    wanted = set(query.numbers[query.weights > 0].tolist())
-    return {
-        picture: wanted <= set(offsets.vocabulary.numbers_in(text))
-        for picture, text in effective_captions(offsets.catalogue, pictures).items()
-    }

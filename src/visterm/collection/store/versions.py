@@ -47,6 +47,8 @@ CALIBRATION = "chances.json"
 METRIC = "metric.npy"
 """What clicks are to make less of: directions in which pictures vary most."""
 MEAN = "mean.npy"
+SQUARE = "square.npy"
+"""How long pictures' vectors are in that metric, around their mean: the mean square."""
 _BEGUN = "begun"
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
@@ -131,6 +133,12 @@ class Version:
         if MEAN not in self.files:
             return np.zeros(width)
         return np.load(self.folder / MEAN, allow_pickle=False).astype(float)
+
+    def square(self) -> float | None:
+        """The mean square length of pictures' vectors around their mean, in the metric."""
+        if SQUARE not in self.files:
+            return None
+        return float(np.load(self.folder / SQUARE, allow_pickle=False)) or None
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.extractors import current_key
@@ -30,7 +31,12 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     Returns whether it does now. A version of a model that learnt is left alone.
     """
     from visterm.collection.training.index_sync import catch_up
-    from visterm.collection.training.version_files import write_version, write_vocabulary
+    from visterm.collection.training.version_files import (
+        at_large,
+        write_reference,
+        write_version,
+        write_vocabulary,
+    )
 
     if versions.current(catalogue) is not None:
         return False
@@ -42,10 +48,15 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
         return False
     catch_up(catalogue)  # so that nothing waits for an index when this one is named
     vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()
+
+    def write_files(folder: Path) -> None:
+        write_vocabulary(folder, vocabulary, calibration)
+        write_reference(folder, at_large(catalogue, extractor), None)
+
     version = write_version(
         catalogue,
         starter.model(),
-        lambda folder: write_vocabulary(folder, vocabulary, calibration),
+        write_files,
         name=STARTER,
         extractor=extractor,
         words=len(vocabulary),

@@ -17,14 +17,17 @@ from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
 from visterm.collection.ingest.extractors import block_numbers, described_by, has_counts
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.collection.store.vector_files import save
-from visterm.collection.store.versions import HELD, JUDGED, MEAN, METRIC, MODEL, Version
+from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.index_upgrade import link_index
 from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
-from visterm.collection.training.version_files import write_version, write_vocabulary
+from visterm.collection.training.version_files import (
+    at_large,
+    write_reference,
+    write_version,
+    write_vocabulary,
+)
 from visterm.compute import cluster
 from visterm.errors import BadInput
 from visterm.files import write_whole
@@ -49,8 +52,6 @@ _EXPONENT = 0.5
 _UNJUDGED_ROUNDS = 10
 _OF_A_SHARD = 50_000
 """Captioned pictures of which a cluster makes a shard of its own."""
-_AT_LARGE = 2000
-"""Pictures whose values say what is usual for a word."""
 
 
 @dataclass(frozen=True)
@@ -256,22 +257,15 @@ def _write(
         held = training_set.held
         pictures = training_set.pictures[held].tolist()
         write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
-    some = _at_large(catalogue, extractor)
+    some = at_large(catalogue, extractor)
     calibration = _calibrated(learner.transform(some), judged, training_set, extractor)
     write_vocabulary(folder, training_set.vocabulary, calibration)
-    save(folder / MEAN, np.asarray(some.mean(axis=0), np.float32).ravel())
+    metric = None
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
         from visterm.models.feedback import Metric
 
-        save(folder / METRIC, Metric.of(some).rows)
-
-
-def _at_large(catalogue: Catalogue, extractor: str) -> Any:
-    """The vectors of some pictures, captioned or not."""
-    everybody = findable(catalogue, extractor)
-    count = min(len(everybody), _AT_LARGE)
-    some = np.random.default_rng(0).choice(everybody, count, replace=False)
-    return vectors_of(catalogue, extractor, np.sort(some).tolist())
+        metric = Metric.of(some)
+    write_reference(folder, some, metric)
 
 
 def _calibrated(

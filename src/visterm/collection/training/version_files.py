@@ -9,15 +9,40 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import CALIBRATION, MODEL, VOCABULARY, Version, hashes
+from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.collection.store.vector_files import save
+from visterm.collection.store.versions import (
+    CALIBRATION,
+    MEAN,
+    METRIC,
+    MODEL,
+    SQUARE,
+    VOCABULARY,
+    Version,
+    hashes,
+)
 from visterm.collection.training.index_sync import build
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.models import Model
+    from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
+
+_AT_LARGE = 2000
+"""Pictures that say what is usual."""
+
+
+def at_large(catalogue: Catalogue, extractor: str) -> Any:
+    """The vectors of some pictures, captioned or not."""
+    everybody = findable(catalogue, extractor)
+    count = min(len(everybody), _AT_LARGE)
+    some = np.random.default_rng(0).choice(everybody, count, replace=False)
+    return vectors_of(catalogue, extractor, np.sort(some).tolist())
 
 
 def write_version(
@@ -67,3 +92,17 @@ def write_vocabulary(folder: Path, vocabulary: Vocabulary, calibration: dict[str
     words = json.dumps(vocabulary.to_json(), ensure_ascii=False)
     write_whole(folder / VOCABULARY, words.encode())
     write_whole(folder / CALIBRATION, json.dumps(calibration).encode())
+
+
+def write_reference(folder: Path, vectors: Any, metric: Metric | None) -> None:
+    """The files of what clicks are measured by: the mean of pictures, and lengths around it."""
+    mean = np.asarray(vectors.mean(axis=0), np.float64).ravel()
+    save(folder / MEAN, mean.astype(np.float32))
+    if metric is None:
+        squares = vectors.multiply(vectors) if hasattr(vectors, "multiply") else vectors**2
+        square = squares.sum() / vectors.shape[0] - mean @ mean
+    else:
+        save(folder / METRIC, metric.rows)
+        around = vectors - mean
+        square = np.einsum("ij,ij->", around, metric.applied(around)) / len(around)
+    save(folder / SQUARE, np.asarray(max(float(square), 0.0)))

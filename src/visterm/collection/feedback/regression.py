@@ -1,0 +1,150 @@
+"""The clicks on some words, gathered from the log and fitted together (`ClickSet`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.calibration.link import Link, log_logistic, log_odds
+from visterm.collection.feedback.log import Entry
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.versions import Version
+from visterm.index import Index
+from visterm.text.query import QueryVector
+
+if TYPE_CHECKING:
+    from visterm.models.feedback import ClickSet
+
+Floats = NDArray[np.float64]
+Directions = Mapping[int, Floats]
+Click = tuple[QueryVector, Entry]
+
+
+@dataclass
+class ClickRegression:
+    """What fits clicks to one version; it remembers the vectors it has met."""
+
+    catalogue: Catalogue
+    version: Version
+    index: Index
+    is_linked: bool
+    """Whether the index holds log-probabilities, and not a model's values as they are."""
+    _vectors: dict[int, tuple[Floats, Floats] | None] = field(default_factory=dict)
+
+    def finds(self, pictures: Iterable[int]) -> list[bool]:
+        """Whether each of some pictures is in the index, with a vector."""
+        wanted = list(pictures)
+        self._read(wanted)
+        return [self._vectors[one] is not None for one in wanted]
+
+    def directions(
+        self, words: Sequence[int], clicks: Sequence[Click], now: Directions, link: Link
+    ) -> dict[int, Floats]:
+        """What clicks add to the directions of some words, all of it.
+
+        Directions of other words stay as they are ``now``.
+        """
+        from visterm.models.feedback import LATEST, VARIANCE
+
+        some = self._about(words, clicks)[-LATEST:]
+        if not some:
+            return {}
+        known = [self._vectors[entry.picture] for _, entry in some]
+        vectors, towards = (np.stack(pair) for pair in zip(*filter(None, known), strict=True))
+        products = towards @ vectors.T
+        scale = self._square or products.diagonal().mean() or 1.0
+        found = self._click_set(words, some, vectors, products / scale, now, link).fitted()
+        added = (found.T @ towards) * (VARIANCE / scale)
+        return {word: move / link.slopes[word] for word, move in zip(words, added, strict=True)}
+
+    @cached_property
+    def _square(self) -> float | None:
+        return self.version.square()
+
+    def _click_set(
+        self,
+        words: Sequence[int],
+        some: Sequence[Click],
+        vectors: Floats,
+        products: Floats,
+        now: Directions,
+        link: Link,
+    ) -> ClickSet:
+        """Clicks as they are fitted, each word of ``words`` a column."""
+        from visterm.models.feedback import ClickSet
+
+        every = sorted({*words, *(word for query, _ in some for word in query.numbers.tolist())})
+        column = {word: place for place, word in enumerate(every)}
+        shares = np.zeros((len(some), len(every)))
+        for row, (query, _) in enumerate(some):
+            places = [column[word] for word in query.numbers.tolist()]
+            shares[row, places] = np.clip(query.weights, -1, 1)
+        prior = self._prior(every, [entry.picture for _, entry in some], link)
+        odds = prior.copy()
+        for word in set(every) & set(now):
+            odds[:, column[word]] += link.slopes[word] * (vectors @ now[word])
+        asked = [column[word] for word in words]
+        rest = np.abs(shares) * log_logistic(np.sign(shares) * odds)
+        rest[:, asked] = 0.0
+        return ClickSet(
+            relevant=np.array([entry.relevant for _, entry in some]),
+            weights=np.array([entry.step for _, entry in some]),
+            errors=self._errors([query for query, _ in some]),
+            shares=shares[:, asked],
+            prior=prior[:, asked],
+            rest=rest.sum(axis=1),
+            products=products,
+        )
+
+    def _about(self, words: Sequence[int], clicks: Sequence[Click]) -> list[Click]:
+        """Clicks that count, on queries with any of the words, whose pictures can be found."""
+        asked = set(words)
+        some = [
+            (query, entry)
+            for query, entry in clicks
+            if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
+        ]
+        found = self.finds(entry.picture for _, entry in some)
+        return [one for one, is_found in zip(some, found, strict=True) if is_found]
+
+    def _errors(self, queries: Sequence[QueryVector]) -> Floats:
+        """How likely clicks are wrong: whoever begins a word knows better than anybody."""
+        from visterm.models.feedback import ERROR
+
+        begun = [bool((query.numbers >= self.version.words).any()) for query in queries]
+        return np.where(begun, 0.0, ERROR)
+
+    def _prior(self, words: Sequence[int], pictures: Sequence[int], link: Link) -> Floats:
+        """Log odds of words for pictures, as the model sees them."""
+        numbers = np.array(words)
+        known = numbers < self.version.words
+        found = np.tile(link.intercepts[numbers], (len(pictures), 1))
+        values = self.index.values(numbers[known], pictures)
+        if self.is_linked:
+            found[:, known] = log_odds(values)
+        else:
+            found[:, known] += link.slopes[numbers[known]] * values
+        return found
+
+    def _read(self, pictures: Sequence[int]) -> None:
+        """Meet pictures: their vectors around the mean, and the same in the metric."""
+        new = [one for one in dict.fromkeys(pictures) if one not in self._vectors]
+        if not new:
+            return
+        stored = Rows(self.catalogue, self.version.extractor).of(new)
+        here = self.index.holds(new)
+        found = [one for one, is_here in zip(new, here, strict=True) if is_here and one in stored]
+        self._vectors |= dict.fromkeys(new)
+        if not found:
+            return
+        vectors = np.array([stored[one] for one in found], np.float64)
+        vectors -= self.version.mean(vectors.shape[1])
+        metric = self.version.metric()
+        towards = vectors if metric is None else metric.applied(vectors)
+        self._vectors |= {one: (vectors[n], towards[n]) for n, one in enumerate(found)}
