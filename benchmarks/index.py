@@ -95,8 +95,7 @@ def measure_real(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         length: [(one, np.ones_like(weights)) for one, weights in many]
         for length, many in queries(words, given.queries).items()
     }
-    distinct = Index.create(folder / "distinct", words=words)
-    distinct.append(real.distinct())
+    distinct = stored(folder / "distinct", len(real.values), words, lambda *_: real.distinct())
     alone = measure(distinct, folder / "distinct", asked, peers=False)
     index = stored(folder, pictures, words, real.draw)
     return {**measure(index, folder, asked, peers=False), "distinct": alone}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from visterm.index import layout
 from visterm.index.layout import BLOCK, column, encode, places
 
 finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -35,3 +37,15 @@ def test_blocks_know_their_highest_and_lowest_values() -> None:
 def test_zero_bytes_are_a_column_of_zeros() -> None:
     zeros = np.zeros((2, 1500), np.float32)
     np.testing.assert_array_equal(encode(zeros), np.zeros((2, places(1500).end), np.uint8))
+
+
+@pytest.mark.parametrize("count", [1, 50, 2 * BLOCK + 7])
+def test_compiled_code_encodes_the_same_bytes(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(count)
+    values = np.stack(
+        [rng.standard_normal(count), np.full(count, -2.5), 1e30 * rng.standard_normal(count)]
+    ).astype(np.float32)
+    monkeypatch.setattr(layout, "_KERNELS", "a module that is not loaded")
+    expected = encode(values)
+    monkeypatch.setattr(layout, "_KERNELS", "sys")
+    np.testing.assert_array_equal(encode(values), expected)

@@ -97,6 +97,7 @@ class Index(Segmented):
         nothing = tables((), 1, {})
         for kind in (np.uint16, np.uint32):
             find(nothing, np.ones(1, np.float32), 1, np.empty(BLOCK, kind), True)
+        encode(np.zeros((1, 1), np.float32))
 
     def update_word(
         self, word: int, values: npt.ArrayLike, ids: npt.ArrayLike | None = None

@@ -16,6 +16,7 @@ A column of nothing but zero bytes is a valid column of zeros.
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ BLOCK = 1024
 """Pictures under one bound: 1 KB of codes a word, so a block of any query fits the first cache."""
 
 FACTS = 5
+_KERNELS = "visterm.index._kernels"
+"""Where compiled kernels are loaded, columns are encoded by one as well."""
 _LINE = 64
 
 Bytes = npt.NDArray[np.uint8]
@@ -99,6 +102,13 @@ def encode(values: Floats) -> Bytes:
     words, pictures = values.shape
     data = np.zeros((words, places(pictures).end), np.uint8)
     parts = column(data, pictures)
+    parts.exact[:] = values
+    if _KERNELS in sys.modules:
+        from visterm.index._encoding import fill
+
+        for word, row in enumerate(values):
+            fill(row, *(part[word] for part in parts[:-1]))
+        return data
     exact = values.astype(np.float64)
     low, high = exact.min(axis=1, keepdims=True), exact.max(axis=1, keepdims=True)
     step = (high - low) / 255
@@ -111,7 +121,6 @@ def encode(values: Floats) -> Bytes:
     starts = np.arange(0, pictures, BLOCK)
     parts.highs[:] = np.maximum.reduceat(values, starts, axis=1)
     parts.lows[:] = np.minimum.reduceat(values, starts, axis=1)
-    parts.exact[:] = values
     return data
 
 

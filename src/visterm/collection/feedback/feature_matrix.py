@@ -7,9 +7,10 @@ a segment comes or goes.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.vector_files import SPARSE, Block
+
+Share = TypeVar("Share")
 
 _SHARE = 1 << 13
 """Rows that one thread takes at a time."""
@@ -87,10 +90,17 @@ def _all_of(
     shares: Sequence[tuple[Block, NDArray[np.int64], NDArray[np.float32]]],
     directions: NDArray[np.float32],
 ) -> None:
-    def run(share: tuple[Block, NDArray[np.int64], NDArray[np.float32]]) -> None:
-        block, places, found = share
-        products(block, places, directions, found)
+    side_by_side(lambda share: products(share[0], share[1], directions, share[2]), shares)
 
+
+def side_by_side(run: Callable[[Share], None], shares: Sequence[Share]) -> None:
+    """Do something with every share, on all cores; it must let go of Python's lock to gain by it.
+
+    >>> found = []
+    >>> side_by_side(found.append, [1])
+    >>> found
+    [1]
+    """
     threads = min(n_threads(), len(shares))
     if threads <= 1:
         list(map(run, shares))

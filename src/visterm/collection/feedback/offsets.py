@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import Link, log_logistic
-from visterm.collection.feedback.feature_matrix import feature_matrix
+from visterm.collection.feedback.feature_matrix import feature_matrix, side_by_side
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.feedback.regression import ClickRegression
@@ -48,6 +48,8 @@ DOUBTED = 0.25
 """How much a no counts to a picture whose caption holds the words."""
 _ROOM = 16
 """Columns that the index gets at a time for words that clicks are about."""
+_TOGETHER = 1 << 14
+"""Pictures whose log-probabilities are moved together."""
 
 
 def is_up_to_date(catalogue: Catalogue) -> bool:
@@ -250,8 +252,14 @@ class FeedbackOffsets:
         known = numbers < self.version.words
         new = numbers[~known]
         found = np.empty_like(moves)
-        found[:, known] = link.offsets(numbers[known], logs, moves[:, known])
-        found[:, ~known] = log_logistic(link.intercepts[new] + link.slopes[new] * moves[:, ~known])
+        odds = link.intercepts[new], link.slopes[new]
+
+        def run(some: slice) -> None:
+            found[some, known] = link.offsets(numbers[known], logs[some], moves[some, known])
+            found[some, ~known] = log_logistic(odds[0] + odds[1] * moves[some, ~known])
+
+        firsts = range(0, len(moves), _TOGETHER)
+        side_by_side(run, [slice(first, first + _TOGETHER) for first in firsts])
         return found
 
     @property
