@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 from visterm.collection.store import feature_rows
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import LARGEST, RUN, Rows, _due
-from visterm.collection.store.vector_files import coded, decoded
+from visterm.collection.store.vector_files import as_stored, coded, decoded
 from visterm.errors import VistermError
 
 
@@ -149,3 +149,11 @@ def test_vectors_of_before_are_read_as_they_are_and_compacted_whatever_is_killed
     assert kinds == [True, True]
     for number, vector in rows.of(range(1, 7)).items():
         np.testing.assert_allclose(vector, vectors[number - 1], atol=0.002)
+
+
+def test_vectors_are_taken_by_their_codes_only_where_nothing_is_lost() -> None:
+    vectors = np.random.default_rng(0).random((5, 30), np.float32)
+    assert not as_stored(vectors).is_coded
+    stored = as_stored(decoded(*coded(vectors)))
+    assert stored.is_coded
+    np.testing.assert_array_equal(stored.arrays["codes"], coded(vectors)[0])

@@ -32,7 +32,6 @@ from visterm.collection.feedback.log import Entry, columns, entries, set_step, w
 from visterm.collection.feedback.regression import ClickRegression
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import Version, set_new_words
 from visterm.index import Index
 from visterm.text.meaning import meanings
@@ -221,15 +220,14 @@ class FeedbackOffsets:
         ``of_model`` are the same pictures in the columns before, those of the model's words.
         """
         from visterm.collection.feedback.feature_matrix import products
-        from visterm.collection.store.vector_files import Block, parts_of
+        from visterm.collection.store.vector_files import as_stored
 
         found = np.zeros((vectors.shape[0], width), np.float32)
         words = [word for word in self.directions if self.places[word] < width]
         if words:
             directions = np.stack([self.directions[word] for word in words]).astype(np.float32)
             values = np.empty((vectors.shape[0], len(words)), np.float32)
-            compact = Rows(self.catalogue, self.version.extractor).is_compact
-            block = Block(vectors.shape[1], parts_of(vectors, compact=compact))
+            block = as_stored(vectors)
             products(block, np.arange(vectors.shape[0]), directions, values)
             shift = self._shift(np.stack([self.directions[word] for word in words]))
             known = [word for word in words if word < self.version.words]

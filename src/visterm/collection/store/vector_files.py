@@ -155,6 +155,14 @@ def parts_of(vectors: Vectors, *, compact: bool = False) -> dict[str, NDArray[An
     }
 
 
+def as_stored(vectors: Vectors) -> Block:
+    """Vectors as a segment holds them: by their codes, if these say all that there is to them."""
+    block = Block(vectors.shape[1], parts_of(vectors, compact=True))
+    if block.is_coded and not np.array_equal(block.vectors(), vectors):
+        return Block(vectors.shape[1], parts_of(vectors))
+    return block
+
+
 def joined(
     some: Sequence[tuple[Block, NDArray[np.int64]]], *, compact: bool
 ) -> dict[str, NDArray[Any]]:
