@@ -18,6 +18,7 @@ from visterm.models import (
     Cmrm,
     Cmtt,
     ConceptSvm,
+    Contrastive,
     KernelPamir,
     Model,
     Pamir,
@@ -87,6 +88,15 @@ def wsabie_of_texts(**changes: Any) -> Model:
     return wsabie(**{"outputs": "texts", **changes})
 
 
+def contrastive(**changes: Any) -> Model:
+    small = {"n_components": 32, "learning_rate": 0.01, "max_iter": 20, "batch_size": 80}
+    return Contrastive(**{**small, "temperature": 0.2, **changes})
+
+
+def contrastive_of_units(**changes: Any) -> Model:
+    return contrastive(**{"hidden_units": 16, "judged_by": "pairs", **changes})
+
+
 CANDIDATES = [
     Candidate("pamir on sparse vectors", pamir, "sparse", {"C": (0.001, 0.1)}),
     Candidate("pamir on dense vectors", pamir, "dense", {"C": (0.001, 0.1)}),
@@ -136,6 +146,13 @@ CANDIDATES = [
     ),
     Candidate("wsabie on dense vectors", wsabie, "dense", {"learning_rate": (0.01, 0.03)}),
     Candidate("wsabie for captions", wsabie_of_texts, "sparse", {"max_norm": (1.0, 3.0)}),
+    Candidate("contrastive", contrastive, "dense", {"temperature": (0.1, 0.3)}),
+    Candidate(
+        "contrastive with hidden units",
+        contrastive_of_units,
+        "sparse",
+        {"learning_rate": (0.003, 0.01), "max_iter": (10, 20)},
+    ),
     Candidate("weighted knn on dense vectors", knn, "dense", {"n_neighbors": (5, 20)}),
     Candidate(
         "weighted knn on sparse vectors",

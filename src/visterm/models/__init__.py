@@ -12,6 +12,7 @@ from visterm.models.cca import Cca
 from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
+from visterm.models.contrastive import Contrastive
 from visterm.models.pamir import Pamir
 from visterm.models.pamir.kernel_pamir import KernelPamir
 from visterm.models.plsa import Plsa
@@ -19,7 +20,10 @@ from visterm.models.weighted_knn import WeightedKnn
 from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 
-_KINDS = (Pamir, KernelPamir, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm, Cca, Bitr, WeightedKnn, Wsabie)
+_KINDS = (
+    *(Pamir, KernelPamir, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm),
+    *(Cca, Bitr, WeightedKnn, Wsabie, Contrastive),
+)
 MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
 _OTHER_NAMES = {"svm": "concept_svm", "weighted_knn": "knn"}
 
@@ -53,6 +57,7 @@ __all__ = [
     "Cmrm",
     "Cmtt",
     "ConceptSvm",
+    "Contrastive",
     "KernelPamir",
     "Model",
     "Pamir",

@@ -39,6 +39,8 @@ SHARES = Rule(
 WHOLE = Rule(_is_whole, "a whole number, 1 or more")
 BOUND = WHOLE._replace(several=False)
 """Of iterations: validation pictures choose the best number of at most so many."""
+COUNT = Rule(lambda value: value == 0 or _is_whole(value), "a whole number, 0 or more")
+DROPPED = Rule(lambda value: 0 <= value < 1, "from 0 to below 1")
 FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "true or false")
 SEED = Rule(
     lambda value: isinstance(value, int | np.integer) and bool(value >= 0), "a whole number ≥ 0"

@@ -11,7 +11,9 @@ from visterm.datasets import read_iaprtc12
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.experiments.papers.bitr import cnn_methods, methods, partitions, timings
+from visterm.experiments.papers.leaderboards import flickr8k
 from visterm.experiments.papers.registry import reproduce
+from visterm.experiments.runner import caption_vectors
 from visterm.text.spaces import Lsa
 
 
@@ -46,8 +48,11 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(methods, "_STRENGTHS", (10.0, 100.0))
     monkeypatch.setattr(partitions, "TOPICS", 8)
     monkeypatch.setattr(methods, "TOPICS", 8)
-    # The word vectors come with a package of their own, which may not be there.
+    # Word and sentence vectors come with packages of their own, which may not be there.
     monkeypatch.setattr(cnn_methods, "Glove", lambda: Lsa(8, random_state=0))
+    sentences = Lsa(4, min_captions=1, random_state=0).fit(["a sun", "a sea", "a tree by a house"])
+    monkeypatch.setattr(caption_vectors, "Sentences", lambda: sentences)
+    monkeypatch.setitem(cnn_methods.MAPS, "batch_size", 40)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ("bitr-2", "BITR-C (CTR)"),
         ("bitr-6", "weighted kNN (CCA of CNN)"),
-        ("bitr-7", "CCA, CNN + LSA"),
+        ("bitr-7", "contrastive, CNN + words + sentences"),
     ],
 )
 def test_cross_modal_tables_hold_every_method(table: str, method: str, root: Path) -> None:
@@ -75,6 +80,33 @@ def test_what_one_data_set_teaches_is_tested_on_the_other(root: Path) -> None:
         assert all(0 < value <= 1 for value in quality)
     with pytest.raises(BadInput, match="learns on one data set and tests on another"):
         reproduce("bitr-4", read_iaprtc12(root))
+
+
+def test_sentences_find_pictures_on_the_split_of_flickr8k(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of the drawn sets' rows in the tables of Flickr8k, with two captions a picture."""
+    monkeypatch.setattr(flickr8k, "SEEDS", 2)
+    monkeypatch.setitem(flickr8k.MAPS, "batch_size", 40)
+    monkeypatch.setattr(flickr8k, "Lsa", lambda *_, **__: Lsa(8, random_state=0))
+    folder = root / "flickr8k"
+    lines = (root / "iaprtc12" / "train_captions.tsv").read_text().splitlines(keepends=True)
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    parts = {"train": lines[:50], "dev": lines[50:60], "test": lines[60:80]}
+    for part, some in parts.items():
+        rows = [
+            f"images/{line}" for line in some for line in (line, line.replace(" near ", " by "))
+        ]
+        (folder / f"{part}_captions.tsv").write_text("".join(rows))
+        for line in some:
+            name = line.split("\t")[0]
+            (folder / "images" / name).write_bytes((root / "iaprtc12" / name).read_bytes())
+    found = reproduce("flickr8k", root).to_json()
+    ways = found["flickr8k"]
+    assert 0 <= ways["image_retrieval"]["r1"] <= ways["image_retrieval"]["r10"] <= 100
+    assert ways["annotation"]["r10"] > 50  # of 20 pictures
+    assert {"CCA, CNN + LSA", "contrastive"} < set(found["ours"])
+    assert json.dumps(found)
 
 
 @pytest.mark.parametrize("figure", ["bitr-fig3", "bitr-fig4"])

@@ -17,6 +17,8 @@ from visterm.experiments.runner.protocol import Protocol
 
 AT = (1, 5, 10)
 _SCORES_AT_ONCE = 2**24
+Scores = Callable[[slice], NDArray[np.floating]]
+"""Some queries × all answers."""
 
 
 def cross_modal_ranks(rows: NDArray[np.float32], protocol: Protocol) -> dict[str, float]:
@@ -27,9 +29,22 @@ def cross_modal_ranks(rows: NDArray[np.float32], protocol: Protocol) -> dict[str
         (np.ones(len(owners), np.float32), (np.arange(len(owners)), owners)),
         shape=(len(owners), len(rows)),
     )
+    return ranks_both_ways(
+        lambda part: queries[part] @ rows.T, lambda part: (queries @ rows[part].T).T, own
+    )
+
+
+def ranks_both_ways(to_pictures: Scores, to_captions: Scores, own: csr_array) -> dict[str, float]:
+    """The same of scores, some captions or pictures at a time; ``own`` is captions × pictures.
+
+    >>> scores = lambda some: np.eye(2)[some]
+    >>> found = ranks_both_ways(scores, scores, csr_array(np.eye(2)))
+    >>> found["image retrieval R@1"], found["annotation median rank"]
+    (100.0, 1.0)
+    """
     ways = {
-        "image retrieval": ranks_in_blocks(lambda part: queries[part] @ rows.T, own),
-        "annotation": ranks_in_blocks(lambda part: (queries @ rows[part].T).T, csr_array(own.T)),
+        "image retrieval": ranks_in_blocks(to_pictures, own),
+        "annotation": ranks_in_blocks(to_captions, csr_array(own.T)),
     }
     found: dict[str, float] = {}
     for way, ranks in ways.items():
@@ -38,9 +53,7 @@ def cross_modal_ranks(rows: NDArray[np.float32], protocol: Protocol) -> dict[str
     return found
 
 
-def ranks_in_blocks(
-    scores: Callable[[slice], NDArray[np.floating]], true: csr_array
-) -> NDArray[np.int64]:
+def ranks_in_blocks(scores: Scores, true: csr_array) -> NDArray[np.int64]:
     """The rank of the best placed true answer of each query, some queries at a time.
 
     >>> mirrored = np.eye(2)[::-1]

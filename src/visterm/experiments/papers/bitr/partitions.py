@@ -7,21 +7,20 @@ tenth of the other pictures chooses hyper-parameters, and is learnt from afterwa
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse, load_npz, save_npz
+from scipy.sparse import csr_array
 
 from visterm.datasets import CaptionedDataset, data_folder, read_iaprtc12
 from visterm.errors import BadInput
 from visterm.experiments.runner.protocol import Source
-from visterm.features import CNN, DenseSift, Extractor
+from visterm.experiments.runner.vector_cache import extracted, kept, recipe_of
+from visterm.features import DenseSift
 from visterm.models.inputs import Vectors
 from visterm.progress import Progress
 from visterm.text.spaces.lda import Lda
@@ -84,11 +83,6 @@ class Partition:
         return np.sort(np.concatenate([self.train, self.validation]))
 
 
-def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
-    """CNN vectors of pictures."""
-    return np.asarray(_extracted(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
-
-
 def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """Mixtures of 100 visual topics: SIFT on a grid at three scales, 1,000 visterms, LDA.
 
@@ -108,49 +102,9 @@ def visual_topics(iapr: IaprExperiment, n_jobs: int, progress: Progress) -> NDAr
     lda = Lda(TOPICS, max_iter=2, random_state=iapr.seed)
 
     def mixtures() -> Vectors:
-        counts = csr_array(_extracted(iapr.paths, extractor, training, progress))
+        counts = csr_array(extracted(iapr.paths, extractor, training, progress))
         lda.fit(counts[np.sort(order[:_TOPIC_PICTURES])], progress=progress)
         return lda.transform(counts)
 
-    recipe = f"{lda.get_params()} {_recipe(iapr.paths, extractor, training)}"
-    return np.asarray(_kept("topics", recipe, mixtures), np.float32)
-
-
-def _extracted(
-    paths: list[Path], extractor: Extractor, training: list[Path], progress: Progress
-) -> Vectors:
-    """Vectors of all pictures, by an extractor that learns from some."""
-
-    def rows() -> Vectors:
-        found = extractor.fit(training).extract(paths, progress=progress)
-        if found.skipped:
-            first = found.skipped[0]
-            raise BadInput(f"a benchmark needs all its pictures; {first.picture}: {first.reason}")
-        return found.rows
-
-    return _kept(extractor.name, _recipe(paths, extractor, training), rows)
-
-
-def _recipe(paths: list[Path], extractor: Extractor, training: list[Path]) -> str:
-    settings = {k: v for k, v in extractor.get_params().items() if k != "n_jobs"}
-    return f"{extractor.name} {extractor.version} {settings} {paths} {training}"
-
-
-def _kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:
-    """What ``make`` makes, kept in the cache: a second table needs not wait minutes for it."""
-    from platformdirs import user_cache_path
-
-    name = f"{what}-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}"
-    folder = user_cache_path("visterm", appauthor=False) / "experiments"
-    for suffix in (".npy", ".npz"):
-        with suppress(OSError, ValueError):
-            file = folder / f"{name}{suffix}"
-            return np.load(file) if suffix == ".npy" else csr_array(load_npz(file))
-    rows = make()
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if issparse(rows):
-            save_npz(folder / f"{name}.npz", rows)
-        else:
-            np.save(folder / f"{name}.npy", rows)
-    return rows
+    recipe = f"{lda.get_params()} {recipe_of(iapr.paths, extractor, training)}"
+    return np.asarray(kept("topics", recipe, mixtures), np.float32)

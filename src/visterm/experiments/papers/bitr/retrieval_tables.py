@@ -32,12 +32,12 @@ from visterm.experiments.papers.bitr.methods import (
 from visterm.experiments.papers.bitr.partitions import (
     IaprExperiment,
     Partition,
-    cnn_vectors,
     visual_topics,
 )
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.vector_cache import cnn_vectors
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 from visterm.text.spaces import Topics

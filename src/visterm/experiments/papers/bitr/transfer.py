@@ -20,10 +20,10 @@ from scipy.sparse import csr_array
 from visterm.datasets import CaptionedDataset, data_folder, read_corel5k, read_iaprtc12
 from visterm.errors import BadInput
 from visterm.evaluation import Table, mean_average_precision
-from visterm.experiments.papers.bitr.partitions import cnn_vectors
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
+from visterm.experiments.runner.vector_cache import cnn_vectors
 from visterm.models import Bitr, Cca, Model, WeightedKnn, Wsabie
 from visterm.progress import Progress, silent
 from visterm.text import Relevance, Vocabulary, relevance_from_captions

@@ -1,0 +1,1 @@
+"""Public leaderboards of the same pictures: retrieval on Flickr8k, annotation at five words."""

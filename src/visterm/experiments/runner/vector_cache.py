@@ -1,0 +1,63 @@
+"""Vectors that take minutes to make, kept in the user's cache: another table need not wait."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, load_npz, save_npz
+
+from visterm.errors import BadInput
+from visterm.features import CNN, Extractor
+from visterm.models.inputs import Vectors
+from visterm.progress import Progress
+
+
+def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
+    """CNN vectors of pictures."""
+    return np.asarray(extracted(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
+
+
+def extracted(
+    paths: list[Path], extractor: Extractor, training: list[Path], progress: Progress
+) -> Vectors:
+    """Vectors of all pictures, by an extractor that learns from some."""
+
+    def rows() -> Vectors:
+        found = extractor.fit(training).extract(paths, progress=progress)
+        if found.skipped:
+            first = found.skipped[0]
+            raise BadInput(f"a benchmark needs all its pictures; {first.picture}: {first.reason}")
+        return found.rows
+
+    return kept(extractor.name, recipe_of(paths, extractor, training), rows)
+
+
+def recipe_of(paths: list[Path], extractor: Extractor, training: list[Path]) -> str:
+    """What tells these vectors from others in the cache."""
+    settings = {k: v for k, v in extractor.get_params().items() if k != "n_jobs"}
+    return f"{extractor.name} {extractor.version} {settings} {paths} {training}"
+
+
+def kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:
+    """What ``make`` makes, or made before by this recipe."""
+    from platformdirs import user_cache_path
+
+    name = f"{what}-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}"
+    folder = user_cache_path("visterm", appauthor=False) / "experiments"
+    for suffix in (".npy", ".npz"):
+        with suppress(OSError, ValueError):
+            file = folder / f"{name}{suffix}"
+            return np.load(file) if suffix == ".npy" else csr_array(load_npz(file))
+    rows = make()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if issparse(rows):
+            save_npz(folder / f"{name}.npz", rows)
+        else:
+            np.save(folder / f"{name}.npy", rows)
+    return rows
