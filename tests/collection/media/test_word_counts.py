@@ -23,3 +23,17 @@ def test_names_of_several_words_are_completed_as_one(tmp_path: Path) -> None:
         assert completed("au") == [("aunt rosa", 2)]
         assert completed("aunt r") == [("aunt rosa", 2)]
         assert completed("ros") == [("rosy", 1), ("aunt rosa", 2)]
+
+
+def test_words_that_cannot_be_seen_are_completed_after_those_that_can(tmp_path: Path) -> None:
+    draw_scenes(tmp_path, 6, size=(48, 32))
+    with Collection.open(tmp_path) as collection:
+        collection.add(features="blocks", n_jobs=1)
+        for number, words in enumerate(("photo, phlox", "photo, phlox", "photo, dog"), 1):
+            collection.caption(tmp_path / f"scene-000{number}.jpg", words)
+        collection.train(max_iter=100)
+        found = collection.complete("ph", 8)
+        assert [(one.word, one.captions, one.known) for one in found] == [
+            ("phlox", 2, True),
+            ("photo", 3, False),
+        ]

@@ -20,7 +20,7 @@ _REST = 20.0
 
 @dataclass(frozen=True)
 class CountedWord:
-    """A word, the captions that hold it, and whether the model knows it."""
+    """A word, the captions that hold it, and whether the model sees it."""
 
     word: str
     captions: int
@@ -96,4 +96,5 @@ def _counted(catalogue: Catalogue) -> list[CountedWord]:
         for word, count in counts.items()
         if word in known or word not in stop
     ]
-    return sorted(found, key=lambda one: (not one.known, -one.captions, one.word))
+    # What captions hold is found even if it cannot be seen; what only the starter knows comes last.
+    return sorted(found, key=lambda one: (not one.captions, not one.known, -one.captions, one.word))

@@ -52,7 +52,7 @@ export class Box {
     if (!typed || /[:"]/.test(typed)) return this.close()
     const found = await get('/words', { start: typed, k: 8 }).catch(() => null)
     if (!found || number !== this.asked || document.activeElement !== this.input) return
-    this.words = found.words.filter(one => one.known && one.word !== typed.toLowerCase())
+    this.words = found.words.filter(one => one.word !== typed.toLowerCase())
     this.show()
   }
 
