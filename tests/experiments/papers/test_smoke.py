@@ -109,6 +109,16 @@ def test_sentences_find_pictures_on_the_split_of_flickr8k(
     assert json.dumps(found)
 
 
+def test_annotation_is_measured_in_every_way_on_both_data_sets(root: Path) -> None:
+    found = reproduce("annotation", root).to_json()["annotation"]
+    for name in ("corel5k", "iaprtc12"):
+        assert len(found[name]["ways"]) == 4
+        assert found[name]["f1"] == found[name]["ways"][found[name]["chosen"]]["f1"]
+        assert 0 < found[name]["n_plus"] <= found[name]["labels"]
+    alone = reproduce("annotation", root / "corel5k").to_json()["annotation"]
+    assert alone == {"corel5k": found["corel5k"]}
+
+
 @pytest.mark.parametrize("figure", ["bitr-fig3", "bitr-fig4"])
 def test_timings_are_measured_on_drawn_pairs(figure: str) -> None:
     seconds = reproduce(figure).to_json()["seconds"]

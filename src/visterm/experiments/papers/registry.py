@@ -28,6 +28,7 @@ TABLES = {
     "bitr-7": "bitr.retrieval_tables.bitr_7",
     "bitr-fig3": "bitr.timings.bitr_fig3",
     "bitr-fig4": "bitr.timings.bitr_fig4",
+    "annotation": "leaderboards.annotation.annotation",
     "flickr8k": "leaderboards.flickr8k.flickr8k",
     "tpami-3": "tpami.block_features.tpami_3",
     "tpami-4": "tpami.block_features.tpami_4",
