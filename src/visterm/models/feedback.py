@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 VARIANCE = 10.0
 """Of the log odds of a clicked picture, before any click, around what the model says."""
-ERROR = 0.1
+ERROR = 0.2
 """The fraction of clicks that are taken to be wrong, before anything is known of them."""
 LATEST = 256
 """Clicks that are fitted together."""
@@ -113,7 +113,7 @@ class ClickSet:
 
     >>> def one_click(prior: float) -> ClickSet:
     ...     odds, one = np.full((1, 1), prior), np.ones(1)
-    ...     return ClickSet(one > 0, one, one / 10, odds * 0 + 1, odds, one * 0, odds * 0 + 1)
+    ...     return ClickSet(one > 0, one, one / 5, odds * 0 + 1, odds, one * 0, odds * 0 + 1)
     >>> moved = one_click(0.0).fitted()[0, 0] * VARIANCE
     >>> float(_logistic(moved).round(1))
     0.8
