@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         Cmrm as Cmrm,
         Cmtt as Cmtt,
         ConceptSvm as ConceptSvm,
+        Contrastive as Contrastive,
         KernelPamir as KernelPamir,
         Pamir as Pamir,
         Plsa as Plsa,
@@ -103,7 +104,8 @@ PUBLIC_NAMES = {
     "index": "DenseIndex Index",
     "index.model_ranking": "rank",
     "models": (
-        "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm KernelPamir Pamir Plsa WeightedKnn Wsabie load_model"
+        "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir Pamir Plsa WeightedKnn Wsabie "
+        "load_model"
     ),
     "pictures": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",

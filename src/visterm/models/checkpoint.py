@@ -50,7 +50,7 @@ class Checkpoint:
         if avgp > max((best for best, _ in self.runs), default=-1.0):
             self.fitted = dict(fitted)
         self.runs.append((avgp, dict(choice)))
-        about = json.dumps({"key": self.key, "runs": self.runs})
+        about = json.dumps({"key": self.key, "runs": self.runs}, default=np.ndarray.tolist)
         file = io.BytesIO()
         np.savez(file, allow_pickle=False, about=np.array(about), **self.fitted)
         write_whole(self.path, file.getvalue())

@@ -34,6 +34,9 @@ def s3() -> Iterator[Any]:
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
+    from s3fs import S3FileSystem
+
+    S3FileSystem.clear_instance_cache()  # they keep the address of whatever server was before
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setitem(os.environ, name, value)
