@@ -16,7 +16,6 @@ starter on. All of it is done with each of the seeds 101 to 105; figures are mea
 from __future__ import annotations
 
 import argparse
-import hashlib
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -29,14 +28,12 @@ from numpy.typing import NDArray
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
+from benchmarks.vector_collection import put
 from visterm.collection import Collection
 from visterm.collection.feedback.log import columns
-from visterm.collection.ingest.extractors import prepare
 from visterm.collection.store.active_model import active_model
-from visterm.collection.store.feature_rows import Rows
 from visterm.errors import VistermError
 from visterm.experiments.runner.protocol import Protocol, corel5k
-from visterm.features import CNN
 from visterm.text import Relevance, relevance_from_captions
 
 QUERIES, OTHERS = 200, 400
@@ -101,7 +98,7 @@ def made(
         texts += [protocol.test.captions[number] for number in once.values()]
         rows += [vectors[1][number] for number in once.values()]
     captioned = random.permutation(len(protocol.development))[: len(protocol.development) // 2]
-    _put(collection, np.stack(rows), {int(n) + 1: texts[n] for n in captioned})
+    put(collection, np.stack(rows), {int(n) + 1: texts[n] for n in captioned})
     with patch("visterm.collection.training.trainer.starter_of", return_value=None):
         trained = collection.train()
     say(f"learnt {trained.words} words from {trained.pictures} captions")
@@ -225,28 +222,6 @@ def _avgp(scores: Floats, answers: NDArray[np.bool_], counted: NDArray[np.bool_]
 def _flips(share: float, count: int, random: np.random.Generator) -> list[bool]:
     """Which clicks are wrong: exactly that share of every hundred, anywhere in it."""
     return [bool(x) for _ in range(-(-count // 100)) for x in random.permutation(100) < 100 * share]
-
-
-def _put(collection: Collection, vectors: Floats, captions: dict[int, str]) -> None:
-    """Pictures as ``visterm add`` would have left them, without their files."""
-    catalogue, key = collection.catalogue, f"{CNN.name}-{CNN.version}"
-    with catalogue.writing("making a trial"):
-        prepare(catalogue, CNN.name, [])
-        rows = Rows(catalogue, key)
-        written = rows.write(vectors)
-        numbers = range(1, len(vectors) + 1)
-        with catalogue.transaction() as db:
-            db.executemany(
-                "INSERT INTO pictures (id, hash) VALUES (?, ?)",
-                ((n, hashlib.sha256(str(n).encode()).digest()) for n in numbers),
-            )
-            db.executemany(
-                """INSERT INTO places (folder, name, picture, size, mtime_ns, sidecars)
-                    VALUES ('', ?, ?, 1, 1, '')""",
-                ((f"{n:05d}.jpg", n) for n in numbers),
-            )
-            rows.name(written, list(numbers))
-            db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", captions.items())
 
 
 if __name__ == "__main__":

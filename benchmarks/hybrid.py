@@ -34,12 +34,10 @@ from benchmarks.common import say, show
 from benchmarks.corel_vectors import vectors_by_path
 from benchmarks.hybrid_data import NAMES, Trial, read_trial
 from benchmarks.hybrid_peers import CaptionSearch, first
-from benchmarks.vector_collection import put
+from benchmarks.vector_collection import caption, put
 from visterm.collection import Collection, UnknownWords
-from visterm.collection.media.captions import TABLE, give
 from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import active_model
-from visterm.collection.training.completeness import learn_completeness
 from visterm.errors import VistermError
 from visterm.evaluation import Evaluation, compare, evaluate
 from visterm.text.query import parse_query
@@ -107,7 +105,7 @@ def measure(trial: Trial, folder: Path, asked: argparse.Namespace) -> dict[str, 
         found: dict[str, Any] = {"queries": len(trial.queries), "pictures": len(numbers)}
         for name, shares in SETTINGS.items():
             texts = captions_of(trial.shown, *shares, np.random.default_rng(asked.seed))
-            _caption(collection, dict(zip(numbers.tolist(), texts, strict=True)))
+            caption(collection, dict(zip(numbers.tolist(), texts, strict=True)))
             found[name] = compared(collection, trial, numbers, texts, sight)
             say(f"{trial.name}, {name}: {found[name]}")
     return found | (bars(found) if trial.name == "corel5k" else {})
@@ -174,15 +172,6 @@ def bars(found: dict[str, Any]) -> dict[str, Any]:
         )
         and found["complete"]["hybrid"] >= found["complete"]["captions_first"],
     }
-
-
-def _caption(collection: Collection, texts: dict[int, str]) -> None:
-    catalogue = collection.catalogue
-    with catalogue.writing("captioning"):
-        with catalogue.transaction():
-            for number, text in texts.items():
-                give(catalogue, number, TABLE, text)
-        learn_completeness(catalogue)
 
 
 def _ranked(collection: Collection, numbers: NDArray[np.int64], text: str) -> Scores:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from visterm.collection import Collection
 from visterm.collection.ingest.extractors import prepare
+from visterm.collection.media.captions import TABLE, give
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.training.completeness import learn_completeness
 from visterm.features import CNN
 
 
@@ -40,3 +42,13 @@ def put(
             )
             rows.name(written, list(numbers))
             db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", captions.items())
+
+
+def caption(collection: Collection, texts: dict[int, str]) -> None:
+    """Give pictures captions, and learn how complete captions are."""
+    catalogue = collection.catalogue
+    with catalogue.writing("captioning"):
+        with catalogue.transaction():
+            for number, text in texts.items():
+                give(catalogue, number, TABLE, text)
+        learn_completeness(catalogue)

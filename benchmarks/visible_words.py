@@ -34,13 +34,11 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import vectors_by_path
 from benchmarks.talk_words import TALK_WORDS
-from benchmarks.vector_collection import put
+from benchmarks.vector_collection import caption, put
 from visterm.collection import Collection, UnknownWords
-from visterm.collection.media.captions import TABLE, give
 from visterm.collection.prediction.explanations import values_of
 from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import active_model
-from visterm.collection.training.completeness import learn_completeness
 from visterm.datasets import read_iaprtc12
 from visterm.errors import VistermError
 from visterm.evaluation import Evaluation, compare, evaluate
@@ -168,9 +166,9 @@ def by_captions(trial: Trial, limits: dict[str, Any], queries: int) -> dict[str,
             for a, b in pairwise(relevance.queries.indptr)
         ]
         ranks = {"all_words_by_sight": _ranked(collection, trial.numbers, texts)}
-        _caption(collection, every_second)
+        caption(collection, every_second)
         ranks["all_words"] = _ranked(collection, trial.numbers, texts)
-        _caption(collection, dict.fromkeys(every_second, ""))
+        caption(collection, dict.fromkeys(every_second, ""))
         trained = collection.train(force=True, **limits)
         after = active_model(catalogue).vocabulary
         words = {
@@ -182,7 +180,7 @@ def by_captions(trial: Trial, limits: dict[str, Any], queries: int) -> dict[str,
         say(f"captions: {trained.words} words, {words}")
         talk = _talk(collection, trial.paths(collection.root, DESCRIBED))
         by_sight = _ranked(collection, trial.numbers, texts)
-        _caption(collection, every_second)
+        caption(collection, every_second)
         ranks["visible_words"] = _ranked(collection, trial.numbers, texts)
     asked = relevance.queries.tocsr()
     predicted = np.array([word in after for word in before.words])
@@ -247,15 +245,6 @@ def _ranked(collection: Collection, numbers: NDArray[np.int64], texts: list[str]
         ids, _ = ranker.best(len(numbers), numbers)
         scores[row, np.searchsorted(numbers, ids)] = -np.arange(len(ids), dtype=float)
     return scores
-
-
-def _caption(collection: Collection, texts: dict[int, str]) -> None:
-    catalogue = collection.catalogue
-    with catalogue.writing("captioning"):
-        with catalogue.transaction():
-            for number, text in texts.items():
-                give(catalogue, number, TABLE, text)
-        learn_completeness(catalogue)
 
 
 def _index_bytes(collection: Collection) -> int:

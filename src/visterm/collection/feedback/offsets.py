@@ -6,13 +6,13 @@ of all pictures, and the column holds what that adds to the word's log-probabili
 taking clicks back restores the ranking bit for bit, scores are worth what they were, and any model
 can learn from clicks, linear or not.
 
-The directions are a fold over the log of clicks, from nothing: each entry fits the directions of
+The directions are a replay of the log of clicks, from nothing: each entry fits the directions of
 its words anew, to all clicks on them until then, those of other words being what they are. They
 are committed together with the log; the index is updated after that, and a mark in the catalogue
 says until when it has not been.
 
 A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
-and their direction is all there is of them. Which words are begun is part of the fold.
+and their direction is all there is of them. Which words are begun is part of the replay.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class FeedbackOffsets:
 
     @property
     def link(self) -> Link | None:
-        """Of all words, those that were begun in this fold among them."""
+        """Of all words, those that were begun in this replay among them."""
         link, begun = self._trained_link, len(self.new_words)
         return link.with_more_words(begun, self.version.unit()) if link and begun else link
 

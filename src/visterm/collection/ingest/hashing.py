@@ -94,7 +94,7 @@ class Incoming:
         _check_reachable(fetched)
         return found
 
-    def let_go(self, batch: list[Opened]) -> None:
+    def delete_copies(self, batch: list[Opened]) -> None:
         """Delete the copies of a batch."""
         for folder in {one.file.parent for one in batch if not one.task.is_here}:
             shutil.rmtree(folder, ignore_errors=True)
@@ -125,7 +125,7 @@ def opened_batches(plan: Survey, incoming: Incoming, size: int) -> Iterator[list
 def _lent(incoming: Incoming, coming: Future[list[Opened]]) -> Iterator[list[Opened]]:
     batch = coming.result()
     yield batch
-    incoming.let_go(batch)
+    incoming.delete_copies(batch)
 
 
 def _open(found: Opened) -> None:

@@ -118,7 +118,7 @@ def _fitted(
                 skip(found.task.path, found.reason or one.reason)
                 plan.drop(found.task.path)
         finally:
-            incoming.let_go(sample)
+            incoming.delete_copies(sample)
     return None
 
 

@@ -54,10 +54,10 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
                 on_skip(join(folder, name), str(file))
             if not file.passing:
                 _miss(plan, folder, name, (table, str(file)), known.get(name))
-    _let_go(plan)
+    _mark_unlisted(plan)
 
 
-def _let_go(plan: Survey) -> None:
+def _mark_unlisted(plan: Survey) -> None:
     """What tables list no more is gone, unless it lies in a source that is followed itself."""
     db = plan.catalogue.db
     followed = [path for (path,) in db.execute("SELECT folder FROM folders")]
