@@ -1,11 +1,14 @@
-"""What does the starter know of Corel, which it never saw?
+"""What does the starter know of Corel and of Flickr8k, which it never saw?
 
-    python -m benchmarks.starter_alone --json [--data DATA/corel5k]
+    python -m benchmarks.starter_alone --json [--data DATA/corel5k] [--flickr8k DATA/flickr8k]
 
 AvgP over Corel's test queries made only of words that the starter knows (in their plural, another
 spelling or a synonym, as in a search), beside PAMIR trained on Corel's own 4,500 captions with the
 same vectors, and beside chance; ``share`` is starter over trained. C and the iterations of the
-trained one are chosen on 500 of the 4,500. ``--vectors FILE.npy`` keeps the CNN's vectors.
+trained one are chosen on 500 of the 4,500. ``flickr8k_ap`` is the mean AP of single words on
+Flickr8k's test pictures: of every word that captions use and five of these pictures have, stop
+words left out; one that the starter does not know ranks by nothing. ``--vectors FILE.npy`` keeps
+the CNN's vectors of Corel, ``--flickr8k-vectors FOLDER`` those of Flickr8k.
 """
 
 from __future__ import annotations
@@ -16,14 +19,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from benchmarks.common import say, show
-from benchmarks.corel_vectors import corel_vectors
+from benchmarks.corel_vectors import corel_vectors, vectors_by_path
+from visterm.datasets.captioned_dataset import CaptionedDataset
+from visterm.datasets.captioned_pictures import CaptionedPictures
+from visterm.datasets.flickr8k import read_flickr8k
 from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.runner.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
 from visterm.text import Relevance
+from visterm.text.stop_words import STOP_WORDS
 from visterm.text.weighting import weigh_queries
 
 STEPS = (0.01, 0.1, 1.0)
@@ -34,10 +42,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="Corel's folder")
     parser.add_argument("--vectors", type=Path, help="where to keep the CNN's vectors")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--flickr8k", type=Path, help="Flickr8k's folder")
+    parser.add_argument("--flickr8k-vectors", type=Path, help="a folder with flickr8k.npy")
+    parser.add_argument("--part", choices=["test", "dev"], default="test", help="of Flickr8k")
+    parser.add_argument("--held", type=int, default=5, help="pictures that have a word asked for")
     arguments = parser.parse_args()
+    starter = load_starter()
+    flickr8k = read_flickr8k(arguments.flickr8k)
+    part = flickr8k.tested if arguments.part == "test" else flickr8k.validation
+    assert part is not None
+    vectors = vectors_by_path(
+        "flickr8k", part.paths[0].parents[1], part.paths, arguments.flickr8k_vectors
+    )
     protocol = corel5k(arguments.data)
     development, test = corel_vectors(protocol, arguments.vectors)
-    show(measure(protocol, development, test, load_starter()), as_json=arguments.json)
+    found = measure(protocol, development, test, starter)
+    found |= measure_single_words(flickr8k, part, vectors, starter, arguments.held)
+    show(found, as_json=arguments.json)
 
 
 def measure(
@@ -62,17 +83,45 @@ def measure(
     lengths = asked.words_per_query
     rows = {"all": np.ones(len(asked), bool)}
     rows |= {f"{n} words": lengths == n for n in np.unique(lengths).tolist()}
+    table = {name: _row(mask, ours, theirs, chance) for name, mask in rows.items()}
     return {
+        "share": table["all"]["share"],
         "words_known": int(known.sum()),
         "words": len(words),
         "words_unknown": [word for word, one in zip(words, known, strict=True) if not one],
-        "table": {name: _row(mask, ours, theirs, chance) for name, mask in rows.items()},
+        "table": table,
         "good_matches": {
             name: _good_matches(starter, np.array(numbers), test, asked.take(np.flatnonzero(mask)))
             for name, mask in rows.items()
         },
         "queries_on_which_the_starter_is_better": compare(ours, theirs).better,
         "trained": {"C": trained.C_, "max_iter": trained.n_iter_},
+    }
+
+
+def measure_single_words(
+    data: CaptionedDataset,
+    pictures: CaptionedPictures,
+    vectors: NDArray[np.float32],
+    starter: Starter,
+    held: int,
+) -> dict[str, Any]:
+    """Mean AP of single words that captions use, known to the starter or not."""
+    every = data.queries.vocabulary(data.train.captions, pictures.captions)
+    holding = csr_array(every.counts(pictures.captions).astype(bool).astype(np.float32))
+    often = np.bincount(holding.indices, minlength=len(every)) >= held
+    words = [t for t in np.flatnonzero(often) if every.words[t] not in STOP_WORDS]
+    known = [-1 if (n := starter.find(every.words[t])) is None else n for t in words]
+    rows = np.zeros((len(pictures), len(words)), np.float32)
+    there = [place for place, number in enumerate(known) if number >= 0]
+    rows[:, there] = starter.model().transform(vectors)[:, [known[place] for place in there]]
+    asked = Relevance(csr_array(np.eye(len(words), dtype=np.float32)), holding[:, words].T.tocsr())
+    ap = evaluate_rows(rows, asked, ["AvgP"]).per_query["AvgP"]
+    return {
+        "flickr8k_ap": round(100 * float(ap.mean()), 2),
+        "flickr8k_words": len(words),
+        "flickr8k_words_known": len(there),
+        "flickr8k_known_ap": round(100 * float(ap[there].mean()), 2) if there else 0.0,
     }
 
 

@@ -32,6 +32,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "corel5k" / f"{part}.tsv").write_text("".join(labels))
         (root / "iaprtc12" / f"{part}_labels.tsv").write_text("".join(labels))
         (root / "iaprtc12" / f"{part}_captions.tsv").write_text("".join(said))
+    shutil.copytree(root / "corel5k", root / "flickr8k")
+    for part, source in (("train", "train"), ("dev", "test"), ("test", "test")):
+        lines = (root / "corel5k" / f"{source}.tsv").read_text().splitlines(keepends=True)
+        half = {"dev": lines[:7], "test": lines[7:]}.get(part, lines)
+        (root / "flickr8k" / f"{part}_captions.tsv").write_text("".join(half))
     first, words = scenes[0]
     (root / "gold.tsv").write_text(f"images/train/{first.name}\t{words[0]} near {words[-1]}\n")
     vectors = np.random.default_rng(0).random((300, 1280), np.float32)
@@ -76,7 +81,11 @@ RUNS = [
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
     ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
-    ("starter_alone", "--data {}/corel5k --vectors {}/vectors.npy", "table"),
+    (
+        "starter_alone",
+        "--data {}/corel5k --vectors {}/vectors.npy --flickr8k {}/flickr8k --held 1",
+        "flickr8k_ap",
+    ),
     ("visible_words", "--data {} --iterations 2000 --queries 20", "p_at_5"),
 ]
 
