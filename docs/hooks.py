@@ -18,7 +18,12 @@ def _commands() -> str:
     from visterm.cli.app import app
 
     parts = []
-    for command in app.registered_commands:
-        help_text = CliRunner().invoke(app, [str(command.name), "--help"], prog_name="visterm")
-        parts.append(f"## visterm {command.name}\n\n```text\n{help_text.stdout.strip()}\n```")
+    names = [[str(command.name)] for command in app.registered_commands]
+    for group in app.registered_groups:
+        inside = group.typer_instance.registered_commands if group.typer_instance else []
+        named = [one.name or one.callback.__name__ for one in inside if one.callback]
+        names += [[str(group.typer_instance.info.name), str(one)] for one in named]
+    for name in names:
+        help_text = CliRunner().invoke(app, [*name, "--help"], prog_name="visterm")
+        parts.append(f"## visterm {' '.join(name)}\n\n```text\n{help_text.stdout.strip()}\n```")
     return "\n\n".join(parts)

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from build_assets.network import ASSET, build_network
 from hypothesis import settings
 
@@ -29,3 +30,15 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session")
+def drawn_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of an installed encoder that knows colours and shapes; see `benchmarks`."""
+    from benchmarks.drawn_encoder import write
+
+    from visterm import encoders
+
+    home = tmp_path_factory.mktemp("encoders")
+    os.environ["VISTERM_ENCODERS"] = str(home / "installed")
+    return encoders.add(str(write(home / "drawn"))).name

@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         CNNPyramid as CNNPyramid,
         Combined as Combined,
         DenseSift as DenseSift,
+        EncoderVectors as EncoderVectors,
         OnnxEmbedder as OnnxEmbedder,
         OwnFeatures as OwnFeatures,
         Sift as Sift,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
     )
     from visterm.text.spaces import (
         CorrelatedTopics as CorrelatedTopics,
+        EncoderTexts as EncoderTexts,
         Glove as Glove,
         Lsa as Lsa,
         Sentences as Sentences,
@@ -98,8 +100,8 @@ PUBLIC_NAMES = {
     "errors": "UnreadablePicture VistermError",
     "evaluation": "Evaluation Table best_of compare evaluate evaluate_rows measures_table",
     "features": (
-        "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift OnnxEmbedder OwnFeatures "
-        "Sift VistermCounts parse_features"
+        "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift EncoderVectors OnnxEmbedder "
+        "OwnFeatures Sift VistermCounts parse_features"
     ),
     "index": "DenseIndex Index",
     "index.model_ranking": "rank",
@@ -109,7 +111,7 @@ PUBLIC_NAMES = {
     ),
     "pictures": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",
-    "text.spaces": "CorrelatedTopics Glove Lsa Sentences Topics Words load_space",
+    "text.spaces": "CorrelatedTopics EncoderTexts Glove Lsa Sentences Topics Words load_space",
 }
 _PACKAGE_OF = {name: package for package, names in PUBLIC_NAMES.items() for name in names.split()}
 

@@ -12,6 +12,7 @@ from visterm.cli.caption import caption
 from visterm.cli.check import check
 from visterm.cli.demo import demo
 from visterm.cli.describe import describe
+from visterm.cli.encoder import encoder
 from visterm.cli.evaluate import evaluate
 from visterm.cli.feedback import feedback
 from visterm.cli.remove import remove
@@ -54,3 +55,4 @@ for command in (
     *(demo, evaluate, reproduce, tune),
 ):
     app.command()(command)
+app.add_typer(encoder)

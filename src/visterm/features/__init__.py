@@ -4,6 +4,7 @@ from visterm.features.blobs import Blobs
 from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
 from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
 from visterm.features.combined import Combined
+from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import Extraction, Extractor
 from visterm.features.extractor_registry import EXTRACTORS
 from visterm.features.notation import parse_features
@@ -19,6 +20,7 @@ __all__ = [
     "CNNPyramid",
     "Combined",
     "DenseSift",
+    "EncoderVectors",
     "Extraction",
     "Extractor",
     "OnnxEmbedder",

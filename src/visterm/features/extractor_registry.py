@@ -6,6 +6,7 @@ from visterm.errors import BadInput
 from visterm.features.blobs import Blobs
 from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
 from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
+from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import Extractor
 from visterm.features.sift import DenseSift, Sift
 
@@ -13,7 +14,7 @@ EXTRACTORS: dict[str, type[Extractor]] = {
     kind.name: kind
     for kind in (Blocks, BlockCounts, VistermCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
 }
-"""Kinds that need nothing but their name; an embedder needs its file, too."""
+"""Kinds that need nothing but their name; an embedder needs its file, an encoder its name."""
 
 
 def extractor_class(name: str) -> type[Extractor]:
@@ -24,7 +25,11 @@ def extractor_class(name: str) -> type[Extractor]:
     """
     if name == OnnxEmbedder.name:
         return OnnxEmbedder
+    if name == EncoderVectors.name:
+        return EncoderVectors
     if name not in EXTRACTORS:
-        known = ", ".join([*EXTRACTORS, f"{OnnxEmbedder.name}:FILE"])
+        known = ", ".join(
+            [*EXTRACTORS, f"{EncoderVectors.name}(NAME)", f"{OnnxEmbedder.name}:FILE"]
+        )
         raise BadInput(f"no features called {name!r}; there are {known}, joined by +")
     return EXTRACTORS[name]

@@ -1,7 +1,7 @@
 """Features and models written in a line, the same for every command.
 
-``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``onnx:clip.onnx``, ``own:LABEL``;
-for models and kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
+``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``encoder(NAME)``,
+``onnx:clip.onnx``, ``own:LABEL``; for models and kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from visterm.errors import BadInput
 from visterm.features.cnn import OnnxEmbedder
 from visterm.features.combined import Combined
+from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import Extractor
 from visterm.features.extractor_registry import extractor_class
 from visterm.features.own_features import OwnFeatures, checked_label
@@ -20,6 +21,7 @@ from visterm.features.own_features import OwnFeatures, checked_label
 _FILE = f"{OnnxEmbedder.name}:"
 # What a command says by options of its own, or a model by what it takes: one vector a picture.
 _RESERVED = {"n_jobs", "random_state", "weighting", "output"}
+_ENCODER = re.compile(rf"\s*{EncoderVectors.name}\s*\(\s*([^,=()]*?)\s*(?:,(.*))?\)\s*", re.DOTALL)
 _CALL = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -117,6 +119,9 @@ def _extractor(text: str, n_jobs: int, random_state: int) -> Extractor:
         return OnnxEmbedder(path, n_jobs=n_jobs)
     if head == OwnFeatures.name and colon:
         return OwnFeatures(checked_label(path))
+    encoder = _ENCODER.fullmatch(text)
+    if encoder is not None or text.strip() == EncoderVectors.name:
+        return _encoder(text, encoder, n_jobs)
     if colon and "(" not in head:
         raise BadInput(f"only {OnnxEmbedder.name} takes a file after a colon, not {head!r}")
     name, parameters = parse_named(text) if text else Named(text, {})
@@ -129,6 +134,18 @@ def _extractor(text: str, n_jobs: int, random_state: int) -> Extractor:
             raise BadInput(f"{name} has no parameter {parameter!r}; it has {', '.join(allowed)}")
     given = {key: value for key, value in settings.items() if key in known}
     return extractor.set_params(**given | parameters)
+
+
+def _encoder(text: str, found: re.Match[str] | None, n_jobs: int) -> EncoderVectors:
+    """``encoder(NAME)`` or ``encoder(NAME, provider=cuda)``."""
+    if found is None or not found[1]:
+        raise BadInput(
+            "encoder needs the name of one: encoder(NAME); visterm encoder list has them"
+        )
+    given = parse_named(f"{EncoderVectors.name}({found[2] or ''})").parameters
+    if strange := sorted(set(given) - {"provider"}):
+        raise BadInput(f"{text}: an encoder has no parameter {strange[0]!r}; it has provider")
+    return EncoderVectors(found[1], n_jobs=n_jobs, **given)
 
 
 def _value(node: ast.expr) -> Any:

@@ -17,6 +17,7 @@ from visterm.stored import read_stored
 from visterm.text.spaces import (
     SPACES,
     CorrelatedTopics,
+    EncoderTexts,
     Glove,
     Lsa,
     Sentences,
@@ -24,6 +25,8 @@ from visterm.text.spaces import (
     Words,
     load_space,
 )
+
+pytestmark = pytest.mark.usefixtures("drawn_encoder")
 
 CAPTIONS = [
     "a sandy beach by the blue sea",
@@ -55,6 +58,8 @@ def fitted(name):
         return CorrelatedTopics(n_components=3, max_iter=20).fit(CAPTIONS, pictures=pictures())
     if name == "topics":
         return Topics(n_components=2, max_iter=20).fit(CAPTIONS)
+    if name == "encoder":
+        return EncoderTexts("drawn").fit(CAPTIONS)
     return {"words": Words(), "lsa": Lsa(n_components=4)}[name].fit(CAPTIONS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
@@ -44,16 +44,7 @@ class NetworkExtractor(Extractor):
             squares = np.stack([frame(pixels, recipe) for pixels in pictures])
             return [self._shaped(one) for one in network.run(squares, recipe, output)]
 
-        groups = [
-            pictures[first : first + self.together]
-            for first in range(0, len(pictures), self.together)
-        ]
-        threads = min(_cores() // max(1, self.n_jobs), len(groups))
-        if threads <= 1:
-            found = [row for group in groups for row in some(group)]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                found = [row for rows in pool.map(some, groups) for row in rows]
+        found = in_threads(some, pictures, self.together, self.n_jobs)
         return normalised(np.stack(found), recipe.normalise)
 
     @property
@@ -76,6 +67,25 @@ class NetworkExtractor(Extractor):
 
     def _check_fitted(self) -> None:
         """Nothing is learnt, so an extractor over a network is always ready."""
+
+
+def in_threads(
+    work: Callable[[list[Pixels]], Iterable[NDArray[np.float32]]],
+    pictures: list[Pixels],
+    together: int,
+    n_jobs: int,
+) -> list[NDArray[np.float32]]:
+    """Rows of pictures, so many at a time, on all cores that ``n_jobs`` processes leave.
+
+    >>> in_threads(lambda some: [one[0, 0] for one in some], [np.ones((1, 1, 3), np.uint8)], 1, 1)
+    [array([1, 1, 1], dtype=uint8)]
+    """
+    groups = [pictures[first : first + together] for first in range(0, len(pictures), together)]
+    threads = min(_cores() // max(1, n_jobs), len(groups))
+    if threads <= 1:
+        return [row for group in groups for row in work(group)]
+    with ThreadPoolExecutor(threads) as pool:
+        return [row for rows in pool.map(work, groups) for row in rows]
 
 
 def _cores() -> int:

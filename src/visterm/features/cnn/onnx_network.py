@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, MissingExtra
+from visterm.errors import BadInput
 from visterm.features.cnn.recipe import Recipe
+from visterm.onnx_session import one_line, open_session
 
-# In full single precision: TensorFloat-32 would keep ten bits of a number.
-_PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
-    "cpu": ("CPUExecutionProvider", {}),
-    "cuda": ("CUDAExecutionProvider", {"use_tf32": "0"}),
-}
 _INPUT_TYPES = {
     "tensor(uint8)": np.uint8,
     "tensor(float)": np.float32,
@@ -25,9 +21,6 @@ _INPUT_TYPES = {
 class OnnxNetwork:
     """An ONNX model with one input for pictures.
 
-    It runs on one thread, the caller's: two pictures on two threads are faster than one picture
-    on two, and each picture's vector is the same whatever its neighbours are.
-
     Parameters
     ----------
     model
@@ -35,27 +28,12 @@ class OnnxNetwork:
     where
         What errors call it.
     provider
-        Where onnxruntime computes: "cpu" or "cuda".
+        Where onnxruntime computes: "cpu", "cuda" or "coreml".
     """
 
     def __init__(self, model: str | bytes, where: str, provider: str = "cpu") -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise MissingExtra("networks need onnxruntime: pip install onnxruntime") from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # errors only; they also come as exceptions
         self.where = where
-        wanted = _PROVIDERS[provider]
-        if wanted[0] not in onnxruntime.get_available_providers():
-            raise MissingExtra(_without(provider))
-        try:
-            self._session = onnxruntime.InferenceSession(model, options, providers=[wanted])
-        except Exception as error:  # onnxruntime's exceptions share no base class of their own
-            raise BadInput(f"{where} cannot be opened as an ONNX model: {_line(error)}") from None
-        if self._session.get_providers()[0] != wanted[0]:  # it would quietly take the CPU
-            raise MissingExtra(_without(provider))
+        self._session = open_session(model, where, provider)
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or inputs[0].type not in _INPUT_TYPES:
             listed = ", ".join(f"{i.name} {i.type}" for i in inputs)
@@ -99,7 +77,7 @@ class OnnxNetwork:
         try:
             (result,) = self._session.run([output], {self.input: fed})
         except Exception as error:
-            raise BadInput(f"{self.where} cannot be run: {_line(error)}") from None
+            raise BadInput(f"{self.where} cannot be run: {one_line(error)}") from None
         found = np.asarray(result, dtype=np.float32)
         if len(found) != len(squares) or not np.isfinite(found).all():
             raise BadInput(f"{self.where} gives {output} that is not one row of finite numbers")
@@ -114,14 +92,3 @@ class OnnxNetwork:
             shift = (-np.asarray(recipe.mean) / std).astype(np.float32)
             fed = (squares * factor + shift).astype(self.dtype, copy=False)
         return np.ascontiguousarray(fed.transpose(0, 3, 1, 2) if recipe.layout == "NCHW" else fed)
-
-
-def _without(provider: str) -> str:
-    return (
-        f"onnxruntime cannot compute on {provider} here: install onnxruntime-gpu and its driver, "
-        "or leave provider at cpu"
-    )
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.matrices import unit_rows
+from visterm.onnx_session import PROVIDERS
 
 CROPS = ("squash", "half", "centre", "pad")
 FILTERS = ("bilinear", "bicubic", "lanczos")
 LAYOUTS = ("NCHW", "NHWC")
-PROVIDERS = ("cpu", "cuda")
 NORMALISATIONS = ("none", "l2", "sqrt-l2")
 
 EXAMPLE = '{"size": 224, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}'
@@ -47,8 +47,8 @@ class Recipe:
     normalise
         "none", "l2" (unit length), or "sqrt-l2" (square roots, keeping signs, then unit length).
     provider
-        Where onnxruntime computes: "cpu" or "cuda". Last digits differ between them, so that
-        vectors of one are never compared with those of the other.
+        Where onnxruntime computes: "cpu", "cuda" or "coreml". Last digits differ between them, so
+        that vectors of one are never compared with those of the other.
     """
 
     size: int

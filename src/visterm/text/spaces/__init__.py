@@ -6,6 +6,7 @@ import os
 
 from visterm.errors import BadInput
 from visterm.stored import read_stored
+from visterm.text.spaces.encoder_texts import EncoderTexts
 from visterm.text.spaces.glove import Glove
 from visterm.text.spaces.lsa import Lsa
 from visterm.text.spaces.sentences import Sentences
@@ -14,7 +15,8 @@ from visterm.text.spaces.topics import CorrelatedTopics, Topics
 from visterm.text.spaces.words import Words
 
 SPACES: dict[str, type[TextSpace]] = {
-    space.name: space for space in (Words, Lsa, Topics, CorrelatedTopics, Glove, Sentences)
+    space.name: space
+    for space in (Words, Lsa, Topics, CorrelatedTopics, Glove, Sentences, EncoderTexts)
 }
 
 
@@ -29,6 +31,7 @@ def load_space(path: str | os.PathLike[str]) -> TextSpace:
 __all__ = [
     "SPACES",
     "CorrelatedTopics",
+    "EncoderTexts",
     "Glove",
     "Lsa",
     "Sentences",

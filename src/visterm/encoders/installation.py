@@ -1,0 +1,171 @@
+"""Encoders in the user's data directory: added, listed, removed.
+
+Files are taken into a temporary folder beside the others, checked there, run there in a process of
+their own, and only then given their name; whatever fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from visterm.encoders.graph_files import check_weights
+from visterm.encoders.layout import read_layout
+from visterm.encoders.manifest import PROMPTS, Manifest, checked_prompts, read_manifest
+from visterm.encoders.sources import fetch, proposed_name
+from visterm.errors import BadInput, VistermError
+from visterm.progress import Progress, silent
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_PART = ".part-"
+_SECONDS = 600
+"""In which a text and a picture must have gone through; a graph may be made never to end."""
+_MEMORY = 16 << 30
+"""Bytes that a graph may take on trial."""
+
+
+def home() -> Path:
+    """The folder of all encoders: ``VISTERM_ENCODERS``, or one in the user's data directory."""
+    from platformdirs import user_data_path
+
+    given = os.environ.get("VISTERM_ENCODERS")
+    return Path(given) if given else user_data_path("visterm", appauthor=False) / "encoders"
+
+
+def folder(name: str) -> Path:
+    """Where an encoder of this name lies, or would."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} is no name for an encoder; use letters, digits, . - and _")
+    return home() / name
+
+
+def installed() -> list[Manifest]:
+    """Every encoder that is there, by name."""
+    if not home().is_dir():
+        return []
+    there = sorted(path for path in home().iterdir() if path.is_dir() and path.name[0] != ".")
+    return [read_manifest(path) for path in there]
+
+
+def manifest_of(name: str) -> Manifest:
+    """What is written down of an encoder."""
+    where = folder(name)
+    if not where.is_dir():
+        there = ", ".join(one.name for one in installed()) or "none"
+        raise BadInput(
+            f"no encoder called {name!r} is installed (there is {there}); "
+            "visterm encoder add PATH|URL|hf:ORG/NAME installs one"
+        )
+    found = read_manifest(where)
+    for file, (_, size) in found.files.items():
+        if not (where / file).is_file() or (where / file).stat().st_size != size:
+            raise BadInput(f"{where / file} is gone or damaged; add the encoder again")
+    return found
+
+
+def add(
+    source: str,
+    *,
+    name: str | None = None,
+    precision: str | None = None,
+    prompts: Sequence[str] = PROMPTS,
+    progress: Progress = silent,
+) -> Manifest:
+    """Install an encoder from a folder, the URL of an archive, or ``hf:ORG/NAME``.
+
+    One of the same name is replaced once the new one has passed every check.
+
+    Raises
+    ------
+    BadInput
+        Where the files are no encoder that can be used; nothing is left of them.
+    """
+    wanted = tuple(checked_prompts(tuple(prompts))) or PROMPTS
+    called = name or proposed_name(source)
+    target = folder(called)
+    try:
+        home().mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
+    except OSError as error:
+        raise VistermError(f"cannot write into {home()}: {error.strerror}") from None
+    try:
+        files = fetch(source, part / "files", precision, progress)
+        found = _checked(part / "files", files, called, source, precision, wanted, progress)
+        found.write(part / "files")
+        if target.exists():
+            os.replace(target, part / "before")
+        os.replace(part / "files", target)
+        return found
+    except OSError as error:
+        raise VistermError(f"cannot install {source}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def remove(name: str) -> None:
+    """Delete an encoder; vectors that it gave pictures stay in their collections."""
+    where = folder(name)
+    if not where.is_dir():
+        manifest_of(name)  # says which there are
+    shutil.rmtree(where)
+
+
+def _checked(
+    where: Path,
+    files: dict[str, int],
+    name: str,
+    source: str,
+    precision: str | None,
+    prompts: tuple[str, ...],
+    progress: Progress,
+) -> Manifest:
+    """What is written down of files that have passed every check."""
+    layout = read_layout(where, files, precision)
+    for graph in (layout.vision, layout.text):
+        check_weights(where, graph, files)
+    hashes: dict[str, list[Any]] = {}
+    for number, file in enumerate(layout.files):
+        progress("hashing files", number, len(layout.files))
+        with open(where / file, "rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        hashes[file] = [digest, files[file]]
+    progress("hashing files", len(hashes), len(hashes))
+    for other in sorted(set(files) - set(hashes)):
+        (where / other).unlink()
+    every = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
+    progress("trying a text and a picture", 0, 1)
+    dimensions = _tried(where, files, layout.precision)
+    progress("trying a text and a picture", 1, 1)
+    return Manifest(name, source, every, hashes, dimensions, layout.precision, prompts)
+
+
+def _tried(where: Path, files: dict[str, int], precision: str) -> int:
+    """How many numbers both sides give, run apart: a hostile graph costs a process, no more."""
+    given = json.dumps([str(where), files, precision, _MEMORY])
+    command = [sys.executable, "-m", "visterm.encoders.trial"]
+    try:
+        done = subprocess.run(
+            command, input=given.encode(), capture_output=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BadInput(f"a text and a picture take longer than {_SECONDS} s") from None
+    try:
+        said = json.loads(done.stdout.decode().splitlines()[-1])
+    except (ValueError, IndexError, UnicodeDecodeError):
+        raise BadInput("the graphs crash what runs them, so they are not installed") from None
+    if "extra" in said:
+        from visterm.errors import MissingExtra
+
+        raise MissingExtra(said["extra"])
+    if "problem" in said:
+        raise BadInput(said["problem"])
+    return int(said["dimensions"])
