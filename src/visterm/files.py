@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -68,6 +69,44 @@ def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryI
         sync_folder(path.parent)
     except OSError as error:
         raise VistermError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def copy_whole(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Copy a file so that its copy is whole and lasting, as if `write_whole` had written it.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_whole(folder / "words.txt", b"tree snow")
+    >>> copy_whole(folder / "words.txt", folder / "copy.txt")
+    >>> (folder / "copy.txt").read_bytes()
+    b'tree snow'
+    """
+    with open(source, "rb") as file:
+        write_whole(path, lambda copy: shutil.copyfileobj(file, copy))
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder, and those above it that are missing, as lasting as the files in it will be.
+
+    A folder that is there already is made lasting as well: whoever made it may have been killed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp(), "models", "1")
+    >>> make_folder(folder)
+    >>> folder.is_dir()
+    True
+    """
+    folder = Path(folder)
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        sync_folder(one.parent)
+    if not missing:
+        with contextlib.suppress(PermissionError):  # not everybody may look into what is above
+            sync_folder(folder.parent)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import BadInput, VistermError
+from visterm.files import make_folder
 from visterm.index.index_folder import IndexFolder
 from visterm.index.index_memory import IndexMemory
 from visterm.index.input_checks import after, checked_rows, new_ids, whole_numbers
@@ -43,7 +44,7 @@ class Segmented(ABC):
         if words < 0:
             raise BadInput(f"an index needs 0 or more words, not {words}")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         except OSError as error:
             raise VistermError(f"cannot make {folder}: {error.strerror}") from error
         storage = IndexFolder(folder)

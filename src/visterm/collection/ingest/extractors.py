@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import VistermError
+from visterm.files import make_folder
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def prepare(
         extractor = _fit(name, sample, n_jobs, progress)
         key = extractor.key
         file = Path("features", key, _FILE)
-        (catalogue.store / file).parent.mkdir(parents=True, exist_ok=True)
+        make_folder((catalogue.store / file).parent)
         extractor.save(catalogue.store / file)
         digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
         with catalogue.transaction() as db:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.vector_files import Block, joined, parts_of, save
 from visterm.errors import VistermError
+from visterm.files import make_folder
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
@@ -53,7 +54,7 @@ class Rows:
         return self._write(parts_of(vectors, compact=self.is_compact), int(rows), int(width))
 
     def _write(self, parts: dict[str, NDArray[Any]], rows: int, width: int) -> dict[str, Any]:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         # A number that no segment ever had, so that no name of a file is used twice.
         number = self.catalogue.last_number("segments") + 1
         files = {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, VistermError
+from visterm.files import make_folder, write_whole
 
 STORE = ".visterm"
 CATALOGUE = "catalogue.sqlite"
@@ -99,9 +100,9 @@ def below(root: Path, path: str | os.PathLike[str]) -> str | None:
 def make(where: Location) -> None:
     """Make the store of a new collection."""
     try:
-        where.store.mkdir(parents=True, exist_ok=True)
+        make_folder(where.store)
         if where.store.parent != where.root:
-            (where.store / ROOT).write_bytes(os.fsencode(where.root))
+            write_whole(where.store / ROOT, os.fsencode(where.root))
     except OSError as error:
         raise VistermError(
             f"cannot make {where.store}: {error.strerror}; name another folder with --store"

@@ -7,7 +7,6 @@ catalogue names it; a kill leaves the one of before.
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import CALIBRATION, MODEL, Version
 from visterm.collection.training.version_files import write_version
-from visterm.files import write_whole
+from visterm.files import copy_whole, write_whole
 from visterm.index import Index
 from visterm.progress import Progress, silent
 
@@ -36,7 +35,7 @@ def link_index(catalogue: Catalogue, *, progress: Progress = silent) -> Version 
 
     def write_files(folder: Path) -> None:
         for name in before.files.keys() - {MODEL, CALIBRATION}:
-            shutil.copyfile(before.folder / name, folder / name)
+            copy_whole(before.folder / name, folder / name)
         write_whole(folder / CALIBRATION, json.dumps(_linked(before).to_json()).encode())
 
     version = write_version(

@@ -25,7 +25,7 @@ from visterm.collection.store.versions import (
     hashes,
 )
 from visterm.collection.training.index_sync import build
-from visterm.files import write_whole
+from visterm.files import make_folder, write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def write_version(
         store=catalogue.store,
         **about,
     )
-    version.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(version.folder)
     model.save(version.folder / MODEL)
     write_files(version.folder)
     version = replace(version, files=hashes(version.folder))
