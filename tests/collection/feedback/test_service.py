@@ -307,3 +307,23 @@ def average_precision(ranked: np.ndarray) -> float:
             found += 1
             total += found / place
     return total / found
+
+
+def test_whoever_changes_their_mind_is_never_without_an_answer(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill on the way leaves the first answer or the second."""
+    learnt.judge("sea", 3, True)
+    learnt.judge("zebra", 4, True)  # begins a word, so that it is part of what is learnt again
+
+    def killed(offsets: FeedbackOffsets, words: object) -> None:
+        raise KeyboardInterrupt
+
+    for answer in (False, True):
+        with monkeypatch.context() as patch:
+            patch.setattr(FeedbackOffsets, "update_index", killed)
+            with pytest.raises(KeyboardInterrupt):
+                learnt.judge("sea", 3, answer)
+        assert [one.query for one in learnt.judgements()] in (["zebra", "sea"], ["sea", "zebra"])
+        assert learnt.search("sea", k=5).results
+        assert learnt.check().is_well

@@ -17,7 +17,7 @@ and their direction is all there is of them. Which words are begun is part of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -199,6 +199,11 @@ class FeedbackOffsets:
             values[:, moved] = self._linked(words, self.index.values(known, pictures), moves)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
+    def changed_since(self, before: Mapping[int, NDArray[np.float64]]) -> set[int]:
+        """Words whose directions are others than these."""
+        words = before.keys() | self.directions.keys()
+        return {one for one in words if not _same(before.get(one), self.directions.get(one))}
+
     def write(self, words: Iterable[int]) -> None:
         """Keep the directions of these words, and which were begun, inside a transaction."""
         if self.new_words != self.version.new_words:
@@ -308,8 +313,7 @@ def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
     before = dict(offsets.directions)
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=judge_again)
-    words = set(before) | set(offsets.directions)
-    changed = {word for word in words if not _same(before.get(word), offsets.directions.get(word))}
+    changed = offsets.changed_since(before)
     with catalogue.transaction():
         offsets.write(changed)
         keep_steps(catalogue, log, steps)

@@ -24,7 +24,8 @@ from visterm.text.query import QueryVector, UnknownWords, closest_words
 def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
     """Write a yes or no down, and learn it; the caller holds the lock.
 
-    Saying the same again changes nothing; saying the opposite takes the first back.
+    Saying the same again changes nothing; saying the opposite takes the first back, in the same
+    transaction: whatever happens on the way, one of the two is there.
     """
     words = log.words_of(query)
     offsets = current_offsets(catalogue)
@@ -33,18 +34,19 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     before = log.entries(catalogue, "query = ? AND picture = ?", words, picture)
     if before and before[0].relevant == relevant:
         return before[0].judgement
+    directions = dict(offsets.directions)
+    earlier = [one for one in log.entries(catalogue) if one not in before]
     if before:
-        _take_back(offsets, before[0].id)
+        offsets.replay(earlier)
     if relevant:
         offsets.begin(words)
     vector = offsets.vector(words)
     if not vector.numbers.size and not before:
         raise _nothing_to_correct(offsets, vector)
-    earlier = log.entries(catalogue)
     with catalogue.transaction():
         entry = log.write(catalogue, words, picture, relevant)
         log.set_step(catalogue, entry, offsets.learn(entry, earlier, judge=True))
-        touched = offsets.vector(words).numbers.tolist()
+        touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
     offsets.update_index(touched)
     mark_up_to_date(catalogue)
@@ -114,9 +116,3 @@ def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
     return FeedbackOffsets.read(
         catalogue, now.version, now.vocabulary, Index.open(now.version.index)
     )
-
-
-def _take_back(offsets: FeedbackOffsets, number: int) -> None:
-    with offsets.catalogue.transaction() as db:
-        db.execute("DELETE FROM feedback WHERE id = ?", (number,))
-    relearn(offsets)
