@@ -124,3 +124,51 @@ def test_files_that_nobody_names_are_swept_by_the_next_writer(learnt: Collection
     learnt.add()
     assert not any(path.exists() for path in rubbish)
     assert learnt.check().is_well
+
+
+def test_a_damaged_text_space_is_named_and_learnt_again(learnt: Collection) -> None:
+    learnt.train_space("lsa")
+    for kind in ("space.safetensors", "manifest.json"):
+        space = current(learnt.catalogue, "lsa")
+        assert space is not None
+        path = next(
+            folder / kind for folder in (space.folder, space.index) if (folder / kind).exists()
+        )
+        harm(path)
+        (problem,) = learnt.check().problems
+        assert str(path) in problem
+        mended = learnt.check(repair=True)
+        assert mended.is_well
+        assert mended.repaired in (["the space lsa learnt again"], ["the index built again"])
+        assert learnt.search("a sea with a boat", 60, space="lsa").results
+
+
+@pytest.mark.parametrize("kind", ["features/*/*.npy", "models/*/model.safetensors"])
+def test_a_repair_that_was_interrupted_is_noticed_and_goes_on(
+    learnt: Collection, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harm(sorted(learnt.store.glob(kind))[0])
+
+    def killed(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learnt, "add" if "npy" in kind else "train", killed)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.check(repair=True)
+    (problem,) = learnt.check().problems
+    assert "a repair was interrupted" in problem
+    assert learnt.check(repair=True).is_well
+    assert learnt.check().is_well
+    assert len(answer(learnt)) == 60
+
+
+def test_a_model_that_could_not_be_learnt_again_is_left_where_it_is(learnt: Collection) -> None:
+    with learnt.catalogue.writing("forgetting"), learnt.catalogue.transaction() as db:
+        db.execute("DELETE FROM captions")
+    path = sorted(learnt.store.glob("models/*/model.safetensors"))[0]
+    harm(path)
+    with pytest.raises(VistermError, match=r"cannot be learnt again.* Nothing was changed"):
+        learnt.check(repair=True)
+    assert path.exists()
+    assert len(answer(learnt)) == 60

@@ -309,7 +309,8 @@ class Collection(PictureViews):
         self, *, repair: bool = False, progress: Progress = silent, on_skip: OnSkip = _ignore
     ) -> Checked:
         """Verify every file and number; ``repair`` rebuilds what can be rebuilt."""
-        from visterm.collection.checks import check, mend
+        from visterm.collection.checks import check
+        from visterm.collection.repair import mend
 
         with self.catalogue.writing("checking"):
             found = check(self.catalogue)

@@ -30,7 +30,7 @@ def build(
     catalogue: Catalogue, version: Version, model: Model, *, progress: Progress = silent
 ) -> None:
     """Write the index of every picture that can be found, for a version not yet named."""
-    index = _kind(version).create(version.index, words=version.words)
+    index = kind_of_index(version).create(version.index, words=version.words)
     rows = Rows(catalogue, version.extractor)
     total = catalogue.one(
         f"SELECT count(*) FROM rows WHERE extractor = ? AND {FINDABLE}", version.extractor
@@ -102,7 +102,7 @@ class _Synchronised:
     def open(cls, catalogue: Catalogue, version: Version) -> _Synchronised:
         from visterm.models import load_model
 
-        index = _kind(version).open(version.index)
+        index = kind_of_index(version).open(version.index)
         to_rows = index_rows(version, load_model(version.folder / MODEL))
         if isinstance(index, Index) and (more := index.words - version.words):
             to_rows = _with_clicks(catalogue, version, index, to_rows, more)
@@ -124,7 +124,8 @@ class _Synchronised:
             pass
 
 
-def _kind(version: Version) -> type[Index] | type[DenseIndex]:
+def kind_of_index(version: Version) -> type[Index] | type[DenseIndex]:
+    """Words have columns, sentences rows."""
     return Index if version.space == "words" else DenseIndex
 
 

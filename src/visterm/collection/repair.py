@@ -1,0 +1,165 @@
+"""Repair of a collection: what is damaged is made again from what is sound.
+
+What cannot be made again is never dropped. What is dropped is written down in the same transaction,
+until it was made again: a repair that was interrupted is noticed by the next check, and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from visterm.collection.checks import UNFINISHED, Checked, check
+from visterm.collection.store import caption_words, versions
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import MODEL, WORDS, Version, current, every_current, sweep
+from visterm.collection.training.index_sync import build
+from visterm.collection.training.pretrained import begin, starter_of
+from visterm.errors import VistermError
+from visterm.files import copy_whole, make_folder
+from visterm.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from visterm.collection.ingest.plan import OnSkip
+
+PICTURES = "pictures"
+STARTER = "starter"
+
+
+class Repairable(Protocol):
+    """What a repair needs of a collection."""
+
+    catalogue: Catalogue
+
+    def add(self, *, progress: Progress, on_skip: OnSkip) -> Any: ...
+
+    def train(self, *, progress: Progress) -> Any: ...
+
+
+def mend(
+    collection: Repairable, found: Checked, *, progress: Progress = silent, on_skip: OnSkip
+) -> Checked:
+    """Rebuild what can be rebuilt from what is sound, and check again."""
+    catalogue = collection.catalogue
+    if found.bad_catalogue:
+        raise VistermError(
+            f"{catalogue.path} itself is damaged ({found.problems[0]}); put a copy of it back, or "
+            "delete it and begin anew with visterm add"
+        )
+    work = _work(catalogue, found)
+    _check_possible(catalogue, found, work)
+    sweep(catalogue)
+    _drop(catalogue, found, work)
+    repaired = []
+    if PICTURES in work:
+        report = collection.add(progress=progress, on_skip=on_skip)
+        repaired.append(f"{report.extracted} pictures described again")
+    if found.bad_postings:
+        with catalogue.transaction() as db:
+            caption_words.rebuild(db)
+        repaired.append("the words of captions listed again")
+    repaired += _models_again(collection, work, progress)
+    for version in every_current(catalogue):
+        if version.space in found.bad_indexes and version.space not in work:
+            _rebuild_index(catalogue, version, progress)
+            repaired.append("the index built again")
+    with catalogue.transaction():
+        catalogue.set(UNFINISHED, None)
+    sweep(catalogue)
+    after = check(catalogue)
+    return Checked(after.problems, repaired, after.files)
+
+
+def _work(catalogue: Catalogue, found: Checked) -> list[str]:
+    """What is to be made again: pictures' vectors, and models by their text space."""
+    work = set(found.unfinished)
+    if found.bad_extractors or found.bad_segments:
+        work.add(PICTURES)
+    # Vectors of an extractor that was fitted anew need models that are trained anew.
+    every = every_current(catalogue)
+    harmed = [one for one in every if found.bad_extractors or one.space in found.bad_models]
+    work |= {one.space if one.is_trained else STARTER for one in harmed}
+    return sorted(work)
+
+
+def _check_possible(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
+    """Refuse before anything is dropped what could not be made again."""
+    from visterm.collection.ingest.extractors import described_by
+    from visterm.collection.training.training_set import TooFewCaptions, read_training_set
+    from visterm.features import parse_features
+
+    if PICTURES in work and found.problems:
+        features = parse_features(catalogue.get("features") or "")
+        if not features.ready:
+            raise VistermError(
+                f"{found.problems[0]}; these vectors come from features of your own, which are not "
+                f"here. In Python, visterm.features.use_function makes the function of "
+                f"{features.key} known (use_vectors does it for vectors); then repair again"
+            )
+    if WORDS in work and not (found.bad_extractors or found.bad_segments or found.unfinished):
+        extractor = described_by(catalogue)
+        starter = starter_of(extractor)
+        try:
+            read_training_set(catalogue, extractor, starter)
+        except TooFewCaptions as error:
+            if starter is None:
+                raise VistermError(
+                    f"{found.problems[0]}; it cannot be learnt again: {error}. Nothing was changed"
+                ) from error
+
+
+def _drop(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
+    """Let go of what is damaged, and write down what that was."""
+    if not work:
+        return
+    with catalogue.transaction() as db:
+        for key in found.bad_extractors:
+            db.execute("DELETE FROM rows WHERE extractor = ?", (key,))
+            db.execute("DELETE FROM segments WHERE extractor = ?", (key,))
+            db.execute("DELETE FROM extractors WHERE key = ?", (key,))
+        for number in found.bad_segments:
+            db.execute("DELETE FROM rows WHERE segment = ?", (number,))
+            db.execute("DELETE FROM segments WHERE id = ?", (number,))
+        for space in work:
+            named = WORDS if space == STARTER else space
+            db.execute("DELETE FROM versions WHERE space = ?", (named,))
+        catalogue.set(UNFINISHED, " ".join(work))
+
+
+def _models_again(collection: Repairable, work: Sequence[str], progress: Progress) -> list[str]:
+    """Models in place of damaged ones, from the captions that they were learnt from."""
+    from visterm.collection.training.text_spaces import train_space
+    from visterm.collection.training.training_set import TooFewCaptions
+
+    repaired, bring_starter = [], STARTER in work
+    if WORDS in work and current(collection.catalogue) is None:
+        try:
+            collection.train(progress=progress)
+            repaired.append("the model learnt again")
+        except TooFewCaptions:
+            bring_starter = True
+    if bring_starter and begin(collection.catalogue, progress=progress):
+        repaired.append("the starter brought again")
+    for space in versions.SENTENCE_SPACES:
+        if space in work:
+            train_space(collection.catalogue, space, progress=progress)
+            repaired.append(f"the space {space} learnt again")
+    return repaired
+
+
+def _rebuild_index(catalogue: Catalogue, version: Version, progress: Progress) -> None:
+    """A new version that differs from the old in its index only."""
+    from visterm.collection.feedback.service import learn_again
+    from visterm.models import load_model
+
+    new = replace(version, id=catalogue.last_number("versions") + 1)
+    make_folder(new.folder)
+    for name in version.files:
+        copy_whole(version.folder / name, new.folder / name)
+    build(catalogue, new, load_model(new.folder / MODEL), progress=progress)
+    with catalogue.transaction():
+        versions.name(catalogue, new)
+        if catalogue.one("SELECT 1 FROM taught LIMIT 1"):
+            catalogue.set("clicks", "untold")
+    learn_again(catalogue)
