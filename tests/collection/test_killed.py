@@ -23,6 +23,7 @@ from visterm.collection.feedback.offsets import is_up_to_date
 from visterm.collection.feedback.service import current_offsets
 from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import active_model
+from visterm.collection.store.caption_words import COMPLETENESS
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.collection.store.index_rows import index_rows
 from visterm.collection.store.versions import MODEL, current
@@ -272,3 +273,12 @@ class Pool:
         words = ("sky", "tree", "sea", "snow", "boat", "people")
         names = range(20) if count == 20 else (self.dice.randrange(20) for _ in range(count))
         return {f"{n:05d}.jpg": " ".join(self.dice.sample(words, 2)) + f" {n}" for n in names}
+
+
+def test_how_complete_captions_are_is_learnt_by_the_next_search_where_a_kill_came_first(
+    learnt: Collection,
+) -> None:
+    before = learnt.search("sky tree", 60)
+    with learnt.catalogue.writing("dying"), learnt.catalogue.transaction():
+        learnt.catalogue.set(COMPLETENESS, None)  # a model was named, and then it was killed
+    assert learnt.search("sky tree", 60) == before

@@ -136,8 +136,10 @@ class OpenCollection:
 
     def _mend(self) -> None:
         """Finish what a killed writer left for the index, unless somebody is writing now."""
+        from visterm.collection.training.completeness import is_of_another_model
+
         waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        if not (waiting or self.catalogue.get("clicks")):
+        if not (waiting or self.catalogue.get("clicks") or is_of_another_model(self.catalogue)):
             return
         if not self.has_model or not self.is_writable:
             return
@@ -150,6 +152,7 @@ class OpenCollection:
         ):
             catch_up(self.catalogue)
             learn_again(self.catalogue)
+            self._learn_completeness()
 
     def _learn_completeness(self) -> None:
         """Learn how complete captions are, where enough has changed; the caller holds the lock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from visterm import __version__
 from visterm.collection import Collection
+from visterm.errors import VistermError
 from visterm.web.jobs import Jobs
 from visterm.web.page_files import page_file, page_files
 from visterm.web.problems import answer_with_problems, problem, refuse_unknown_parameters
@@ -38,7 +40,9 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await server.readers.questions.ask(lambda collection: _prepare())
+        # What is wrong with the collection is said to whoever asks something of it.
+        with contextlib.suppress(VistermError):
+            await server.readers.questions.ask(lambda collection: _prepare())
         yield
         server.close()
 

@@ -24,7 +24,7 @@ from visterm.collection.store.caption_words import (
     stems,
 )
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import caption_changes
+from visterm.collection.store.versions import caption_changes, current
 
 _SAMPLE = 500
 _PRIOR = 20.0
@@ -70,6 +70,15 @@ def learn_completeness(catalogue: Catalogue) -> None:
     }
     with catalogue.transaction():
         catalogue.set(COMPLETENESS, json.dumps(found))
+
+
+def is_of_another_model(catalogue: Catalogue) -> bool:
+    """Whether a writer was killed after a model was named and before r was learnt for it."""
+    version = current(catalogue)
+    if version is None:
+        return False
+    stored = json.loads(catalogue.get(COMPLETENESS) or "{}")
+    return stored.get("version") != version.id and version.link() is not None
 
 
 def by_length(
