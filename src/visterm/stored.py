@@ -48,7 +48,7 @@ class Stored(BaseEstimator):
             raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
         try:
             return cls._restored(about, arrays)
-        except (KeyError, TypeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise BadInput(f"{path} is damaged, or of another version: {error}") from None
 
     def _about(self) -> dict[str, Any]:
@@ -101,7 +101,8 @@ def read_stored(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise BadInput(f"{path} was not written by visterm, or is damaged: it has no format")
     if about["format"] > FORMAT:
         raise VistermError(f"{path} was written by a newer visterm; upgrade to read it")
-    if not {"name", "parameters", "facts"} <= about.keys():
+    kinds = {"name": str, "parameters": dict, "facts": dict}
+    if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
         raise BadInput(f"{path} is damaged: it does not say what it holds")
     return about, arrays
 

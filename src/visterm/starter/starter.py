@@ -175,12 +175,12 @@ def read_starter(path: Path) -> Starter:
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}, not {FORMAT}")
         words, keys = tuple(about["words"]), tuple(about["keys"])
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        weights = codes.astype(np.float32)
+        weights *= scales.astype(np.float32)[:, None]
+        vocabulary = Vocabulary(words, idf.astype(np.float64), keys=keys)
+        return Starter(vocabulary, weights, about["extractor"], about["facts"])
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"{path} is damaged ({error}); install visterm again") from None
-    weights = codes.astype(np.float32)
-    weights *= scales.astype(np.float32)[:, None]
-    vocabulary = Vocabulary(words, idf.astype(np.float64), keys=keys)
-    return Starter(vocabulary, weights, about["extractor"], about["facts"])
 
 
 def write_starter(

@@ -113,5 +113,6 @@ def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
     spec = find_spec(PACKAGE)
     folder = Path((spec.submodule_search_locations or [""])[0] if spec else "", "data")
     words = read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
-    vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
+    path = folder / "glove_6B_50d_emb.npy"
+    vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     return {word: at for at, word in enumerate(words)}, vectors

@@ -105,5 +105,6 @@ def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
                 for named, *texts in zip(*cells, strict=True):
                     if isinstance(named, str) and named.strip():
                         yield named.strip(), text_of(strings([t for t in texts if t]) or [])
-    except ArrowException as error:
-        raise BadInput(f"{where}: no table in Parquet ({error})") from None
+    except (ArrowException, OSError) as error:  # what is broken inside of it is an OSError there
+        reason = " ".join(str(error).split())
+        raise BadInput(f"{where}: no table in Parquet ({reason})") from None

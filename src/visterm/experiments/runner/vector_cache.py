@@ -52,7 +52,9 @@ def kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:
     for suffix in (".npy", ".npz"):
         with suppress(OSError, ValueError):
             file = folder / f"{name}{suffix}"
-            return np.load(file) if suffix == ".npy" else csr_array(load_npz(file))
+            if suffix == ".npz":
+                return csr_array(load_npz(file))
+            return np.load(file, allow_pickle=False)
     rows = make()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
