@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What builds files of the package: when it changes, the package is installed again.
 ASSETS := $(wildcard build_assets/*.py)
 
-.PHONY: demo test check docs clean
+.PHONY: demo test check docs campaign clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ $(VENV)/.documented: pyproject.toml $(ASSETS) | $(BIN)/python
 # The site: site/index.html, or python -m http.server -d site, which lets its search work.
 docs: $(VENV)/.documented
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Faults, kills, hostile files and a soak; takes hours, goes on where it was stopped, and writes the report of the docs.
+campaign: $(VENV)/.tested
+	$(BIN)/python -m benchmarks.campaign --report docs/results/campaign.md --json
 
 clean:
 	rm -rf $(VENV) dist build site demo artefacts .pytest_cache .mypy_cache .ruff_cache

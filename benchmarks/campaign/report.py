@@ -1,0 +1,116 @@
+"""The campaign's report, for the docs: what was tried, and what was found and mended."""
+
+# ruff: noqa: E501 - rows of a table in Markdown cannot be broken
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+_FOUND = Path(__file__).with_name("findings.md")
+
+
+def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
+    """Write the page from the results of the parts."""
+    parts = [_HEAD, _faults(found["faults"]), _kills(found["kills"]), _hostile(found["hostile"])]
+    parts += [_soak(found["soak"]), _FOUND.read_text()]
+    path.write_text("\n".join(part.rstrip() + "\n" for part in parts))
+
+
+_HEAD = """# The campaign: faults, kills, hostile files
+
+What the [promise](../explanation/durability.md) is worth: disks that fail at every change, kills at every moment, files that mean harm, and
+a server that is never left alone. All of it is repeated, and this page written, by
+
+<!-- not run: takes more than an hour -->
+```console
+make campaign
+```
+
+which goes on where it was stopped. A sample runs with the tests; one part alone: `python -m benchmarks.campaign --part faults --limit 200 --json`.
+"""
+
+
+def _faults(found: dict[str, Any]) -> str:
+    return f"""## Disks that fail
+
+Every write, sync, rename, unlink and truncation of a command, SQLite's among them, is counted by a small library that is loaded before all
+else. The command then runs again with a fault at the n-th. After each, somebody who knows the format and none of the code
+that writes it looks at what is left; `visterm check`, searches and the next command must agree.
+
+{found["fault_points"]:,} of {found["of"]:,} fault points were tried, and **{found["broken_promises"]} promises were broken**.
+
+| command | points |
+| --- | ---: |
+{_rows(found["by_command"])}
+
+| fault | points |
+| --- | ---: |
+{_rows({_FAULTS[name]: count for name, count in found["by_fault"].items()})}
+"""
+
+
+_FAULTS = {
+    "io_error": "the change fails (EIO)",
+    "gone": "all changes fail from there on, as of a drive that was pulled out",
+    "full": "the disk is full from there on (ENOSPC)",
+    "short": "a write takes half of the bytes",
+    "tear": "half of the bytes, then a kill",
+    "kill": "a kill before the change",
+    "power": "a power cut: nothing that was never synced is left",
+    "cache": "a power cut: some of what was never synced is left, in any order",
+}
+
+
+def _kills(found: dict[str, Any]) -> str:
+    return f"""## Kills
+
+{found["kills"]:,} commands were killed (SIGKILL) at seeded moments; {found["too_late"]:,} others ended before their kill and count as none.
+**{found["broken_promises"]} promises were broken.**
+
+| command | kills |
+| --- | ---: |
+{_rows(found["by_command"])}
+"""
+
+
+def _hostile(found: dict[str, Any]) -> str:
+    rows = "\n".join(
+        f"| {kind} | {one['read']:,} | {one['refused']:,} | {one['broken']:,} |"
+        for kind, one in found["by_kind"].items()
+    )
+    return f"""## Hostile files
+
+{found["hostile_files"]:,} files, damaged or made by a grammar. None may end the process that reads it, take more than ten seconds or 500 MB, or
+be refused without a reason: **{found["broken_promises"]} did.** The slowest took {found["slowest_s"]} s, and the reader never more than
+{found["largest_mb"]} MB.
+
+| kind | read | refused with a reason | neither |
+| --- | ---: | ---: | ---: |
+{rows}
+"""
+
+
+def _soak(found: dict[str, Any]) -> str:
+    equal = "equals" if found["catalogue_equals_replay"] else "does **not** equal"
+    return f"""## A server that is never left alone
+
+{found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while jobs of the
+server were killed.
+
+| | |
+| --- | ---: |
+| answers to searches | {found["answers"]:,} |
+| captions and clicks | {found["captions"] + found["clicks"]:,} |
+| jobs killed | {found["jobs_killed"]:,} |
+| declared refusals (busy, training) | {found["declared_refusals"]:,} |
+| other errors | {sum(found["undeclared"].values()):,} |
+| p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
+| memory before and after | {found["memory_mb"][0]} MB, {found["memory_mb"][1]} MB |
+
+The catalogue {equal} a replay of the acknowledged calls.
+"""
+
+
+def _rows(counts: dict[str, int]) -> str:
+    return "\n".join(f"| {name} | {count:,} |" for name, count in sorted(counts.items()))

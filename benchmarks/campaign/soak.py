@@ -1,0 +1,188 @@
+"""Part soak: a server, 32 people who search, click, caption, add and train, and kills of its jobs.
+
+Nothing but declared answers may come; what was acknowledged, and nothing else, is in the catalogue
+afterwards. Latency and memory are compared with those of the same server when it was quiet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.campaign.people import API, Person, Talk
+from benchmarks.common import say
+
+CLIENTS = 32
+PICTURES = 192
+_KILL_EVERY = (4.0, 12.0)
+_QUIET_SHARE = 0.1
+
+
+def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
+    """Keep a server busy for so long; returns what was seen."""
+    from visterm.collection import Collection
+    from visterm.datasets.scenes import draw_scenes
+
+    with tempfile.TemporaryDirectory(prefix="visterm-soak-") as folder:
+        root = Path(folder, "pictures")
+        draw_scenes(root, PICTURES, size=(96, 64))
+        table = shutil.move(root / "captions.tsv", folder)
+        with Collection.open(root) as collection:
+            collection.add(features="blocks")
+            collection.caption_from(table)
+            collection.train(max_iter=20_000)
+            clicked = {(one.query, one.picture): one.relevant for one in collection.judgements()}
+            said = {number: collection.captions(number) for number in range(1, PICTURES + 1)}
+        with Serving(root) as server:
+            quiet = _talk(server, 1, max(3.0, seconds * _QUIET_SHARE), seed, kills=False)
+            before = server.memory()
+            busy = _talk(server, clients, seconds, seed + 1, kills=True)
+            after = server.memory()
+        talks = [*quiet, *busy]
+        wrong = _lost(root, talks, said, clicked)
+    errors: Counter[str] = Counter()
+    for talk in talks:
+        errors.update(talk.undeclared)
+    times = [np.concatenate([talk.times for talk in some]) for some in (quiet, busy)]
+    p99 = [float(np.percentile(one, 99)) * 1000 for one in times]
+    return {
+        "seconds": round(seconds),
+        "clients": clients,
+        "answers": int(sum(one.size for one in times)),
+        "declared_refusals": sum(talk.refused for talk in talks),
+        "jobs_killed": sum(talk.kills for talk in busy),
+        "captions": sum(len(talk.captions) for talk in talks),
+        "clicks": sum(len(talk.clicks) for talk in talks),
+        "quiet_p99_ms": round(p99[0], 1),
+        "p99_ms": round(p99[1], 1),
+        "p99_ratio": round(p99[1] / p99[0], 2),
+        "memory_mb": [round(before / 1e6), round(after / 1e6)],
+        "memory_ratio": round(after / before, 3),
+        "undeclared": dict(errors),
+        "catalogue_equals_replay": not wrong,
+        "lost": wrong[:5],
+        "broken_promises": sum(errors.values()) + len(wrong),
+    }
+
+
+class Serving:
+    """``visterm serve`` in a process of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def __enter__(self) -> Serving:
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "visterm", "serve", str(self.root), "--port", "0"),
+                *("--no-browser", "--as-is", "--json"),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = ""
+        while not line.rstrip().endswith("}"):
+            more = self.process.stdout.readline()
+            if not more:
+                raise SystemExit("the server did not start")
+            line += more
+        self.host, _, port = json.loads(line)["url"].split("/")[2].partition(":")
+        self.port = int(port)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def memory(self) -> int:
+        """Bytes that the server itself has in memory now."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+    def kill_a_job(self) -> bool:
+        """Kill whatever works for the server now, if anything does."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for child in map(int, children.split()):
+            try:
+                if b"job_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(child, signal.SIGKILL)
+                    return True
+            except OSError:
+                continue
+        return False
+
+
+def _talk(server: Serving, clients: int, seconds: float, seed: int, *, kills: bool) -> list[Talk]:
+    """Let so many people talk to the server, while somebody kills its jobs."""
+    until = time.monotonic() + seconds
+    people = [
+        Person(server.host, server.port, server.root, number, clients, PICTURES, seed)
+        for number in range(clients)
+    ]
+    threads = [threading.Thread(target=person.talk, args=(until,)) for person in people]
+    for thread in threads:
+        thread.start()
+    dice, reported = random.Random(seed), time.monotonic()
+    while time.monotonic() < until:
+        time.sleep(min(dice.uniform(*_KILL_EVERY), max(0.0, until - time.monotonic())))
+        if kills and server.kill_a_job():
+            people[0].said.kills += 1
+        if time.monotonic() - reported > 60:
+            reported = time.monotonic()
+            say(f"soak: {until - reported:.0f} s to go, {server.memory() / 1e6:.0f} MB")
+    for thread in threads:
+        thread.join()
+    return [person.said for person in people]
+
+
+def _lost(
+    root: Path,
+    talks: list[Talk],
+    said: dict[int, dict[str, str]],
+    clicked: dict[tuple[str, int], bool],
+) -> list[str]:
+    """Where the catalogue is not what a replay of the acknowledged calls would give."""
+    from visterm.collection import Collection
+
+    captions = {number: {texts.get("person", "")} for number, texts in said.items()}
+    clicks: dict[tuple[str, int], set[bool | None]] = {key: {v} for key, v in clicked.items()}
+    for talk in talks:
+        for picture, text, sure in talk.captions:
+            captions[picture] = {text} if sure else captions[picture] | {text}
+        for query, picture, answer, sure in talk.clicks:
+            known = clicks.get((query, picture), {None})
+            clicks[query, picture] = {answer} if sure else known | {answer}
+    wrong = []
+    with Collection.open(root) as collection:
+        for picture, texts in captions.items():
+            now = collection.captions(picture).get("person", "")
+            if now not in texts:
+                wrong.append(f"picture {picture} is captioned {now!r}, not one of {texts}")
+        found = {(one.query, one.picture): one.relevant for one in collection.judgements()}
+        for key, answers in clicks.items():
+            if found.get(key) not in answers:
+                wrong.append(f"{key} was answered {answers}, and is {found.get(key)}")
+        wrong += [f"{key} was never said" for key in found.keys() - clicks.keys()]
+        wrong += collection.check().problems
+    return wrong
+
+
+__all__ = ["API", "soak"]

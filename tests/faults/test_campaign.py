@@ -1,0 +1,45 @@
+"""A disk that fails anywhere, and kills at any moment: a seeded sample of the campaign."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from benchmarks.campaign import disk
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(disk.compiler() is None, reason="needs Linux and a C compiler")
+
+
+def campaign(*words: str) -> dict[str, Any]:
+    """A part of the campaign in a process of its own, which begins with the shim."""
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.campaign", *words, "--json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.stdout, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]), said=done.stderr)
+
+
+def test_a_sample_of_all_faults_at_all_changes_of_all_commands_breaks_no_promise() -> None:
+    found = campaign("--part", "faults", "--limit", "60", "--seed", "19")
+    assert found["broken_promises"] == 0, found["said"]
+    assert found["fault_points"] == 60
+    assert found["faults"]["of"] > 3000
+
+
+def test_kills_at_seeded_moments_break_no_promise() -> None:
+    found = campaign("--part", "kills", "--limit", "20", "--seed", "19")
+    assert found["broken_promises"] == 0, found["said"]
+    assert found["kills"] == 20

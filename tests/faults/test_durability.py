@@ -1,0 +1,191 @@
+"""What docs/explanation/durability.md promises beside kills, full disks and power cuts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.collection import Collection
+from visterm.collection.store.schema import NEWEST
+from visterm.errors import VistermError
+from visterm.features.own_features import use_function
+
+
+def halves(pictures: list[np.ndarray]) -> np.ndarray:
+    """The colours of a picture's upper and lower half."""
+    parts = [half.mean(axis=(0, 1)) for one in pictures for half in np.array_split(one, 2)]
+    return np.array(parts, np.float32).reshape(len(pictures), 6) / 255
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Iterator[Collection]:
+    """Twelve captioned pictures, trained, with two clicks."""
+    use_function(halves)
+    root, dice = tmp_path / "pictures", np.random.default_rng(3)
+    root.mkdir()
+    for number in range(12):
+        colours = Image.fromarray(dice.integers(0, 255, (2, 2, 3), np.uint8))
+        colours.resize((16, 16)).save(root / f"{number:02d}.png")
+    with Collection.open(root) as opened:
+        opened.add(features="own:halves")
+        for number in range(12):
+            opened.caption(root / f"{number:02d}.png", ("sky tree", "sea", "snow sky")[number % 3])
+        opened.train(max_iter=200, C=0.1)
+        opened.judge("sky", root / "01.png", True)
+        opened.judge("sea", root / "02.png", False)
+        yield opened
+
+
+def told(collection: Collection) -> object:
+    """All that people gave, and what is answered."""
+    captions = [collection.captions(number) for number in range(1, 13)]
+    clicks = [(one.query, one.picture, one.relevant) for one in collection.judgements()]
+    results = collection.search("sky -sea", 12).results
+    answers = [(Path(one.path).name, round(one.score, 5)) for one in results]
+    return captions, clicks, answers
+
+
+def test_a_copied_folder_is_the_same_collection_in_another_place(
+    collection: Collection, tmp_path: Path
+) -> None:
+    before = told(collection)
+    collection.close()
+    shutil.copytree(collection.root, tmp_path / "copy")
+    with Collection.open(tmp_path / "copy") as copy:
+        assert told(copy) == before
+        assert copy.check().is_well
+        assert copy.add().new == 0
+
+
+@pytest.mark.parametrize("lost", ["features/*/*.npy", "models/*/*", "index/*/*"])
+def test_of_a_half_copied_store_what_is_missing_is_named_and_made_again(
+    collection: Collection, lost: str
+) -> None:
+    captions, clicks, answers = told(collection)
+    collection.close()
+    for path in collection.store.glob(lost):
+        path.unlink()
+    with Collection.open(collection.root) as copy:
+        assert not copy.check().is_well
+        assert copy.check(repair=True).is_well
+        found = told(copy)
+        assert found[:2] == (captions, clicks)
+        if "models" not in lost:  # one that was learnt again has parameters of its own
+            assert found[2] == answers
+        assert len(found[2]) == 12
+
+
+def test_a_catalogue_that_was_copied_without_its_log_is_an_earlier_state_and_a_whole_one(
+    collection: Collection, tmp_path: Path
+) -> None:
+    """SQLite's log holds the latest transactions until they are written into the file."""
+    collection.caption(1, "the very last words")
+    copy = tmp_path / "copy"
+    shutil.copytree(collection.root, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
+    with Collection.open(copy) as other:
+        problems = other.check().problems
+        assert not any("malformed" in problem for problem in problems)
+        assert other.check(repair=True).is_well
+        assert len(other) in (0, 12)
+
+
+def test_a_clock_that_jumps_back_changes_no_order(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 86_400.0)
+    last = collection.judge("snow", 5, True)
+    assert collection.judgements()[-1] == last
+    before = collection.train(max_iter=200, C=0.1, force=True).version
+    assert collection.train(max_iter=200, C=0.1, force=True).version == before + 1
+    assert collection.undo() == last
+    assert collection.check().is_well
+
+
+def test_another_case_of_letters_is_a_moved_picture(collection: Collection) -> None:
+    """As a file system that does not tell them apart shows a renamed file."""
+    (collection.root / "03.png").rename(collection.root / "03.PNG")
+    report = collection.add()
+    assert (report.new, report.moved, report.vanished) == (0, 1, 0)
+    assert collection.captions(collection.root / "03.PNG") == {"person": "sky tree"}
+
+
+def test_a_drive_that_was_pulled_out_takes_no_caption_with_it(
+    collection: Collection, tmp_path: Path
+) -> None:
+    before = told(collection)
+    away = [path.rename(tmp_path / path.name) for path in sorted(collection.root.glob("*.png"))]
+    collection.add()
+    assert collection.search("sky", 12).results == []
+    assert len(collection.judgements()) == 2
+    for path in away:
+        path.rename(collection.root / path.name)
+    assert collection.add().returned == 12
+    assert told(collection) == before
+
+
+def test_a_newer_catalogue_is_refused_and_not_touched(collection: Collection) -> None:
+    collection.close()
+    path = collection.store / "catalogue.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {NEWEST + 1}")
+    before = path.read_bytes()
+    with pytest.raises(VistermError, match="written by a newer visterm"):
+        Collection.open(collection.root)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kept", range(1, NEWEST))
+def test_a_catalogue_of_every_version_of_the_tables_is_brought_up_to_date(
+    tmp_path: Path, kept: int
+) -> None:
+    """Made by the steps of its time, which are never edited, with a caption in it."""
+    from visterm.collection.store.schema import STEPS
+
+    store = tmp_path / ".visterm"
+    store.mkdir()
+    with closing(sqlite3.connect(store / "catalogue.sqlite", isolation_level=None)) as db:
+        for step in STEPS[:kept]:
+            db.executescript(step)
+        db.execute(f"PRAGMA user_version = {kept}")
+        db.execute("INSERT INTO pictures (hash) VALUES (x'00')")
+        db.execute(
+            """INSERT INTO places (folder, name, picture, size, mtime_ns, sidecars)
+                VALUES ('', 'a.png', 1, 1, 1, '')"""
+        )
+        db.execute("INSERT INTO captions VALUES (1, 'person', 'a boat')")
+    with Collection.open(tmp_path) as opened:
+        assert opened.captions(1) == {"person": "a boat"}
+        assert opened.check().is_well
+    with closing(sqlite3.connect(store / "catalogue.sqlite")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+
+
+def test_the_stored_sample_of_the_first_edition_is_one_of_these(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[1] / "collection/store/samples/first-edition.tar.xz"
+    with tarfile.open(sample) as tar:
+        tar.extractall(tmp_path, filter="data")
+    path = tmp_path / "first-edition" / ".visterm" / "catalogue.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        assert 1 <= db.execute("PRAGMA user_version").fetchone()[0] < NEWEST
+
+
+def test_every_line_of_the_promise_names_a_test_that_there_is() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "explanation" / "durability.md").read_text()
+    lines = page.partition("| --- | --- | --- |\n")[2].partition("\n\n")[0].splitlines()
+    assert len(lines) > 15
+    for line in lines:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", line)
+        assert named, f"no test: {line}"
+        for path, name in named:
+            assert f"def {name}(" in (root / path).read_text(), f"{path} has no {name}"
