@@ -96,17 +96,19 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
     >>> folder.is_dir()
     True
     """
-    folder = Path(folder)
-    missing = []
-    while not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for one in reversed(missing):
-        one.mkdir(exist_ok=True)
-        sync_folder(one.parent)
-    if not missing:
-        with contextlib.suppress(PermissionError):  # not everybody may look into what is above
-            sync_folder(folder.parent)
+    above, missing = Path(folder), []
+    while not above.is_dir():
+        missing.append(above)
+        above = above.parent
+    try:
+        for one in reversed(missing):
+            one.mkdir(exist_ok=True)
+            sync_folder(one.parent)
+        if not missing:
+            with contextlib.suppress(PermissionError):  # not everybody may look into what is above
+                sync_folder(above.parent)
+    except OSError as error:
+        raise VistermError(f"cannot make {os.fspath(folder)}: {_reason(error)}") from error
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

@@ -43,10 +43,7 @@ class Segmented(ABC):
         folder = Path(folder)
         if words < 0:
             raise BadInput(f"an index needs 0 or more words, not {words}")
-        try:
-            make_folder(folder)
-        except OSError as error:
-            raise VistermError(f"cannot make {folder}: {error.strerror}") from error
+        make_folder(folder)
         storage = IndexFolder(folder)
         with storage.writing():
             if (folder / NAME).exists():

@@ -103,10 +103,8 @@ def make(where: Location) -> None:
         make_folder(where.store)
         if where.store.parent != where.root:
             write_whole(where.store / ROOT, os.fsencode(where.root))
-    except OSError as error:
-        raise VistermError(
-            f"cannot make {where.store}: {error.strerror}; name another folder with --store"
-        ) from error
+    except VistermError as error:
+        raise VistermError(f"{error}; or name another with --store") from error
 
 
 def _elsewhere(start: Path, store: Path) -> Location:
