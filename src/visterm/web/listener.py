@@ -88,6 +88,7 @@ def serve(
     import uvicorn
 
     from visterm.web.app import make_app
+    from visterm.web.connections import MOST, allow_many_files, protocol_of
     from visterm.web.security import Rules
 
     rules = Rules(
@@ -115,12 +116,13 @@ def serve(
         proxy_headers=False,
         ws="none",
         # The faster parser takes headers without end, which strangers could abuse.
-        http="auto" if address.is_loopback else "h11",
-        limit_concurrency=512,
+        http=protocol_of(is_loopback=address.is_loopback),
+        limit_concurrency=MOST,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=64 << 10,
     )
+    allow_many_files()
     Announcing(config).run(sockets=[address.socket])
 
 

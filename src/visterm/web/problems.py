@@ -38,6 +38,7 @@ _KINDS: dict[int, str] = {
     403: "forbidden",
     404: "not-found",
     405: "wrong-method",
+    408: "too-slow",
     409: "busy",
     413: "too-large",
     415: "wrong-type",

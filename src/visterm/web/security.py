@@ -7,8 +7,10 @@ by Origin and Sec-Fetch-Site, which no script can forge.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
+import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +30,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 64 << 10
+SLOWEST_BODY = 30.0
+"""Seconds for a body to come."""
 LONGEST_ADDRESS = 16 << 10
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
@@ -217,12 +221,19 @@ class Guard:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Bodies that come in chunks are counted as they come."""
-    got = 0
+    """Bodies that come in chunks are counted as they come, and must have come before long."""
+    got, whole = 0, False
+    until = time.monotonic() + SLOWEST_BODY
 
     async def counted() -> MutableMapping[str, Any]:
-        nonlocal got
-        message = await receive()
+        nonlocal got, whole
+        if whole:  # what comes now is that whoever asked has gone
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            raise HTTPException(408, "the body came too slowly; send it again") from None
+        whole = not message.get("more_body", False)
         got += len(message.get("body", b""))
         if got > LARGEST_BODY:
             raise HTTPException(413, f"a body may have at most {LARGEST_BODY:,} bytes")

@@ -11,7 +11,7 @@ from visterm.web.problems import refusals
 from visterm.web.schemas import LARGEST_NUMBER, Judgements, NewJudgement, QueryText, Undone
 from visterm.web.server import Server
 
-REFUSED_WRITE = refusals(400, 403, 409, 413, 415, 422, 429, 503)
+REFUSED_WRITE = refusals(400, 403, 408, 409, 413, 415, 422, 429, 503)
 
 
 def feedback_routes(server: Server) -> APIRouter:

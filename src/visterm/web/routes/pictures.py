@@ -67,7 +67,7 @@ def picture_routes(server: Server) -> APIRouter:
         """What was said about a picture, by source."""
         return await server.readers.questions.ask(_captions, picture)
 
-    @router.put("/captions", responses=refused | refusals(409, 413, 415, 429))
+    @router.put("/captions", responses=refused | refusals(408, 409, 413, 415, 429))
     async def caption(picture: Picture, new: NewCaption) -> Captions:
         """Say what is to be seen in a picture."""
         return await server.change(_caption, picture, new.text)
