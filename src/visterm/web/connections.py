@@ -18,7 +18,7 @@ MOST = 4096
 def hurried(protocol: type[Any], patience: float = PATIENCE) -> type[Any]:
     """uvicorn's protocol of a connection, which hangs up where headers take too long."""
 
-    class Hurried(protocol):  # type: ignore[misc]
+    class Hurried(protocol):
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:
