@@ -92,9 +92,14 @@ def templates() -> NDArray[np.float32]:
 
 
 def write(
-    folder: Path, *, layout: str = "transformers", precision: str = "fp32", width: int = WIDTH
+    folder: Path,
+    *,
+    layout: str = "transformers",
+    precision: str = "fp32",
+    width: int = WIDTH,
+    vision_width: int = WIDTH,
 ) -> Path:
-    """Write the files; a ``width`` other than `WIDTH` makes a text side that is no match."""
+    """Write the files; vectors are cut or filled with zeros to the widths of both sides."""
     folder.mkdir(parents=True, exist_ok=True)
     vision, text = (
         ("onnx/vision_model", "onnx/text_model")
@@ -103,7 +108,7 @@ def write(
     )
     end = {"fp32": "", "fp16": "_fp16", "int8": "_quantized"}[precision]
     (folder / vision).parent.mkdir(exist_ok=True)
-    _vision(folder / f"{vision}{end}.onnx", precision)
+    _vision(folder / f"{vision}{end}.onnx", precision, vision_width)
     _text(folder / f"{text}{end}.onnx", precision, width)
     tokenizer().save(str(folder / "tokenizer.json"))
     for name, said in _configurations(layout).items():
@@ -155,7 +160,13 @@ def table(width: int = WIDTH) -> NDArray[np.float32]:
         for word in words
     ]
     rows[1] = _CONSTANT * known[-1]
-    return np.stack(rows)[:, :width]
+    return _of_width(np.stack(rows), width)
+
+
+def _of_width(rows: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    found = np.zeros((*rows.shape[:-1], width), np.float32)
+    found[..., : rows.shape[-1]] = rows[..., :width]
+    return found
 
 
 def weights() -> dict[str, NDArray[np.float32]]:
@@ -173,7 +184,7 @@ def weights() -> dict[str, NDArray[np.float32]]:
     }
 
 
-def _vision(path: Path, precision: str) -> None:
+def _vision(path: Path, precision: str, width: int) -> None:
     from onnx import TensorProto, helper
 
     pad = RADIUS + 2
@@ -194,7 +205,9 @@ def _vision(path: Path, precision: str) -> None:
         helper.make_node("Gemm", ["concepts", "projection", "constant"], ["image_embeds"]),
     ]
     shape = ["n", 3, SIDE, SIDE]
-    _save(path, nodes, weights(), ("pixel_values", TensorProto.FLOAT, shape), precision)
+    given: dict[str, NDArray[Any]] = dict(weights())
+    given |= {name: _of_width(given[name], width) for name in ("projection", "constant")}
+    _save(path, nodes, given, ("pixel_values", TensorProto.FLOAT, shape), precision)
 
 
 def _text(path: Path, precision: str, width: int) -> None:

@@ -18,12 +18,16 @@ def _commands() -> str:
     from visterm.cli.app import app
 
     parts = []
-    names = [[str(command.name)] for command in app.registered_commands]
+    names = [[_name(one)] for one in app.registered_commands]
     for group in app.registered_groups:
-        inside = group.typer_instance.registered_commands if group.typer_instance else []
-        named = [one.name or one.callback.__name__ for one in inside if one.callback]
-        names += [[str(group.typer_instance.info.name), str(one)] for one in named]
+        assert group.typer_instance is not None
+        inside = group.typer_instance.registered_commands
+        names += [[str(group.typer_instance.info.name), _name(one)] for one in inside]
     for name in names:
         help_text = CliRunner().invoke(app, [*name, "--help"], prog_name="visterm")
         parts.append(f"## visterm {' '.join(name)}\n\n```text\n{help_text.stdout.strip()}\n```")
     return "\n\n".join(parts)
+
+
+def _name(command: Any) -> str:
+    return str(command.name or command.callback.__name__)

@@ -61,6 +61,7 @@ RUNS = [
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
+    ("encoder", "--pictures 60 --many 300 --width 64", "unseen"),
     (
         "feature_bits",
         "--data {}/corel5k --vectors {} --iterations 500 --seeds 1",
@@ -99,6 +100,7 @@ def test_a_benchmark_answers_its_question(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("VISTERM_ENCODERS", "")
     words = [word.replace("{}", str(data)) for word in arguments.split()]
     monkeypatch.setattr(sys, "argv", [name, *words, "--json"])
     assert not import_module(f"benchmarks.{name}").main()

@@ -26,4 +26,4 @@ def test_sentences_are_answered_from_the_first_question_on(tmp_path: Path) -> No
     assert found["results"][0]["probability"] is None
     wrong = visterm("search", "snow", "--space", "thoughts", cwd=tmp_path)
     assert wrong.returncode == 2
-    assert "there are words, lsa, sentences" in wrong.stderr
+    assert "there are words, lsa, sentences, encoder" in wrong.stderr

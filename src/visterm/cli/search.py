@@ -22,7 +22,9 @@ def search(
     ] = None,
     space: Annotated[
         str,
-        typer.Option(help="words, or lsa or sentences for whole sentences (any language)."),
+        typer.Option(
+            help="words, or lsa, sentences (any language) or encoder for whole sentences."
+        ),
     ] = "words",
     good: Annotated[
         bool, typer.Option("--good", help="Only good matches: as many as answer, up to the limit.")

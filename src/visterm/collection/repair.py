@@ -99,7 +99,7 @@ def _check_possible(catalogue: Catalogue, found: Checked, work: Sequence[str]) -
             )
     if WORDS in work and not (found.bad_extractors or found.bad_segments or found.unfinished):
         extractor = described_by(catalogue)
-        starter = starter_of(extractor)
+        starter = starter_of(catalogue, extractor)
         try:
             read_training_set(catalogue, extractor, starter)
         except TooFewCaptions as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,23 @@ class Cca(PairModel):
     judged_by: str = AUTO
     retrain: bool = False
     max_words: int | None = 4
+
+    @classmethod
+    def identity(cls, width: int) -> Self:
+        """For pictures and texts that lie in one space already: both stay where they are.
+
+        >>> Cca.identity(2).text_rows([[3.0, 4.0]]).round(1).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+        """
+        model = cls(ridge=0.0, text_ridge=0.0, n_components=width, scaling=0.0)
+        model.picture_map_ = model.text_map_ = np.eye(width, dtype=np.float32)
+        model.picture_mean_ = model.text_mean_ = np.zeros(width, np.float32)
+        model.correlations_ = np.ones(width)
+        model.n_features_in_ = model.n_texts_in_ = width
+        for name in cls.decides:
+            setattr(model, f"{name}_", getattr(model, name))
+        model.validation_ = float("nan")
+        return model
 
     def _prepare(self, task: Task) -> Moments:
         return moments(dense(task.training.vectors), dense(task.training.known_texts))

@@ -70,8 +70,8 @@ class Starter:
         But for those ``without`` which it is to be.
 
         A word that the starter knows, perhaps by a synonym, starts as it is known, others from
-        zero. Weights of words are those of the captions and of the starter, by how many captions
-        stand behind each.
+        zero, unless an encoder knows any word. Weights of words are those of the captions and of
+        the starter, by how many captions stand behind each.
         """
         others = [
             t
@@ -79,8 +79,10 @@ class Starter:
             if word not in vocabulary and (without is None or word not in without)
         ]
         weights = np.zeros((len(vocabulary), self.weights.shape[1]), np.float32)
-        idf = vocabulary.idf.copy()
-        for number, known in enumerate(map(self.find, vocabulary.words)):
+        idf, found = vocabulary.idf.copy(), [self.find(word) for word in vocabulary.words]
+        new = [number for number, known in enumerate(found) if known is None]
+        weights[new] = self._unknown_rows([vocabulary.words[number] for number in new])
+        for number, known in enumerate(found):
             if known is not None:
                 weights[number] = self.weights[known]
                 idf[number] = _pooled(idf[number], captions, self.vocabulary.idf[known])
@@ -136,6 +138,10 @@ class Starter:
         near = np.take_along_axis(alike, nearest, axis=1) >= _ALIKE
         rows, places = np.nonzero(near)
         return np.stack([np.array(words, np.int64)[rows], nearest[rows, places]], axis=1)
+
+    def _unknown_rows(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Where words start that are not known."""
+        return np.zeros((len(words), self.weights.shape[1]), np.float32)
 
     def find(self, word: str) -> int | None:
         """The number of a word or, where it is not known, of one that means the same."""

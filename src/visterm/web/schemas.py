@@ -206,7 +206,7 @@ class NewJob(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     kind: Literal["train", "add"] = "train"
-    space: Literal["words", "lsa", "sentences"] = Field(
+    space: Literal["words", "lsa", "sentences", "encoder"] = Field(
         default="words", description="The text space that is to be trained."
     )
 

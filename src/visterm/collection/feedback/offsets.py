@@ -12,7 +12,9 @@ are committed together with the log; the index is updated after that, and a mark
 says until when it has not been.
 
 A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
-and their direction is all there is of them. Which words are begun is part of the replay.
+and their direction is all there is of them. Where pictures are described by a dual encoder, any
+click begins such words, and they start where the encoder's text side puts them. Which words are
+begun is part of the replay.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import Link, log_logistic
+from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.feature_matrix import feature_matrix, side_by_side
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
@@ -79,6 +82,11 @@ class FeedbackOffsets:
         linked = self._trained_link is not None
         return ClickRegression(self.catalogue, self.version, self.index, linked)
 
+    @cached_property
+    def encoder_words(self) -> EncoderWords | None:
+        """What begun words look like before any click; None without an encoder."""
+        return encoder_words(self.catalogue, self.version.extractor)
+
     @classmethod
     def read(
         cls, catalogue: Catalogue, version: Version, vocabulary: Vocabulary, index: Index
@@ -110,7 +118,7 @@ class FeedbackOffsets:
 
         That is what the entry says, unless captions and held-out pictures are to ``judge``.
         """
-        if entry.relevant:
+        if entry.relevant or self.encoder_words is not None:
             self.begin(entry.query)
         query = self.vector(entry.query)
         if not query.numbers.size or not self.regression.finds([entry.picture])[0]:
@@ -118,11 +126,18 @@ class FeedbackOffsets:
             return entry.step
         clicks = [(self.vector(one.query), one) for one in earlier]
         link, words = self._log_odds_link(), query.numbers.tolist()
+        initial = (
+            {}
+            if self.encoder_words is None
+            else self.encoder_words.directions(
+                {n: self.vocabulary.words[n] for n in words if n >= self.version.words}, link
+            )
+        )
 
         @cache
         def fitted(step: float) -> dict[int, NDArray[np.float64]]:
             every = [*clicks, (query, replace(entry, step=step))]
-            return self.regression.directions(words, every, self.directions, link)
+            return self.regression.directions(words, every, self.directions, link, initial)
 
         step = entry.step
         guard = self.guard() if judge else None
@@ -147,7 +162,8 @@ class FeedbackOffsets:
     def vector(self, text: str) -> QueryVector:
         """A query in the text space of all words, those that were begun among them."""
         if text not in self._queries:
-            self._queries[text] = query_vector(parse_query(text), self.vocabulary, meanings)
+            meant = meanings if self.encoder_words is None else None
+            self._queries[text] = query_vector(parse_query(text), self.vocabulary, meant)
         return self._queries[text]
 
     def _know(self, vocabulary: Vocabulary) -> None:

@@ -44,11 +44,17 @@ class ClickRegression:
         return [self._vectors[one] is not None for one in wanted]
 
     def directions(
-        self, words: Sequence[int], clicks: Sequence[Click], now: Directions, link: Link
+        self,
+        words: Sequence[int],
+        clicks: Sequence[Click],
+        now: Directions,
+        link: Link,
+        initial: Directions | None = None,
     ) -> dict[int, Floats]:
         """What clicks add to the directions of some words, all of it.
 
-        Directions of other words stay as they are ``now``.
+        Directions of other words stay as they are ``now``; those of ``initial`` words are fitted
+        around where these begin.
         """
         from visterm.models.feedback import LATEST, VARIANCE
 
@@ -59,9 +65,16 @@ class ClickRegression:
         vectors, towards = (np.stack(pair) for pair in zip(*filter(None, known), strict=True))
         products = towards @ vectors.T
         scale = self._square or products.diagonal().mean() or 1.0
-        found = self._click_set(words, some, vectors, products / scale, now, link).fitted()
-        added = (found.T @ towards) * (VARIANCE / scale)
-        return {word: move / link.slopes[word] for word, move in zip(words, added, strict=True)}
+        clicked = self._click_set(words, some, vectors, products / scale, now, link)
+        first = initial or {}
+        for place, word in enumerate(words):
+            if word in first:
+                clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
+        added = (clicked.fitted().T @ towards) * (VARIANCE / scale)
+        return {
+            word: first.get(word, 0.0) + move / link.slopes[word]
+            for word, move in zip(words, added, strict=True)
+        }
 
     @cached_property
     def _square(self) -> float | None:

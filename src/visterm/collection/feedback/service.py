@@ -38,7 +38,7 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     earlier = [one for one in log.entries(catalogue) if one not in before]
     if before:
         offsets.replay(earlier)
-    if relevant:
+    if relevant or offsets.encoder_words is not None:
         offsets.begin(words)
     vector = offsets.vector(words)
     if not vector.numbers.size and not before:

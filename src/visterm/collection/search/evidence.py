@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from visterm.index import Index
 from visterm.index.score import best
 from visterm.index.score import scores as index_scores
 
@@ -33,6 +33,20 @@ _ROUNDING = 1e-9
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+class Sight(Protocol):
+    """What pictures show, word by word: an index, or one with columns beside it."""
+
+    def ids(self) -> Ids: ...
+
+    def holds(self, ids: ArrayLike) -> NDArray[np.bool_]: ...
+
+    def values(self, words: ArrayLike, ids: ArrayLike) -> NDArray[np.float32]: ...
+
+    def search(
+        self, query: Any, k: int, *, allow: Any = None
+    ) -> tuple[Ids, NDArray[np.float32]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +111,7 @@ class Evidence:
     none, and ``completeness`` how complete captions of each length are.
     """
 
-    index: Index
+    index: Sight
     terms: Sequence[Term]
     lengths: NDArray[np.uint8]
     completeness: Floats

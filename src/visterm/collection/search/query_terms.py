@@ -9,15 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visterm.collection.search.evidence import Floats, Ids, Term
+from visterm.collection.search.unseen_words import calibrated, knows_any_word
 from visterm.text.meaning import Meaning, meanings, same_meanings
 from visterm.text.query import Query, closest_words, query_vector
 from visterm.text.tokens import stem
+from visterm.text.unknown_words import unknown_phrases
 
 if TYPE_CHECKING:
     from visterm.collection.store.active_model import ActiveModel
     from visterm.collection.store.caption_words import Postings
     from visterm.text import Vocabulary
 
+_LEARNT = 2
+"""Captions with a word from which on training has decided whether pictures can show it."""
 _FRACTION, _LEVEL = 0.5, 0.05
 """A good match has at least this fraction of the best one's probability, and at least this one."""
 
@@ -33,6 +37,8 @@ class QueryTerms:
     """Words that neither the model nor any caption knows, each with close ones."""
     replaced: dict[str, list[str]]
     """Words that the model does not know, with known ones that stand for them."""
+    encoded: tuple[str, ...] = ()
+    """Words and phrases that an encoder makes a column of, in the order of their columns."""
 
 
 def query_terms(
@@ -44,6 +50,8 @@ def query_terms(
     stand for it, if they are known. One that no caption holds is replaced by words close to it.
     """
     reader = _Reader(active.vocabulary, postings, active.version.words)
+    if knows_any_word(active):
+        return _encoded_terms(query, active, reader, offsets)
     vector = query_vector(query, active.vocabulary, reader.meant)
     weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
     terms = [
@@ -60,6 +68,36 @@ def query_terms(
         word: closest_words(word, words) for word in vector.unknown if word not in reader.own
     }
     return QueryTerms(terms, vector.numbers, unknown, vector.replaced)
+
+
+def _encoded_terms(
+    query: Query, active: ActiveModel, reader: _Reader, offsets: dict[int, int]
+) -> QueryTerms:
+    """As `query_terms`, where any word can be seen: those that no model has met go together.
+
+    But words that stand in captions which were learnt from, and that still have no column, are
+    words that pictures cannot show.
+    """
+    vector = query_vector(query, active.vocabulary)
+    weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
+    terms = [
+        reader.known(number, weight, _columns(active, offsets, number))
+        for number, weight in weights
+    ]
+    encoded: dict[str, float] = {}
+    read: dict[str, float] = {}
+    for phrase, weight in unknown_phrases(query, active.vocabulary, reader.holds):
+        holders = reader.own.get(phrase)
+        is_unseen = holders is not None and holders.size >= _LEARNT and active.version.is_trained
+        where = read if is_unseen else encoded
+        where[phrase] = where.get(phrase, 0.0) + weight
+    terms += [reader.read(word, weight) for word, weight in read.items()]
+    for place, (phrase, weight) in enumerate(encoded.items()):
+        columns = (active.index.words + place,)
+        holders = reader.own.get(phrase, np.empty(0, np.int64))
+        found = reader.term(phrase, weight, columns, holders)
+        terms.append(replace(found, is_mentioned=bool(holders.size)))
+    return QueryTerms(terms, vector.numbers, {}, {}, tuple(encoded))
 
 
 class Calibrated(Protocol):
@@ -79,7 +117,9 @@ def calibration_of(active: ActiveModel, found: QueryTerms) -> Calibrated | None:
         return IndependentWords()
     # Of words that a yes began no held-out picture says what a score is worth.
     is_new = (found.numbers >= active.version.words).any()
-    return known if known is not None and known.is_known and not is_new else None
+    if known is None or not known.is_known or is_new:
+        return None
+    return calibrated(known, len(found.encoded)) if found.encoded else known  # type: ignore[arg-type]
 
 
 class IndependentWords:
@@ -129,15 +169,22 @@ class _Reader:
             self.standing.setdefault(number, []).append(word)
         return same
 
+    def holds(self, word: str) -> bool:
+        """Whether captions hold a word that the model does not know; it is remembered then."""
+        found = self.postings.holders(stem(word))
+        if found.size:
+            self.own[word] = found
+        return bool(found.size)
+
     def known(self, number: int, weight: float, columns: tuple[int, ...]) -> Term:
         holders = self.postings.holders(self.vocabulary.keys[number])
         for word in self.standing.get(number, ()):
             holders = np.union1d(holders, self.own[word])
-        found = self._term(self.vocabulary.words[number], weight, columns, holders)
+        found = self.term(self.vocabulary.words[number], weight, columns, holders)
         return replace(found, is_mentioned=number < self.learnt)
 
     def read(self, word: str, weight: float) -> Term:
-        return self._term(word, weight, (), self.own[word])
+        return self.term(word, weight, (), self.own[word])
 
     def unseen(self, query: Query) -> dict[str, float]:
         """The words that only captions know, with their weights."""
@@ -147,7 +194,7 @@ class _Reader:
                 weights[word] = weights.get(word, 0.0) + weight
         return weights
 
-    def _term(self, word: str, weight: float, columns: tuple[int, ...], holders: Ids) -> Term:
+    def term(self, word: str, weight: float, columns: tuple[int, ...], holders: Ids) -> Term:
         frequency = (holders.size + 0.5) / (
             np.count_nonzero(self.postings.lengths) + holders.size + 1
         )

@@ -16,13 +16,16 @@ from visterm.collection.feedback.log import columns
 from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
 from visterm.collection.search.request import ScoreParts
+from visterm.collection.search.unseen_words import SightIndex, with_unseen
 from visterm.collection.store.active_model import ActiveModel, ActiveSpace
 from visterm.collection.store.caption_words import completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
+from visterm.index import Index
 from visterm.text.query import Query, UnknownWords
 
 Scores = NDArray[np.float32] | NDArray[np.float64]
+MORE_WORDS = "an image-text encoder knows any word (visterm encoder add)"
 Ranked = tuple[NDArray[np.int64], Scores]
 """Ids and scores, best first; equal scores by smaller id."""
 
@@ -114,9 +117,10 @@ class WordRanker(CalibratedRanker):
         if query.words and not found.terms:
             raise UnknownWords(only_unknown(self.unknown), self.unknown)
         self.active = active
-        self.evidence = Evidence(
-            active.index, found.terms, postings.lengths, completeness(catalogue.db)
-        )
+        index: Index | SightIndex = active.index
+        if found.encoded:
+            index = with_unseen(catalogue, active, found.encoded)
+        self.evidence = Evidence(index, found.terms, postings.lengths, completeness(catalogue.db))
         self.numbers = found.numbers
         self.weights = np.array([term.weight for term in found.terms], np.float32)
         self.calibration = calibration_of(active, found)
@@ -179,4 +183,4 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"no caption has the words asked for: {named}"
+    return f"no caption has the words asked for: {named}; {MORE_WORDS}"

@@ -24,7 +24,7 @@ class SearchRequest:
     k, offset
         How many pictures, after how many better ones.
     space
-        The text space: ``words``, ``lsa`` or ``sentences``.
+        The text space: ``words``, ``lsa``, ``sentences`` or ``encoder``.
     like
         A picture, by its number or a file, that results should look like.
     good
@@ -40,7 +40,7 @@ class SearchRequest:
     'words'
     >>> SearchRequest("tree", space="french")
     Traceback (most recent call last):
-    visterm.errors.BadInput: no space called 'french'; there are words, lsa, sentences
+    visterm.errors.BadInput: no space called 'french'; there are words, lsa, sentences, encoder
     """
 
     text: str = ""

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from visterm.collection.store.caption_words import CachedPostings
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import MODEL, SPACE, WORDS, Version, current
@@ -61,6 +64,32 @@ class Cutoffs:
         self._known[key] = cutoff
 
 
+class UnseenColumns:
+    """Columns of words that no model has met, the latest asked for, by index version and word.
+
+    >>> columns = UnseenColumns(most=1)
+    >>> columns.keep((1, "smoke"), np.zeros(2, np.float32))
+    >>> columns.keep((1, "mist"), np.ones(2, np.float32))
+    >>> columns.get((1, "smoke")), columns.get((1, "mist"))
+    (None, array([1., 1.], dtype=float32))
+    """
+
+    def __init__(self, most: int = 32) -> None:
+        self._known: dict[Hashable, NDArray[np.float32]] = {}
+        self.most = most
+        self._changing = threading.Lock()
+
+    def get(self, key: Hashable) -> NDArray[np.float32] | None:
+        return self._known.get(key)
+
+    def keep(self, key: Hashable, column: NDArray[np.float32]) -> None:
+        with self._changing:
+            self._known.pop(key, None)
+            while len(self._known) >= self.most:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = column
+
+
 class NotTrained(VistermError):
     """There is no model yet."""
 
@@ -95,6 +124,7 @@ class ActiveModel(Active):
     """How scores become probabilities; None where a version of before never knew."""
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     postings: CachedPostings = field(default_factory=CachedPostings)
+    unseen: UnseenColumns = field(default_factory=UnseenColumns)
 
     @property
     def link(self) -> Link | None:

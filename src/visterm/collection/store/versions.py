@@ -29,8 +29,12 @@ Thing = TypeVar("Thing")
 
 WORDS = "words"
 """The text space of queries such as ``tree snow:2 -people``."""
-SENTENCE_SPACES = ("lsa", "sentences")
-"""Text spaces that take whole sentences, the latter in many languages."""
+ENCODER = "encoder"
+"""The text space of a dual encoder, in which the vectors of its pictures lie as they are."""
+ENCODED = "encoder-"
+"""How the keys of vectors begin that are an encoder's."""
+SENTENCE_SPACES = ("lsa", "sentences", ENCODER)
+"""Text spaces that take whole sentences, the second in many languages."""
 SPACES = (WORDS, *SENTENCE_SPACES)
 MODEL = "model.safetensors"
 SPACE = "space.safetensors"

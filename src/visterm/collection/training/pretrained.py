@@ -8,21 +8,40 @@ from typing import TYPE_CHECKING
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import STARTER
+from visterm.collection.store.versions import ENCODED, STARTER
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.starter import Starter
 
 
-def starter_of(extractor: str | None) -> Starter | None:
-    """The starter, where it knows this extractor's vectors."""
+def starter_of(catalogue: Catalogue, extractor: str | None) -> Starter | None:
+    """What knows this extractor's vectors before any caption: the starter, or their encoder."""
+    if has_starter(extractor):
+        from visterm.starter import load_starter
+
+        return load_starter()
+    if extractor is None or not extractor.startswith(ENCODED):
+        return None
+    from visterm.collection.training.version_files import at_large
+    from visterm.encoders import open_encoder
+    from visterm.features.encoder_vectors import encoder_of
+    from visterm.starter import encoder_starter
+
+    encoder = encoder_of(extractor)
+    assert encoder is not None
+
+    opened = open_encoder(encoder[0], digest=encoder[1])
+    return encoder_starter(opened, extractor, at_large(catalogue, extractor))
+
+
+def has_starter(extractor: str | None) -> bool:
+    """Whether the starter that came with visterm knows an extractor's vectors."""
     if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
-        return None  # others need not wait for it to load
+        return False  # others need not wait for it to load
     from visterm.starter import load_starter
 
-    starter = load_starter()
-    return starter if starter.extractor == extractor else None
+    return load_starter().extractor == extractor
 
 
 def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
@@ -41,10 +60,10 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
     if versions.current(catalogue) is not None:
         return False
     extractor = current_key(catalogue)
-    starter = starter_of(extractor)
-    if starter is None or extractor is None:
-        return False
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
+        return False
+    starter = starter_of(catalogue, extractor)
+    if starter is None or extractor is None:
         return False
     catch_up(catalogue)  # so that nothing waits for an index when this one is named
     vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()

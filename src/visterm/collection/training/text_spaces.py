@@ -18,7 +18,7 @@ from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import vectors_of
-from visterm.collection.store.versions import SPACE
+from visterm.collection.store.versions import ENCODER, SPACE
 from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.training_set import held_out
 from visterm.collection.training.version_files import write_version
@@ -40,6 +40,8 @@ def is_trained(catalogue: Catalogue, name: str) -> bool:
     version = versions.current(catalogue, name)
     if version is None or version.extractor != current_key(catalogue):
         return False
+    if name == ENCODER:
+        return True  # captions teach it nothing
     unseen = versions.caption_changes(catalogue) - version.caption_changes
     return unseen <= _MANY_CHANGES * version.captioned
 
@@ -47,12 +49,17 @@ def is_trained(catalogue: Catalogue, name: str) -> bool:
 def is_stale(catalogue: Catalogue, name: str) -> bool:
     """Whether a space that has been trained does not know all captions."""
     version = versions.current(catalogue, name)
+    if name == ENCODER:
+        return False
     return version is not None and version.caption_changes != versions.caption_changes(catalogue)
 
 
 def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent) -> None:
     """Train what answers in a space; the caller holds the lock."""
     extractor = described_by(catalogue)
+    if name == ENCODER:
+        _take_encoder(catalogue, extractor, progress)
+        return
     captioned = list(to_learn_from(catalogue, extractor))
     if len(captioned) < _ENOUGH:
         raise BadInput(
@@ -74,6 +81,33 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
         captioned=len(captioned),
         space=name,
         caption_changes=versions.caption_changes(catalogue),
+        progress=progress,
+    )
+    with catalogue.transaction():
+        versions.name(catalogue, version)
+
+
+def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> None:
+    """Let an encoder's texts be asked: pictures lie in their space already."""
+    from visterm.features.encoder_vectors import encoder_of
+    from visterm.models import Cca
+    from visterm.text.spaces import EncoderTexts
+
+    named = encoder_of(extractor)
+    if named is None:
+        raise BadInput(
+            f"the pictures are described by {catalogue.get('features')}, not by an encoder; "
+            "visterm encoder add installs one, visterm add --features 'encoder(NAME)' uses it"
+        )
+    catch_up(catalogue)
+    space = EncoderTexts(*named).fit()
+    version = write_version(
+        catalogue,
+        Cca.identity(space.dimensions),
+        lambda folder: space.save(folder / SPACE),
+        extractor=extractor,
+        words=space.dimensions,
+        space=ENCODER,
         progress=progress,
     )
     with catalogue.transaction():

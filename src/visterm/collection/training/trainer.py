@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from visterm.collection.feedback.guard import to_json
 from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
-from visterm.collection.ingest.extractors import block_numbers, described_by, has_counts
+from visterm.collection.ingest.extractors import block_numbers, described_by
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
+from visterm.collection.training.advice import advice
 from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.index_upgrade import link_index
 from visterm.collection.training.pretrained import starter_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from visterm.features.extractor import Rows as Vectors
     from visterm.models import Model, Pamir
+    from visterm.starter import Starter
     from visterm.text import Vocabulary
 
 STEPS = (0.01, 0.1, 1.0)
@@ -93,7 +95,7 @@ def train(
 
     kind = model_of(model)
     extractor = described_by(catalogue)
-    starter = starter_of(extractor) if kind.supports_warm_start else None
+    starter = starter_of(catalogue, extractor) if kind.supports_warm_start else None
     catch_up(catalogue, link=False)  # so that nothing waits for an index when the new one is named
     training_set = read_training_set(catalogue, extractor, starter, validation)
     if kind.takes == "blocks":
@@ -113,7 +115,7 @@ def train(
         previous_avgp=before,
         untrained_avgp=untrained,
         version=0 if previous is None else previous.id,
-        advice=_advice(catalogue, kind, extractor),
+        advice=advice(catalogue, kind, extractor),
         interrupted=judged is not None and judged.interrupted,
         unseen_words=training_set.unseen,
     )
@@ -154,23 +156,6 @@ def _name(catalogue: Catalogue, version: Version, vocabulary: Vocabulary) -> Non
         offsets.write(offsets.directions)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", None)
-
-
-def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | None:
-    features = catalogue.get("features") or extractor
-    if kind.takes == "counts" and not has_counts(catalogue):
-        return (
-            f"{kind.name} counts visterms, and the pictures are described by {features}; it does "
-            "better after: visterm add --features visterm-counts"
-        )
-    if kind.takes == "blocks" and block_numbers(catalogue) is None:
-        return (
-            f"{kind.name} looks at a picture block by block, and {features} describes it as a "
-            "whole; it does better after: visterm add --features block-counts"
-        )
-    if not kind.supports_warm_start and starter_of(extractor) is not None:
-        return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
-    return None
 
 
 def _judged(
@@ -258,7 +243,8 @@ def _write(
         pictures = training_set.pictures[held].tolist()
         write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
     some = at_large(catalogue, extractor)
-    calibration = _calibrated(learner.transform(some), judged, training_set, extractor)
+    starter = None if training_set.initial is None else starter_of(catalogue, extractor)
+    calibration = _calibrated(learner.transform(some), judged, training_set, starter)
     write_vocabulary(folder, training_set.vocabulary, calibration)
     metric = None
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
@@ -269,13 +255,15 @@ def _write(
 
 
 def _calibrated(
-    rows: NDArray[np.float32], judged: Model | None, training_set: TrainingSet, extractor: str
+    rows: NDArray[np.float32],
+    judged: Model | None,
+    training_set: TrainingSet,
+    starter: Starter | None,
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
     from visterm.calibration import calibrate, uncalibrated, word_statistics
 
     means, deviations = word_statistics(rows)
-    starter = None if training_set.initial is None else starter_of(extractor)
     found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
     elsewhere = None
     if starter is not None:

@@ -48,7 +48,8 @@ def search_routes(server: Server) -> APIRouter:
             bool | None, Query(description="Only pictures with captions, or only without.")
         ] = None,
         space: Annotated[
-            Literal["words", "lsa", "sentences"], Query(description="What the query is made of.")
+            Literal["words", "lsa", "sentences", "encoder"],
+            Query(description="What the query is made of."),
         ] = "words",
         like: Annotated[
             Number | None, Query(description="A picture that results should look like.")
