@@ -87,9 +87,9 @@ def measure(
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server over a folder, and its address."""
-    command = ["serve", str(folder), "--as-is", "--no-browser", "--port", "0", "--json"]
+    command = ["serve", str(folder), "--as-is", "--no-browser", "--port", "0", "--json", *options]
     process = subprocess.Popen(
         [sys.executable, "-m", "visterm", *command], stdout=subprocess.PIPE, text=True
     )

@@ -54,6 +54,11 @@ RUNS = [
     ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --queries 2", "right"),
     ("cluster_add", "--pictures 4 --rounds 1 --killed 0", "ratio_local"),
     (
+        "cluster_search",
+        "--shards 2 --replicas 1 --pictures 60 --words 20 --queries 6 --seconds 0",
+        "exact",
+    ),
+    (
         "cluster_train",
         "--data {}/corel5k --no-ray --seeds 1 --shards 2 --max-iter 800 --vectors {}",
         "avgp_shards",

@@ -5,9 +5,11 @@ All of it stands in one file, so that the cluster begins once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,9 +23,11 @@ import numpy as np
 import pytest
 from benchmarks.ray_nodes import RayNodes, two_nodes
 
-from visterm.collection import Collection
+from visterm.collection import Collection, SharedState
+from visterm.collection.search.request import PartialAnswer
+from visterm.collection.search.shard import SearchShard
 from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.compute import cluster, map_batches, map_items, running_on, spread
+from visterm.compute import cluster, map_batches, map_items, replicated, running_on, spread
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.models import Pamir
@@ -197,3 +201,40 @@ def test_models_are_the_same_on_the_cluster_as_here(nodes: RayNodes) -> None:
         there = trained(**parameters)
         assert np.array_equal(here.weights_, there.weights_)
         assert (here.C_, here.n_iter_) == (there.C_, there.n_iter_)
+
+
+class Memory(SearchShard):
+    """A shard that can be ended from outside."""
+
+    def process(self) -> int:
+        return os.getpid()
+
+    def size(self, array: np.ndarray) -> int:
+        return array.nbytes
+
+
+def test_searches_survive_replicas_and_say_when_a_shard_has_none(
+    nodes: RayNodes, tmp_path: Path
+) -> None:
+    draw_scenes(tmp_path, 30, size=(48, 32))
+    with Collection.open(tmp_path) as one:
+        one.add(features="blocks")
+        one.caption_from(tmp_path / "captions.tsv")
+        one.train(max_iter=1000)
+        expected = one.search("sky", k=30)
+    with replicated(Memory, [(0, 1)], name="test", replicas=2) as replicas:
+        shared = SharedState(replicas=replicas)
+        with Collection.open(tmp_path, shared=shared) as several:
+            assert replicas.ask("size", [(np.zeros(8 << 20, np.uint8),)]) == [8 << 20]
+            assert several.search("sky", k=30) == expected
+            processes = {replicas.ask("process", [()])[0] for _ in range(40)}
+            os.kill(processes.pop(), signal.SIGKILL)
+            assert several.search("sky", k=30) == expected
+            for process in [*processes, *{replicas.ask("process", [()])[0] for _ in range(20)}]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            nobody = several.search("sky", k=30)
+            assert nobody.partial == PartialAnswer(0, 30)
+            while (again := several.search("sky", k=30)).partial is not None:
+                pass  # until Ray has begun a replica anew
+            assert again == expected

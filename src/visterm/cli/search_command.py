@@ -115,6 +115,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
         "cutoff": answer.cutoff,
         "unknown": answer.unknown,
         "replaced": answer.replaced,
+        "partial": None if answer.partial is None else vars(answer.partial),
     }
 
 

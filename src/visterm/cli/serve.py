@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.messages import say
-from visterm.cli.options import Json, Store, opened
+from visterm.cli.options import Json, Ray, Store, opened
 from visterm.cli.output import show
 from visterm.errors import BadInput
 
@@ -36,16 +36,28 @@ def serve(
     as_is: Annotated[
         bool, typer.Option("--as-is", help="Do not look for new pictures first.")
     ] = False,
+    ray: Ray = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="On a cluster: into how many parts pictures are dealt; else nodes."
+        ),
+    ] = None,
+    replicas: Annotated[
+        int, typer.Option(min=1, help="On a cluster: how many processes hold each part.")
+    ] = 2,
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Search, look at and teach a collection in a browser.
 
     The page answers at once; new pictures are looked for meanwhile. Nothing leaves this machine
-    unless --host says so. Ctrl-C ends it.
+    unless --host says so. With --ray, processes of a cluster search; this one goes on serving the
+    page, and is the only one that writes. Ctrl-C ends it.
     """
     import sys
 
+    from visterm.collection import searching_on
     from visterm.web.listener import listen
     from visterm.web.listener import serve as run
 
@@ -56,19 +68,21 @@ def serve(
         )
     address = listen(host, port, token)
     with opened(folder[0] if folder else Path("."), store, create=True) as found:
-        root = found.root
+        root, where = found.root, found.store
         news = found.is_writable and (found.is_empty or found.has_news)
         untrained = found.is_writable and found.awaits_training
     begin = "add" if (news or untrained) and not as_is else None
-    run(
-        root,
-        address,
-        store=store,
-        names=name or [],
-        begin=begin,
-        open_browser=browser and sys.stdout.isatty(),
-        ready=lambda url: _announce(url, root, address, json=json),
-    )
+    with searching_on(ray, where, shards=shards, replicas=replicas) as shared:
+        run(
+            root,
+            address,
+            store=store,
+            names=name or [],
+            begin=begin,
+            open_browser=browser and sys.stdout.isatty(),
+            ready=lambda url: _announce(url, root, address, json=json),
+            shared=shared,
+        )
 
 
 def _announce(url: str, root: Path, address: Address, *, json: bool) -> None:

@@ -6,19 +6,36 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.cli.options import Folder, Json, Store, opened
+from visterm.cli.options import Folder, Json, Ray, Store, opened
 from visterm.cli.output import show
 
 if TYPE_CHECKING:
-    from visterm.collection import Status
+    from visterm.collection import ClusterStatus, Status
 
 
-def status(collection: Folder = Path("."), store: Store = None, json: Json = False) -> None:
-    """Show pictures, captions, words, model, index and sizes."""
+def status(
+    collection: Folder = Path("."), store: Store = None, ray: Ray = None, json: Json = False
+) -> None:
+    """Show pictures, captions, words, model, index and sizes; with --ray the shards there, too."""
     with opened(collection, store) as found:
-        counted = found.status()
-    lines = (f"{name:<10} {value}" for name, value in _lines(counted))
-    show(asdict(counted), *lines, json=json)
+        counted, where = found.status(), found.store
+    named, told = _lines(counted), asdict(counted)
+    if ray is not None:
+        from visterm.collection import cluster_status
+
+        there = cluster_status(ray, where)
+        named += _cluster_lines(there)
+        told["cluster"] = asdict(there)
+    show(told, *(f"{name:<10} {value}" for name, value in named), json=json)
+
+
+def _cluster_lines(there: ClusterStatus) -> list[tuple[str, str]]:
+    shards = [f"{count} replicas" for count in there.shards.values()]
+    return [
+        ("cluster", f"{there.nodes} nodes, {there.cores} cores"),
+        *(("shard", f"{name}: {count}") for name, count in zip(there.shards, shards, strict=True)),
+        *([] if shards else [("shards", "none: visterm serve --ray begins some")]),
+    ]
 
 
 def _lines(counted: Status) -> list[tuple[str, str]]:

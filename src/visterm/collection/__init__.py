@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
     from visterm.collection.prediction.descriptions import Description
+    from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
 
 __all__ = [
     "WORDS",
     "Added",
+    "ClusterStatus",
     "Collection",
     "Description",
     "Judgement",
@@ -56,16 +58,21 @@ __all__ = [
     "UnknownWords",
     "Url",
     "as_path",
+    "cluster_status",
     "effective_caption",
     "has_pictures",
     "is_container",
     "locate",
+    "searching_on",
 ]
 
 _LATER = {
     "Added": "ingest.batches",
+    "ClusterStatus": "serving",
+    "cluster_status": "serving",
     "Description": "prediction.descriptions",
     "Status": "status",
+    "searching_on": "serving",
     "Stopped": "ingest.pipeline",
     "Trained": "training.trainer",
 }

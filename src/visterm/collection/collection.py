@@ -229,7 +229,7 @@ class Collection(PictureViews):
         elif k is not None or options:
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._mend()
-        return search(self.catalogue, self.root, request)
+        return search(self.catalogue, self.root, request, self._shared.replicas)
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space.

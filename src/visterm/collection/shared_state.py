@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from visterm.collection.store.active_model import OpenVersions
+from visterm.compute import Replicas
 
 if TYPE_CHECKING:
     from visterm.collection.media.word_counts import WordCounts
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class SharedState:
-    """Open models and indexes, and the words of the captions."""
+    """Open models and indexes, and the words of the captions.
+
+    With ``replicas``, shards of the pictures answer searches.
+    """
 
     versions: OpenVersions = field(default_factory=OpenVersions)
+    replicas: Replicas | None = None
 
     @cached_property
     def word_counts(self) -> WordCounts:

@@ -5,7 +5,26 @@ same results wherever it runs; `running_on` says where. Only this package knows 
 imported only when somebody asks for it.
 """
 
-from visterm.compute.placement import cluster, map_batches, map_items, running_on, spread
+from visterm.compute.placement import (
+    cluster,
+    map_batches,
+    map_items,
+    replicated,
+    running_on,
+    spread,
+)
+from visterm.compute.replicas import LocalReplicas, Replicas
 from visterm.compute.shards import LocalShards, Shards
 
-__all__ = ["LocalShards", "Shards", "cluster", "map_batches", "map_items", "running_on", "spread"]
+__all__ = [
+    "LocalReplicas",
+    "LocalShards",
+    "Replicas",
+    "Shards",
+    "cluster",
+    "map_batches",
+    "map_items",
+    "replicated",
+    "running_on",
+    "spread",
+]

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.compute.processes import Lost, in_processes
+from visterm.compute.replicas import LocalReplicas, Replicas
 from visterm.compute.shards import LocalShards, Shards
 
 if TYPE_CHECKING:
@@ -84,3 +85,23 @@ def spread(kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Shards
     """An object ``kind(*part)`` for each part, kept where it works: on the cluster, else here."""
     found = cluster()
     return LocalShards(kind, parts) if found is None else found.spread(kind, parts)
+
+
+@contextmanager
+def replicated(
+    kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]], *, name: str, replicas: int
+) -> Iterator[Replicas]:
+    """For a while, ``kind(*part)`` for each part, in so many processes of the cluster each.
+
+    ``name`` tells them apart from what else the cluster serves. On this machine alone there is one
+    object a part, in this process.
+    """
+    found = cluster()
+    if found is None:
+        yield LocalReplicas(kind, parts)
+        return
+    served = found.replicated(kind, parts, name=name, replicas=replicas)
+    try:
+        yield served
+    finally:
+        served.close()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 from visterm.compute.processes import EndTogether, Lost
+from visterm.compute.ray_replicas import RayReplicas, replica_counts
 from visterm.compute.ray_shards import RayShards
 from visterm.errors import BadInput, MissingExtra, VistermError
 
@@ -33,6 +34,11 @@ _QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",
 }
+# Replicas answer by gRPC, which takes half the time of Ray's tasks.
+_SERVE = {
+    "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
+    "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),
+}
 # One task a core: threads of libraries would only wait for each other.
 _SINGLE = dict.fromkeys(
     ("LOKY_MAX_CPU_COUNT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -52,7 +58,7 @@ class RayCluster:
     def connect(cls, where: str) -> Self:
         """Connect to the cluster at "auto", "local" or an address."""
         # Set before Ray is imported, which reads them then.
-        for name, value in _QUIET.items():
+        for name, value in (_QUIET | _SERVE).items():
             os.environ.setdefault(name, value)
         if where == "local":  # listen on the loopback only, as Ray does on laptops
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
@@ -65,7 +71,7 @@ class RayCluster:
         about: dict[str, Any] = {
             "log_to_driver": False,
             "logging_level": "error",
-            "runtime_env": {"env_vars": _SINGLE},
+            "runtime_env": {"env_vars": _SINGLE | _SERVE},
         }
         begun = about | {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
         try:
@@ -142,6 +148,16 @@ class RayCluster:
     def spread(self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> RayShards:
         """An actor for each part."""
         return RayShards(kind, parts, self.cores)
+
+    def replicated(
+        self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]], name: str, replicas: int
+    ) -> RayReplicas:
+        """A deployment of Ray Serve for each part."""
+        return RayReplicas(kind, parts, name=name, replicas=replicas, cores=self.cores)
+
+    def replica_counts(self) -> dict[str, int]:
+        """Replicas that can answer, by the name of the application they belong to."""
+        return replica_counts()
 
     def _results(
         self,

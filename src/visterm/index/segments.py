@@ -98,6 +98,16 @@ class Segmented(ABC):
         """The number of changes committed so far."""
         return self._manifest.version
 
+    @property
+    def manifest(self) -> Manifest:
+        """The committed state that is open here."""
+        return self._manifest
+
+    def spans(self) -> list[tuple[int, int]]:
+        """The first and the last id of each segment, whether those pictures are alive or not."""
+        ends = (part.ids(np.array([0, part.segment.pictures - 1])) for part in self._parts)
+        return [(int(first), int(last)) for first, last in ends]
+
     def ids(self) -> Integers:
         """The ids of all pictures, ascending."""
         now, (parts, known) = self._parts, self._ids

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import Response
 
 from visterm import __version__
-from visterm.collection import Collection
+from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
 from visterm.web.jobs import Jobs
 from visterm.web.page_files import page_file, page_files
@@ -24,7 +24,12 @@ from visterm.web.server import Server
 API = "/api/v1"
 
 
-def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None) -> Guard:
+def make_app(
+    folder: Path,
+    store: Path | None = None,
+    rules: Rules | None = None,
+    shared: SharedState | None = None,
+) -> Guard:
     """An ASGI app over a collection, which is made if there is none.
 
     Parameters
@@ -33,10 +38,12 @@ def make_app(folder: Path, store: Path | None = None, rules: Rules | None = None
         As for `Collection.open`.
     rules
         Who may ask; without any, whoever reaches the loopback address.
+    shared
+        What all threads share, such as shards on a cluster (`searching_on`).
     """
     with Collection.open(folder, store=store) as collection:
         where = collection.root, collection.store
-    server = Server(ReaderPools(*where), Jobs(*where))
+    server = Server(ReaderPools(*where, shared), Jobs(*where))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

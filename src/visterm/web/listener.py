@@ -10,8 +10,12 @@ import webbrowser
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from visterm.errors import BadInput, VistermError
+
+if TYPE_CHECKING:
+    from visterm.collection import SharedState
 
 PORT = 8765
 _TRIES = 20
@@ -73,6 +77,7 @@ def serve(
     begin: str | None = None,
     open_browser: bool = False,
     ready: Callable[[str], None] = lambda url: None,
+    shared: SharedState | None = None,
 ) -> None:
     """Serve a collection until somebody presses Ctrl-C.
 
@@ -84,6 +89,8 @@ def serve(
         A job to begin with: ``add`` or ``train``.
     ready
         Called with the address as soon as the server answers.
+    shared
+        As for `make_app`.
     """
     import uvicorn
 
@@ -97,7 +104,7 @@ def serve(
         names=frozenset(name.lower() for name in names),
         cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
-    guard = make_app(folder, store, rules)
+    guard = make_app(folder, store, rules, shared)
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -22,6 +22,9 @@ from visterm.errors import VistermError
 Found = TypeVar("Found")
 Values = ParamSpec("Values")
 
+_ASKING = 16
+"""Threads that ask shards on a cluster."""
+
 
 class Busy(VistermError):
     """More is asked than can be answered now."""
@@ -109,10 +112,12 @@ class ReaderPools:
     one, so that they come in the order of the clicks.
     """
 
-    def __init__(self, folder: Path, store: Path | None) -> None:
+    def __init__(self, folder: Path, store: Path | None, shared: SharedState | None = None) -> None:
         cores = os.cpu_count() or 2
-        self._shared = SharedState()
-        self.questions = ReaderPool(folder, store, threads=max(2, cores), shared=self._shared)
+        self._shared = shared or SharedState()
+        # Threads that wait for other machines leave the interpreter to others.
+        asking = max(2, cores) if self._shared.replicas is None else _ASKING
+        self.questions = ReaderPool(folder, store, threads=asking, shared=self._shared)
         self.pictures = ReaderPool(
             folder, store, threads=max(2, cores), shared=self._shared, max_waiting=1024
         )

@@ -71,6 +71,13 @@ class RankedResult(Picture):
     evidence: Evidence | None = Field(description="For words: what sight and captions add.")
 
 
+class PartialAnswer(BaseModel):
+    """How many of all pictures were searched, while a part of a cluster could not answer."""
+
+    searched: int
+    pictures: int
+
+
 class Ranking(BaseModel):
     """Pictures, best first."""
 
@@ -86,6 +93,9 @@ class Ranking(BaseModel):
     )
     replaced: dict[str, list[str]] = Field(
         description="Words that the model does not know, with known ones that stand for them."
+    )
+    partial: PartialAnswer | None = Field(
+        description="Where not all pictures could be searched: how many were; null otherwise."
     )
 
 

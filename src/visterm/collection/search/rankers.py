@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import columns
-from visterm.collection.search.evidence import Evidence
+from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
 from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
-from visterm.collection.search.request import ScoreParts
-from visterm.collection.search.unseen_words import SightIndex, with_unseen
+from visterm.collection.search.request import PartialAnswer, ScoreParts
+from visterm.collection.search.unseen_words import with_unseen
 from visterm.collection.store.active_model import ActiveModel, ActiveSpace
-from visterm.collection.store.caption_words import completeness
+from visterm.collection.store.caption_words import Postings, completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
-from visterm.index import Index
 from visterm.text.query import Query, UnknownWords
 
 Scores = NDArray[np.float32] | NDArray[np.float64]
@@ -34,6 +34,8 @@ class Ranker(ABC):
     """Ranks pictures for one query; its scores are not calibrated unless it says so."""
 
     is_calibrated = False
+    partial: PartialAnswer | None = None
+    """How much was searched up to now, where that is not everything."""
 
     def __init__(self) -> None:
         self.unknown: dict[str, list[str]] = {}
@@ -106,6 +108,14 @@ class CalibratedRanker(Ranker):
             self.active.cutoffs.keep(self.key, count)
 
 
+class RanksTerms(Protocol):
+    """What ranks pictures by terms, wherever their index lies; as `Evidence`."""
+
+    def best(self, k: int, allow: Ids | None = None) -> tuple[Ids, Floats]: ...
+
+    def parts(self, pictures: Ids) -> Parts: ...
+
+
 class WordRanker(CalibratedRanker):
     """Words with weights, ranked by what is seen, what clicks added to it, and what is written."""
 
@@ -117,10 +127,14 @@ class WordRanker(CalibratedRanker):
         if query.words and not found.terms:
             raise UnknownWords(only_unknown(self.unknown), self.unknown)
         self.active = active
-        index: Index | SightIndex = active.index
+        complete = completeness(catalogue.db)
+        self.evidence: RanksTerms
         if found.encoded:
-            index = with_unseen(catalogue, active, found.encoded)
-        self.evidence = Evidence(index, found.terms, postings.lengths, completeness(catalogue.db))
+            sight = with_unseen(catalogue, active, found.encoded)
+            self.evidence = Evidence(sight, found.terms, postings.lengths, complete)
+        else:
+            self.evidence = self._evidence(found.terms, postings, complete)
+        self.words = [term.word for term in found.terms]
         self.numbers = found.numbers
         self.weights = np.array([term.weight for term in found.terms], np.float32)
         self.calibration = calibration_of(active, found)
@@ -128,9 +142,12 @@ class WordRanker(CalibratedRanker):
         self.key = (
             active.index.version,
             postings.version,
-            self.evidence.completeness.tobytes(),
+            complete.tobytes(),
             asked,
         )
+
+    def _evidence(self, terms: Sequence[Term], postings: Postings, complete: Floats) -> RanksTerms:
+        return Evidence(self.active.index, terms, postings.lengths, complete)
 
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         return self.evidence.best(k, allow)
@@ -140,7 +157,7 @@ class WordRanker(CalibratedRanker):
 
     def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
         found = self.evidence.parts(np.array(pictures, np.int64))
-        words = [term.word for term in self.evidence.terms]
+        words = self.words
         return [
             ScoreParts(
                 sight, caption, tuple(w for w, is_held in zip(words, held, strict=True) if is_held)
@@ -160,6 +177,14 @@ def word_ranker(catalogue: Catalogue, active: ActiveModel, query: Query) -> Cali
     return LinearRanker(catalogue, active, query)
 
 
+class RanksRows(Protocol):
+    """What ranks pictures by their rows, wherever these lie; as an index."""
+
+    def search(
+        self, query: Any, k: int, *, allow: NDArray[Any] | None = None
+    ) -> tuple[Ids, NDArray[np.float32]]: ...
+
+
 class SentenceRanker(Ranker):
     """A sentence, ranked by the rows of pictures in its text space."""
 
@@ -168,14 +193,15 @@ class SentenceRanker(Ranker):
         vector = np.asarray(active.space.queries([sentence]))
         if not vector.any():
             raise BadInput(f"no caption has any word of {sentence!r}; try --space sentences")
-        self.index = active.index
+        self._active = active
+        self.index: RanksRows = active.index
         self.row = active.model.text_rows(vector)[0]
 
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         return self.index.search(self.row, k, allow=allow)
 
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
-        return np.asarray(self.index.rows(pictures) @ self.row, np.float32)
+        return np.asarray(self._active.index.rows(pictures) @ self.row, np.float32)
 
 
 def only_unknown(unknown: dict[str, list[str]]) -> str:

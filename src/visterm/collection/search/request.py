@@ -95,6 +95,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
+class PartialAnswer:
+    """How many of all pictures were searched, while a part of a cluster could not answer."""
+
+    searched: int
+    pictures: int
+
+
+@dataclass(frozen=True)
 class SearchResponse:
     """Results, best first, and all that whoever shows them should say about them."""
 
@@ -107,6 +115,8 @@ class SearchResponse:
     """How many pictures, from the best on, are good matches; None where that is not known."""
     more: bool = False
     """Whether there are pictures after these."""
+    partial: PartialAnswer | None = None
+    """Where not all pictures were searched: how many were."""
 
     def _repr_html_(self) -> str:
         """What notebooks show: the pictures themselves."""

@@ -20,12 +20,25 @@ from visterm.collection.store.active_model import active_model, active_space
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
+from visterm.compute import Replicas
 from visterm.errors import BadInput
 from visterm.text.query import Query, parse_query, parse_sentence
 
 
-def search(catalogue: Catalogue, root: Path, request: SearchRequest) -> SearchResponse:
-    """Answer a request."""
+def search(
+    catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None = None
+) -> SearchResponse:
+    """Answer a request, from ``replicas`` of shards where there are any."""
+    if replicas is None:
+        return _search(catalogue, root, request, None)
+    from visterm.collection.search.sharded import while_index_moves
+
+    return while_index_moves(lambda: _search(catalogue, root, request, replicas))
+
+
+def _search(
+    catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None
+) -> SearchResponse:
     query, sentence = Query(), ""
     if request.space == WORDS:
         query = parse_query(request.text)
@@ -36,14 +49,18 @@ def search(catalogue: Catalogue, root: Path, request: SearchRequest) -> SearchRe
     is_empty = not query.words and not sentence and request.like is None
     if is_empty and (not filters or request.space != WORDS):
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-    ranker = _ranker(catalogue, root, request, query, sentence)
+    ranker = (
+        _ranker(catalogue, root, request, query, sentence)
+        if replicas is None or request.like is not None
+        else _sharded(catalogue, request, query, sentence, replicas)
+    )
     by_words = request.like is None and bool(query.words)
     judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
     ranking = _Ranking(ranker, allowed(catalogue, filters), judged)
     page = _Page(catalogue, root, request, filters.folders)
     cutoff = ranking.cutoff(page.needed)
     results, more = page.of(ranking, cutoff if request.good else None)
-    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more)
+    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more, ranker.partial)
 
 
 def _ranker(
@@ -63,6 +80,21 @@ def _ranker(
     from visterm.collection.search.likeness import LikenessRanker
 
     return LikenessRanker(catalogue, root, request.like, ranker)
+
+
+def _sharded(
+    catalogue: Catalogue, request: SearchRequest, query: Query, sentence: str, replicas: Replicas
+) -> Ranker:
+    """The same over shards; likeness to a picture is not among it."""
+    from visterm.collection.search import sharded_rankers as sharded
+
+    if sentence:
+        space = active_space(catalogue, request.space)
+        return sharded.ShardedSentenceRanker(space, sentence, replicas)
+    active = active_model(catalogue)
+    if active.link is None:
+        return word_ranker(catalogue, active, query)
+    return sharded.ShardedWordRanker(catalogue, active, query, replicas)
 
 
 @dataclass
@@ -86,7 +118,7 @@ class _Ranking:
         self._good = self.ranker.known_cutoff() if self.allow is None else None
         if self._good is None:
             self._good = self._count_good(guess)
-            if self.allow is None:
+            if self.allow is None and self.ranker.partial is None:
                 self.ranker.keep_cutoff(self._good)
         if not any(relevant is False for relevant in self.judged.values()):
             return self._good

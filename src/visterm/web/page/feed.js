@@ -101,8 +101,12 @@ export class Feed {
     $('heading').textContent = this.query || 'Newest pictures'
     $('heading').classList.toggle('asked', this.searches)
     document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, unknown, replaced } = this.answer
+    const { cutoff, unknown, replaced, partial } = this.answer
     const parts = []
+    if (partial) {
+      const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
+      parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
+    }
     if (this.searches && cutoff !== null && cutoff !== undefined) {
       parts.push(cutoff
         ? counted(cutoff, 'good match', 'good matches') : 'None is certain; these come nearest')

@@ -109,6 +109,7 @@ def _ranking(collection: Collection, request: SearchRequest) -> Response:
         cutoff=response.cutoff,
         unknown=response.unknown,
         replaced=response.replaced,
+        partial=None if response.partial is None else vars(response.partial),
     )
 
 

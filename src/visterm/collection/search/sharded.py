@@ -1,0 +1,226 @@
+"""Search over shards: every shard is asked, and the best of their best pictures are the answer.
+
+Scores are functions of a picture alone and ties go by its id, so the best of all pictures are among
+the best of each shard: merged answers are those of one index, bit for bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.search.evidence import Floats, Ids, Parts, Term
+from visterm.collection.search.request import PartialAnswer
+from visterm.collection.search.shard import (
+    Answer,
+    IndexState,
+    Lacking,
+    Moved,
+    Pieces,
+    Question,
+    dealt,
+)
+from visterm.collection.store.active_model import Active
+from visterm.collection.store.caption_words import Postings
+from visterm.compute import Replicas
+from visterm.errors import VistermError
+from visterm.index.score import best
+
+_SMALL = 4096
+"""Pictures up to which it is cheaper to send a list again than to ask whether it is known."""
+_TRIES = 40
+_PAUSE = 0.05
+
+
+Arrays = dict[str, Any]
+"""What captions say, by names that are the same only where the contents are."""
+
+
+class IndexMoved(VistermError):
+    """Another state of the index is the current one by now; the question must be asked anew."""
+
+
+def while_index_moves(search: Callable[[], Any]) -> Any:
+    """What a search gives, begun anew for as long as writers change the index under it."""
+    for attempt in range(_TRIES):
+        try:
+            return search()
+        except IndexMoved:
+            time.sleep(_PAUSE if attempt else 0)
+    raise VistermError(
+        "the shards see another index than this server: all nodes must see the same files"
+    )
+
+
+class ShardedIndex:
+    """One state of an index, dealt out to shards that hold it."""
+
+    def __init__(self, replicas: Replicas, active: Active) -> None:
+        self.replicas = replicas
+        index = copy.copy(active.index)  # as it is now, whoever refreshes it meanwhile
+        self.version = index.version
+        manifest, spans = index.manifest, index.spans()
+        self.state = IndexState.of(index, active.version.index)
+        self.key = f"{active.version.id} {active.version.time}"
+        segments = dealt(manifest.segments, len(replicas))
+        self.stretches = [_joined([spans[n] for n in numbers]) for numbers in segments]
+        self.sizes = [
+            sum(manifest.segments[n].pictures - manifest.segments[n].removed for n in numbers)
+            for numbers in segments
+        ]
+        self.missing: set[int] = set()
+        """The shards that had nobody to answer."""
+
+    @property
+    def partial(self) -> PartialAnswer | None:
+        """How much was searched, where that was not everything."""
+        if not self.missing:
+            return None
+        found = sum(size for n, size in enumerate(self.sizes) if n not in self.missing)
+        return PartialAnswer(found, sum(self.sizes))
+
+    def search(
+        self, query: Any, k: int, *, allow: NDArray[Any] | None = None
+    ) -> tuple[Ids, NDArray[np.float32]]:
+        """As of the whole index, from the shards that answer."""
+        asked = [
+            Question(self.state, k, query, allow=self.own(number, allow))
+            for number in range(len(self.sizes))
+        ]
+        found = [one for one in self.ask(asked) if one is not None]
+        ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in found)])
+        scores = np.concatenate([np.empty(0, np.float32), *(one.scores for one in found)])
+        return best(ids, scores, k)
+
+    def ask(
+        self, questions: Sequence[Question], arrays: Sequence[Arrays] = ()
+    ) -> list[Answer | None]:
+        """The answers, None for shards that have nobody now, or no picture.
+
+        What a shard lacks of ``arrays`` is sent to it, whichever of its replicas that reaches.
+        """
+        answers = self._asked(
+            [q if size else None for q, size in zip(questions, self.sizes, strict=True)]
+        )
+        lacking = {n: one.names for n, one in enumerate(answers) if isinstance(one, Lacking)}
+        if lacking:
+            again = [
+                replace(q, arrays={name: arrays[n][name] for name in lacking[n]})
+                if n in lacking
+                else None
+                for n, q in enumerate(questions)
+            ]
+            for n, one in enumerate(self._asked(again)):
+                answers[n] = one if n in lacking else answers[n]
+        self.missing |= {n for n, size in enumerate(self.sizes) if size and answers[n] is None}
+        return answers
+
+    def _asked(self, questions: Sequence[Question | None]) -> list[Any]:
+        answers = self.replicas.ask("answer", [None if q is None else (q,) for q in questions])
+        if any(isinstance(one, Moved) for one in answers):
+            raise IndexMoved("the index has changed meanwhile")
+        return answers
+
+    def own(self, number: int, ids: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Those of some pictures that one shard may hold."""
+        if ids is None:
+            return None
+        ordered = ids if (ids[1:] > ids[:-1]).all() else np.unique(ids)
+        cuts = (
+            np.searchsorted(ordered, [first, last + 1]) for first, last in self.stretches[number]
+        )
+        return np.concatenate([np.empty(0, np.int64), *(ordered[a:b] for a, b in cuts)])
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedEvidence:
+    """What is seen and written, in one score, as `Evidence` has it, over all shards."""
+
+    index: ShardedIndex
+    terms: Sequence[Term]
+    postings: Postings
+    completeness: Floats
+    _known: dict[int, tuple[float, float, NDArray[np.bool_]]] = field(default_factory=dict)
+    """Of pictures that shards have found, what their scores consist of."""
+
+    def best(self, k: int, allow: NDArray[Any] | None = None) -> tuple[Ids, Floats]:
+        """The ``k`` best pictures and their scores; equal scores by smaller id."""
+        found = self._answers(lambda n, q: replace(q, k=k, allow=self.index.own(n, allow)))
+        ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in found)])
+        scores = np.concatenate([np.empty(0), *(one.scores for one in found)])
+        return best(ids, scores, k)
+
+    def parts(self, pictures: Ids) -> Parts:
+        """The scores of pictures, in parts; NaN for those whose shard has gone meanwhile."""
+        unknown = np.unique([one for one in pictures.tolist() if one not in self._known])
+        if unknown.size:
+            some = unknown.astype(np.int64)
+            self._answers(lambda n, q: replace(q, pictures=self.index.own(n, some)))
+        nothing = (np.nan, np.nan, np.zeros(len(self.terms), bool))
+        found = [self._known.get(one, nothing) for one in pictures.tolist()]
+        held = np.array([one[2] for one in found], bool).reshape(len(found), len(self.terms))
+        return Parts(np.array([one[0] for one in found]), np.array([one[1] for one in found]), held)
+
+    def _answers(self, asking: Callable[[int, Question], Question]) -> list[Answer]:
+        questions = [asking(n, question) for n, (question, _) in enumerate(self._questions)]
+        given = self.index.ask(questions, [arrays for _, arrays in self._questions])
+        found = [one for one in given if one is not None]
+        for answer in found:
+            parts = answer.parts
+            assert parts is not None
+            rows = zip(parts.sight.tolist(), parts.caption.tolist(), parts.held, strict=True)
+            self._known.update(zip(answer.ids.tolist(), rows, strict=True))
+        return found
+
+    @cached_property
+    def _questions(self) -> list[tuple[Question, Arrays]]:
+        """What each shard is asked about the terms, and what it may have to be sent for it."""
+        return [self._question(number) for number in range(len(self.index.sizes))]
+
+    def _question(self, number: int) -> tuple[Question, Arrays]:
+        arrays: Arrays = {}
+        terms, names = [], []
+        for term in self.terms:
+            holders = self.index.own(number, term.holders)
+            assert holders is not None
+            is_small = holders.size <= _SMALL
+            names.append("" if is_small else hashlib.sha256(holders.tobytes()).hexdigest())
+            terms.append(replace(term, holders=holders if is_small else holders[:0]))
+            if not is_small:
+                arrays[names[-1]] = holders
+        lengths = ""
+        if self.postings.lengths.size:
+            stretches = self.index.stretches[number]
+            lengths = f"{self.index.key} {self.postings.version} {stretches}"
+            arrays[lengths] = Pieces.of(self.postings.lengths, stretches)
+        question = Question(
+            self.index.state,
+            terms=tuple(terms),
+            holders=tuple(names),
+            lengths=lengths,
+            completeness=self.completeness,
+        )
+        return question, arrays
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of ids, ascending and apart.
+
+    >>> _joined([(6, 9), (0, 2), (8, 12)])
+    [(0, 2), (6, 12)]
+    """
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
