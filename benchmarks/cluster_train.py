@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.common import say, show
-from benchmarks.corel_vectors import Floats, kept_vectors
+from benchmarks.corel_vectors import Floats, vectors_by_path
 from benchmarks.ray_nodes import child_processes, two_nodes
 from visterm.compute import running_on
 from visterm.datasets import DATASETS
@@ -94,11 +94,10 @@ class Watched(Pamir):
 
 
 def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
-    within = given.data / name
-    protocol = protocol_of(DATASETS[name](within if within.is_dir() else given.data))
+    root = given.data / name if (given.data / name).is_dir() else given.data
+    protocol = protocol_of(DATASETS[name](root))
     paths = [*protocol.development.paths, *protocol.test.paths]
-    kept = None if given.vectors is None else given.vectors / f"{name}-cnn.npy"
-    vectors = kept_vectors(paths, kept)
+    vectors = vectors_by_path(name, root, paths, given.vectors)
     runs: dict[int, list[Fitted]] = {count: [] for count in (1, *given.shards)}
     for seed in range(given.seeds):
         for count, done in runs.items():

@@ -44,9 +44,18 @@ class RayNodes:
         self._cluster.shutdown()
 
 
+_running: list[RayNodes] = []
+
+
 @contextmanager
 def two_nodes() -> Iterator[RayNodes]:
-    """The cluster, for as long as the context lasts; workers import what this process can."""
+    """The cluster, for as long as the context lasts; workers import what this process can.
+
+    Inside another such context it is the same one.
+    """
+    if _running:
+        yield _running[0]
+        return
     before = dict(os.environ)
     os.environ |= {
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -54,9 +63,11 @@ def two_nodes() -> Iterator[RayNodes]:
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
     nodes = RayNodes()
+    _running.append(nodes)
     try:
         yield nodes
     finally:
+        _running.clear()
         nodes.shutdown()
         os.environ.clear()
         os.environ |= before

@@ -6,6 +6,7 @@ All of it stands in one file, so that the cluster begins once.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from contextvars import Context
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -187,16 +189,16 @@ def test_a_shard_that_dies_misses_a_round_and_comes_back(nodes: RayNodes) -> Non
 
 
 def trained(**parameters: Any) -> Pamir:
-    """PAMIR with its C chosen, on pictures of four words with noise."""
+    """PAMIR on pictures of four words with noise."""
     rng = np.random.default_rng(0)
     Y = (rng.random((120, 4)) < 0.4).astype(np.float32)
     X = (Y @ rng.standard_normal((4, 8)) + 0.5 * rng.standard_normal((120, 8))).astype(np.float32)
-    model = Pamir(C=(0.001, 0.1), max_iter=2000, **parameters)
+    model = Pamir(max_iter=2000, **parameters)
     return model.fit(X[:80], Y[:80], validation=(X[80:], Y[80:]))
 
 
 def test_models_are_the_same_on_the_cluster_as_here(nodes: RayNodes) -> None:
-    for parameters in ({}, {"n_shards": 2}):
+    for parameters in ({"C": (0.001, 0.1)}, {"C": 0.1, "n_shards": 2}):
         here = Context().run(trained, **parameters)
         there = trained(**parameters)
         assert np.array_equal(here.weights_, there.weights_)
@@ -238,3 +240,27 @@ def test_searches_survive_replicas_and_say_when_a_shard_has_none(
             while (again := several.search("sky", k=30)).partial is not None:
                 pass  # until Ray has begun a replica anew
             assert again == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "found"),
+    [
+        ("cluster_add", "--pictures 4 --rounds 1 --killed 0", {"pictures": 4}),
+        (
+            "cluster_search",
+            "--shards 2 --replicas 1 --pictures 60 --words 20 --queries 6 --seconds 0",
+            {"exact": True, "queries": 6},
+        ),
+    ],
+)
+def test_a_benchmark_of_clusters_answers_its_question(
+    nodes: RayNodes,
+    name: str,
+    arguments: str,
+    found: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, *arguments.split(), "--json"])
+    Context().run(import_module(f"benchmarks.{name}").main)
+    assert found.items() <= json.loads(capsys.readouterr().out).items()

@@ -67,6 +67,6 @@ def application(store: Path) -> str:
     """What the applications of a collection are called on a cluster, before their numbers.
 
     >>> application(Path("/archive/.visterm"))
-    'visterm-0f4bd85f'
+    'visterm-1a9a4cb7'
     """
     return f"visterm-{hashlib.sha256(str(store).encode()).hexdigest()[:8]}"

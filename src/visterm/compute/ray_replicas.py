@@ -40,7 +40,7 @@ class RayReplicas:
 
         quiet = LoggingConfig(log_level="ERROR", enable_access_log=False)
         logging.getLogger("ray.serve").setLevel(logging.CRITICAL)
-        serve.start(http_options={"location": "NoServer"}, logging_config=quiet)
+        serve.start(proxy_location="Disabled", logging_config=quiet)
         # Half a share of the cores each, so that replicas of a dead node find room on the others.
         share = min(1.0, 0.5 * cores / (len(parts) * replicas))
         deployment = serve.deployment(
@@ -69,14 +69,15 @@ class RayReplicas:
     def ask(self, method: str, arguments: Sequence[Arguments | None]) -> list[Any]:
         """What each part gives; None for those that were not asked or have no replica now."""
         sent = [
-            None if given is None or not self._has_replica(number) else self._send(number, given)
-            for number, given in enumerate([a and (method, a) for a in arguments])
+            None
+            if given is None or not self._has_replica(number)
+            else self._send(number, method, given)
+            for number, given in enumerate(arguments)
         ]
-        answers = [
-            None if one is None else self._answer(number, one, (method, arguments[number]))
-            for number, one in enumerate(sent)
+        return [
+            None if one is None or given is None else self._answer(number, one, method, given)
+            for number, (one, given) in enumerate(zip(sent, arguments, strict=True))
         ]
-        return answers
 
     def running(self) -> list[int]:
         """How many replicas of each part can answer now."""
@@ -91,10 +92,10 @@ class RayReplicas:
             with contextlib.suppress(Exception):  # a cluster that has gone has none of them
                 serve.delete(name, _blocking=False)
 
-    def _send(self, number: int, question: Any) -> Any:
-        return self._handles[number].remote(*question)
+    def _send(self, number: int, method: str, given: Arguments) -> Any:
+        return self._handles[number].remote(method, given)
 
-    def _answer(self, number: int, sent: Any, question: Any) -> Any:
+    def _answer(self, number: int, sent: Any, method: str, given: Arguments) -> Any:
         from ray.exceptions import RayError, RayTaskError
 
         until = time.monotonic() + PATIENCE
@@ -104,7 +105,7 @@ class RayReplicas:
             except RayTaskError as error:
                 raise error.cause if isinstance(error.cause, Exception) else error from None
             except (RayError, ConnectionError, _rpc_error()):
-                sent = self._send(number, question)  # it died with its answer
+                sent = self._send(number, method, given)  # it died with its answer
         return None
 
     def _wait(self, number: int, sent: Any, until: float) -> Any:
