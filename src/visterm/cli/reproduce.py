@@ -9,7 +9,7 @@ import typer
 
 from visterm.cli.benchmarks import Data, Labels, Layout, Seed, Test, Train, Validation
 from visterm.cli.options import Json, Ray
-from visterm.experiments.papers.registry import TABLES
+from visterm.experiments.papers.registry import PAGES, TABLES
 
 if TYPE_CHECKING:
     from visterm.experiments.runner.reports import Report
@@ -27,14 +27,22 @@ def reproduce(
         int | None,
         typer.Option(help="bitr-2 to bitr-7: test on so many of ten parts; 0: as the data split."),
     ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="With the papers' own settings instead of ours."),
+    ] = False,
     layout: Layout = "text",
     figure: Annotated[
         Path | None,
         typer.Option(help="Draw it too: a .png, .svg or .pdf file; a folder for several tables."),
     ] = None,
-    page: Annotated[Path, typer.Option(help="Where side-by-side puts its page.")] = Path(
-        "side-by-side.html"
-    ),
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Where pages of pictures go ({', '.join(PAGES)}): a file, or a folder; else "
+            "TABLE.html here."
+        ),
+    ] = None,
     ray: Ray = None,
     json: Json = False,
 ) -> None:
@@ -43,21 +51,29 @@ def reproduce(
     A star marks a figure of ours that is significantly above every other model's (Wilcoxon, 95 %).
     Tables of one experiment, such as tpami-7 to tpami-12, share its run when asked for together.
     With --train and --test the same tables are made of another data set's pictures.
-    side-by-side ranks drawn scenes, or Corel's pictures where --data names them, and writes a page.
+    side-by-side ranks drawn scenes, or Corel's pictures where --data names them, and writes a page;
+    figures that show pictures are pages too.
     """
     from visterm.cli.benchmarks import check_layout, dataset_of, laid_out, reported
     from visterm.cli.output import print_json
     from visterm.experiments.papers.registry import reproduce as make
 
     check_layout(layout)
-    figures = _figure_files(tables, figure)
+    figures, pages = _figure_files(tables, figure), _page_files(tables, page)
     own = train and dataset_of(None, data, train, validation, test, labels)
     found: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(tables):
         with reported(ray) as progress:
-            report = make(name, own or data, seed=seed, partitions=partitions, progress=progress)
+            report = make(
+                name,
+                own or data,
+                seed=seed,
+                partitions=partitions,
+                as_published=as_published,
+                progress=progress,
+            )
         # Each as soon as it is there: the next may take an hour, or be stopped.
-        _write(report, figures.get(name), page)
+        _write(report, figures.get(name), pages.get(name, Path(f"{name}.html")))
         if not json:
             typer.echo(("\n\n" if found else "") + laid_out(report.table, layout))
         found[name] = report.to_json()
@@ -82,6 +98,20 @@ def _figure_files(tables: list[str], figure: Path | None) -> dict[str, Path]:
         raise BadInput(f"several tables need a folder for their figures, not {figure.name!r}")
     figure.mkdir(parents=True, exist_ok=True)
     return {table: figure / f"{table}.png" for table in tables}
+
+
+def _page_files(tables: list[str], page: Path | None) -> dict[str, Path]:
+    """Where each page goes: the file that is given, or one by the table's name in a folder."""
+    from visterm.errors import BadInput
+
+    having = [table for table in tables if table in PAGES]
+    if page is not None and page.suffix:
+        if len(set(having)) > 1:
+            raise BadInput(f"{', '.join(having)} need a folder for their pages, not {page.name!r}")
+        return dict.fromkeys(having, page)
+    if page is not None:
+        page.mkdir(parents=True, exist_ok=True)
+    return {table: (page or Path()) / f"{table}.html" for table in having}
 
 
 def _write(report: Report, figure: Path | None, page: Path) -> None:

@@ -81,11 +81,19 @@ def contact_sheet(
         _section(query, list(of_query), shown)
         for query, of_query in groupby(rankings, key=lambda ranking: ranking.query)
     )
+    figures, legend = _figures(measures or {}), _legend(rankings)
+    return filled_page(title=title, note=note, sections=sections, figures=figures, legend=legend)
+
+
+def filled_page(
+    *, title: str, note: str, sections: str, figures: str = "", legend: str = ""
+) -> bytes:
+    """The page around sections that are HTML already."""
     page = Template(_PAGE.read_text(encoding="utf-8")).substitute(
         title=escape(title),
         lead=f'<p class="lead">{escape(note)}</p>\n' if note else "",
-        figures=_figures(measures or {}),
-        legend=_legend(rankings),
+        figures=figures,
+        legend=legend,
         sections=sections,
     )
     # A file's name or a caption may hold characters that no encoding can write.

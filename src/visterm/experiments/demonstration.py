@@ -110,7 +110,7 @@ def ranked(
     """The best test pictures for these words, with what their hidden captions say."""
     query = protocol.vocabulary.query_vectors([" ".join(words)])
     scores = np.asarray(query @ rows.T)[0]
-    answers = [set(words) <= set(caption.split()) for caption in protocol.test.captions]
+    answers = [set(words) <= set(text.split()) for text in protocol.test.words]
     pictures = [
         RankedPicture(
             protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from visterm.experiments.demonstration import scenes
@@ -75,3 +77,16 @@ def test_the_single_word_table_learns_and_ranks_single_words_only(
 
 def test_models_stand_in_the_report_s_order() -> None:
     assert [*bbnn_tables.OTHERS, "BBNN"] == list(THEIRS["table 2"]) == list(THEIRS["table 3"])
+
+
+def test_as_published_validation_chooses_among_settings_of_plain_descent(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    small = {"epoch_pairs": 200, "max_iter": 1, "block_units": 8, "picture_units": 8}
+    monkeypatch.setattr(bbnn_tables, "PLAIN", bbnn_tables.PLAIN | small)
+    rates = [{"learning_rate": rate} for rate in (0.01, 0.3)]
+    made = bbnn_tables.published_bbnn(protocol, BlockCounts(colours=20), rates)
+    chosen = made["BBNN"].outcome.chosen
+    assert chosen["learning_rate"] in (0.01, 0.3)
+    assert len(list((tmp_path / "visterm" / "experiments").glob("run-*.json"))) == 2

@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
+from visterm.experiments.papers.bitr import published_settings
 from visterm.experiments.papers.bitr.directions import Both, PairVectors, nearest
 from visterm.experiments.papers.bitr.methods import bitr, paper_methods, pca
 from visterm.experiments.papers.bitr.partitions import IaprExperiment, Partition
@@ -109,12 +110,36 @@ def test_the_papers_methods_run_in_its_order_and_bring_labels_to_their_space():
     expected = [name for name in THEIRS["table 2"] if not name.startswith("WSABIE")]
     assert [name for name, *_ in found] == expected
     words = np.eye(5, dtype=np.float32)
-    for name, both, to_space in found:
+    for name, fit, to_space in found:
         assert (to_space is not None) == name.endswith("(CTR)")
         rows = words if to_space is None else to_space.text_rows(words)
+        both = fit()
         assert both.to_texts.n_texts_in_ == rows.shape[1]
-    name, both, _ = found[-1]
     assert both.chosen(name)["BITR-C (CTR), to text"]["gap"] <= 1e-2
+
+
+def test_as_published_folds_choose_and_wsabie_ranks_labels_as_words(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(published_settings, "STRENGTHS", (1.0, 100.0))
+    monkeypatch.setattr(published_settings, "NORMS", (1.0,))
+    monkeypatch.setattr(published_settings, "FOLDS", 2)
+    monkeypatch.setattr(published_settings, "TOPICS", 5)
+    told = pairs()
+    labels = csr_array((told.texts > 0.3).astype(np.float32))
+    found = {
+        name: (fit(), to_space)
+        for name, fit, to_space in published_settings.PublishedMethods("pairs")(told, labels)
+        if "BITR-M" not in name
+    }
+    assert list(found) == [name for name in THEIRS["table 6"] if name in found]
+    wsabie, _ = found["WSABIE (CTR)"]
+    assert wsabie.to_texts.outputs == "words"
+    assert wsabie.to_texts.n_texts_in_ == 5
+    for name in ("BITR-E (TR)", "BITR-C (CTR)"):
+        both, to_space = found[name]
+        assert both.chosen(name)[f"{name}, to text"]["C"] in (1.0, 100.0)
+        assert (to_space is not None) == name.endswith("(CTR)")
+    assert len(list((tmp_path / "visterm" / "experiments").glob("bitr-folds-*"))) == 10
 
 
 def test_bitr_learns_each_direction_by_itself():
@@ -134,21 +159,27 @@ def test_principal_components_are_those_of_what_teaches():
     np.testing.assert_allclose(rows @ rows.T, expected @ expected.T, atol=1e-3)
 
 
-def test_reports_put_means_over_parts_beside_the_published_figures():
+def test_reports_put_means_over_parts_beside_the_published_figures(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
     def both_ways(value):
         return {way: {"P@5": value, "mAP": value} for way in ("to text", "to picture")}
 
     def methods(part):
-        yield Measured("CCA", both_ways(float(part.test[0])))
-        yield Measured("ours alone", both_ways(1.0))
+        measured.append(part.name)
+        yield "CCA", lambda: Measured(both_ways(float(part.test[0])))
+        yield "ours alone", lambda: Measured(both_ways(1.0))
 
+    measured = []
     report = _report("table 6", "labels", ("P@5", "mAP"), iapr(), 2, methods)
     first, second = (part.test[0] for part in iapr().partitions(2))
     theirs = THEIRS["table 6"]["CCA"]
     assert report.table.rows["CCA, published"] == [*theirs[0], *theirs[1]]
     assert report.table.rows["CCA, ours"] == [(first + second) / 2] * 4
     assert list(report.table.rows)[-1] == "ours alone"
-    assert report.found["partitions"] == ["part 1 of 10", "part 2 of 10"]
+    assert report.found["partitions"] == measured == ["part 1 of 10", "part 2 of 10"]
+    deviation = report.found["standard_deviation"]["CCA"]["to text"]["mAP"]
+    assert deviation == abs(first - second) / 2
 
 
 def test_phrases_become_single_words_and_rare_ones_are_left_out():

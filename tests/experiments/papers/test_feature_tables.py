@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from visterm.datasets.captioned_pictures import CaptionedPictures
@@ -11,12 +12,15 @@ from visterm.datasets.scenes import draw_scenes
 from visterm.experiments.papers.ecml.feature_comparison import (
     FeatureRow,
     PamirSetting,
+    _pamir,
+    _vectors,
     compare_features,
 )
 from visterm.experiments.papers.tpami.block_features import by_kernel, by_side
 from visterm.experiments.runner.picture_features import PictureFeatures
 from visterm.experiments.runner.protocol import Protocol, split_off_test
 from visterm.kernels import ExpectedLikelihood, Match
+from visterm.progress import silent
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,23 @@ def test_every_model_is_measured_and_the_better_way_of_pamir_is_taken(drawn: Pro
     assert outcomes["PAMIR"].chosen["way"] == max(tried, key=tried.__getitem__)
     assert set(tried) == {good, poor}
     assert all(len(one.evaluation) == len(drawn.test_relevance) for one in outcomes.values())
+
+
+def test_as_published_visterms_are_one_bag_and_the_margin_is_that_of_captions(
+    drawn: Protocol,
+) -> None:
+    small = "sift(visterms=20, root=False, rootsift=False)"
+    described = PictureFeatures(drawn, n_jobs=1)
+    way = PamirSetting(small, as_published=True)
+    vectors = _vectors(described, way, silent)
+    assert {part.shape[0] for part in vectors} == {len(n) for n in (*drawn.split, drawn.test)}
+    counts = described.counts(small)[0]
+    ratio = vectors[0][[0]].toarray() / counts[[0]].toarray().clip(1e-9)
+    idf = -np.log((counts.toarray() > 0).mean(axis=0).clip(1e-9))
+    seen = counts[[0]].toarray()[0] > 0
+    np.testing.assert_allclose(ratio[0][seen] / idf[seen], (ratio[0][seen] / idf[seen])[0], 1e-4)
+    assert _pamir(way, 1, 0).margin == "caption"
+    assert min(_pamir(way, 1, 0).C) == 0.001
 
 
 def test_blocks_are_compared_by_side_and_codebook_on_validation_pictures(drawn: Protocol) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ import pytest
 from visterm.datasets import read_iaprtc12
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.experiments.papers.bitr import cnn_methods, methods, partitions, timings
+from visterm.experiments.papers.bitr import (
+    cnn_methods,
+    cross_dataset,
+    examples,
+    methods,
+    partitions,
+    timings,
+)
 from visterm.experiments.papers.leaderboards import flickr8k
 from visterm.experiments.papers.registry import reproduce
 from visterm.experiments.runner import caption_vectors
@@ -31,11 +39,24 @@ def write_tables(folder: Path, seed: int) -> None:
         (folder / f"{part}_captions.tsv").write_text("".join(said))
 
 
+def write_flickr8k(root: Path) -> None:
+    """IAPR's drawn training pictures in the tables of Flickr8k, with two captions a picture."""
+    lines = (root / "iaprtc12" / "train_captions.tsv").read_text().splitlines(keepends=True)
+    (root / "flickr8k").mkdir()
+    for part, some in {"train": lines[:50], "dev": lines[50:60], "test": lines[60:80]}.items():
+        rows = [said for line in some for said in (line, line.replace(" near ", " by "))]
+        (root / "flickr8k" / f"{part}_captions.tsv").write_text("".join(rows))
+        for line in some:
+            name = line.split("\t")[0]
+            (root / "flickr8k" / name).write_bytes((root / "iaprtc12" / name).read_bytes())
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for seed, name in enumerate(("corel5k", "iaprtc12")):
         write_tables(folder / name, seed)
+    write_flickr8k(folder)
     return folder
 
 
@@ -44,7 +65,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(timings, "PAIRS", (60,))
     monkeypatch.setattr(timings, "WIDTHS", (4,))
-    monkeypatch.setattr(timings, "SAMPLES", (20, 40))
+    monkeypatch.setattr(timings, "SAMPLES", (10, 100))
+    monkeypatch.setattr(timings, "_BLOCK", 10)
     monkeypatch.setattr(methods, "_STRENGTHS", (10.0, 100.0))
     monkeypatch.setattr(partitions, "TOPICS", 8)
     monkeypatch.setattr(methods, "TOPICS", 8)
@@ -82,25 +104,50 @@ def test_what_one_data_set_teaches_is_tested_on_the_other(root: Path) -> None:
         reproduce("bitr-4", read_iaprtc12(root))
 
 
+def test_captions_are_learnt_on_one_data_set_and_tested_on_another(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("paper_methods", 2), ("cnn_caption_methods", 1)):
+        every = getattr(cross_dataset, name)
+        some = lambda *given, every=every, count=count: islice(every(*given), count)  # noqa: E731
+        monkeypatch.setattr(cross_dataset, name, some)  # tables 2 and 7 run them all
+    found = reproduce("bitr-exp2", root / "flickr8k").to_json()
+    assert set(found["ours"]) == {"IAPR → Flickr8k", "Flickr8k → IAPR"}
+    for measured in found["ours"].values():
+        assert set(measured) == {"random order", "CCA", "WSABIE (TR)", "CCA (CNN)"}
+        for ways in measured.values():
+            assert all(0 <= way["R@1"] <= way["R@50"] <= 1 for way in ways.values())
+    again = reproduce("bitr-exp2", root).to_json()
+    assert again == found  # kept, and the folder above is as good
+    with pytest.raises(BadInput, match="learns on one data set and tests on another"):
+        reproduce("bitr-exp2", read_iaprtc12(root))
+
+
+def test_examples_show_five_answers_both_ways(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("HanTa")
+    monkeypatch.setattr(examples, "_DIMENSIONS", 8)
+    report = reproduce("bitr-fig6", root)
+    assert len(report.found) == 4
+    for ways in report.found.values():
+        for one in (one for every in ways.values() for one in every):
+            assert 0 < len(one["answers"]) <= 5
+    assert report.page is not None
+    assert b"data:image/jpeg" in report.page
+
+
+def test_the_data_sets_there_are_are_counted(root: Path) -> None:
+    found = reproduce("bitr-1", root).to_json()["ours"]
+    assert found["flickr8k"]["captions_a_picture"] == 2
+    assert found["corel5k"]["samples"] == 100
+    assert set(reproduce("bitr-1", root / "iaprtc12").to_json()["ours"]) == {"iaprtc12"}
+
+
 def test_sentences_find_pictures_on_the_split_of_flickr8k(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three of the drawn sets' rows in the tables of Flickr8k, with two captions a picture."""
     monkeypatch.setattr(flickr8k, "SEEDS", 2)
     monkeypatch.setitem(flickr8k.MAPS, "batch_size", 40)
     monkeypatch.setattr(flickr8k, "Lsa", lambda *_, **__: Lsa(8, random_state=0))
-    folder = root / "flickr8k"
-    lines = (root / "iaprtc12" / "train_captions.tsv").read_text().splitlines(keepends=True)
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    parts = {"train": lines[:50], "dev": lines[50:60], "test": lines[60:80]}
-    for part, some in parts.items():
-        rows = [
-            f"images/{line}" for line in some for line in (line, line.replace(" near ", " by "))
-        ]
-        (folder / f"{part}_captions.tsv").write_text("".join(rows))
-        for line in some:
-            name = line.split("\t")[0]
-            (folder / "images" / name).write_bytes((root / "iaprtc12" / name).read_bytes())
     found = reproduce("flickr8k", root).to_json()
     ways = found["flickr8k"]
     assert 0 <= ways["image_retrieval"]["r1"] <= ways["image_retrieval"]["r10"] <= 100

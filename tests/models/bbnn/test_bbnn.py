@@ -186,6 +186,17 @@ def test_the_average_is_of_the_last_tenth_of_the_steps() -> None:
     assert descent.average.layers[0][0] == pytest.approx(900, abs=5)
 
 
+def test_without_averages_the_last_weights_are_kept(pictures) -> None:
+    X, Y = pictures
+    how = {"epoch_pairs": 8, "batch_size": 8, "max_iter": 1, "momentum": 0.0}
+    first, last = (tiny(averaged=kind, **how).fit(X, Y) for kind in (True, False))
+    # Of one step the average has nine tenths.
+    before = tiny(**how)._first_layers(2, Y.shape[1])[-2]
+    step = last.W3_ - before
+    assert np.abs(step).max() > 0
+    np.testing.assert_allclose(first.W3_ - before, 0.9 * step, rtol=1e-3, atol=1e-7)
+
+
 # The drawing
 
 
@@ -301,6 +312,7 @@ def test_learns_what_blocks_of_a_word_look_like(in_batch_negatives: bool) -> Non
         picture_units=20,
         in_batch_negatives=in_batch_negatives,
         epoch_pairs=2000,
+        query_exponent=0.0,
     )
     model.set_params(batch_size=50, max_iter=8)
     model.fit(given.X, given.Y, validation=(given.other_X, given.other_Y))

@@ -19,27 +19,43 @@ TABLES = {
     "side-by-side": "tpami.ranking_page.side_by_side",
     "bbnn-2": "bbnn.network_comparison.bbnn_2",
     "bbnn-3": "bbnn.network_comparison.bbnn_3",
+    "ecml-1": "ecml.feature_comparison.ecml_1",
+    "ecml-3": "ecml.feature_comparison.ecml_3",
     "ecml-4": "ecml.feature_comparison.ecml_4",
+    "ecml-5": "ecml.feature_comparison.ecml_5",
     "ecml-6": "ecml.feature_comparison.ecml_6",
+    "ecml-6-measures": "ecml.feature_comparison.ecml_6_measures",
+    "bitr-1": "bitr.examples.bitr_1",
     "bitr-2": "bitr.retrieval_tables.bitr_2",
+    "bitr-3": "bitr.retrieval_tables.bitr_3",
     "bitr-4": "bitr.transfer.bitr_4",
     "bitr-5": "bitr.retrieval_tables.bitr_5",
     "bitr-6": "bitr.retrieval_tables.bitr_6",
     "bitr-7": "bitr.retrieval_tables.bitr_7",
+    "bitr-exp2": "bitr.cross_dataset.bitr_exp2",
     "bitr-fig3": "bitr.timings.bitr_fig3",
     "bitr-fig4": "bitr.timings.bitr_fig4",
+    "bitr-fig6": "bitr.examples.bitr_fig6",
     "annotation": "leaderboards.annotation.annotation",
     "flickr8k": "leaderboards.flickr8k.flickr8k",
+    "tpami-2": "tpami.large_set.tpami_2",
     "tpami-3": "tpami.block_features.tpami_3",
     "tpami-4": "tpami.block_features.tpami_4",
+    "tpami-5": "tpami.chosen_parameters.tpami_5",
+    "tpami-6": "tpami.chosen_parameters.tpami_6",
     "tpami-7": "tpami.model_comparison.tpami_7",
     "tpami-8": "tpami.model_comparison.tpami_8",
     "tpami-9": "tpami.model_comparison.tpami_9",
     "tpami-10": "tpami.model_comparison.tpami_10",
     "tpami-11": "tpami.model_comparison.tpami_11",
     "tpami-12": "tpami.model_comparison.tpami_12",
+    "tpami-13": "tpami.large_set.tpami_13",
+    "tpami-appendix": "tpami.margin_growth.tpami_appendix",
+    "tpami-figures": "tpami.figures.tpami_figures",
 }
 """A table's name, and the module and function of `visterm.experiments.papers` that make it."""
+PAGES = ("bitr-1", "bitr-fig6", "side-by-side", "tpami-figures")
+"""Those that come with a page of pictures."""
 
 
 def check_table(table: str) -> None:
@@ -64,12 +80,22 @@ def reproduce(
     *,
     seed: int = 0,
     partitions: int | None = None,
+    as_published: bool = False,
     progress: Progress = silent,
 ) -> Report:
-    """Make the table of this name; partitions are for the tables that test on several."""
+    """Make the table of this name; partitions are for the tables that test on several.
+
+    ``as_published`` takes the paper's own settings instead of ours.
+    """
     maker = maker_of(table)
-    if partitions is None:
-        return maker(data, seed=seed, progress=progress)
-    if "partitions" not in signature(maker).parameters:
-        raise BadInput(f"{table} has one set of test pictures; leave partitions out")
-    return maker(data, seed=seed, progress=progress, partitions=partitions)
+    taken = signature(maker).parameters
+    options: dict[str, object] = {}
+    if partitions is not None:
+        if "partitions" not in taken:
+            raise BadInput(f"{table} has one set of test pictures; leave partitions out")
+        options["partitions"] = partitions
+    if as_published:
+        if "as_published" not in taken:
+            raise BadInput(f"{table} has no settings of the paper's own; leave as-published out")
+        options["as_published"] = True
+    return maker(data, seed=seed, progress=progress, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,18 @@ from visterm.text import Relevance
 
 
 @dataclass(frozen=True)
-class IndexedModel:
-    """A model that learnt from all development pictures, and the test pictures as it maps them."""
+class RankedRun:
+    """The test pictures as a model maps them, and what the model is worth."""
 
-    model: Model
     rows: NDArray[np.float32]
     outcome: Outcome
+
+
+@dataclass(frozen=True)
+class IndexedModel(RankedRun):
+    """The same with the model, which learnt from all development pictures."""
+
+    model: Model
 
 
 def choose_and_index(
@@ -34,32 +41,52 @@ def choose_and_index(
     model: Model,
     seconds: Seconds,
     *,
+    training_only: bool = False,
     progress: Progress = silent,
 ) -> IndexedModel:
     """Choose on validation pictures, learn from all development pictures, map and rank the test.
 
-    Indexing is what the TPAMI paper calls so: one training with the parameters chosen, and the
-    mapping of the test pictures; features and choosing are not in it. Retrieval is scoring and
-    sorting all test pictures, one query after another.
+    With ``training_only`` the validation pictures choose, and are not learnt from. Indexing is what
+    the TPAMI paper calls so: one training with the parameters chosen, and the mapping of the test
+    pictures; features and choosing are not in it. Retrieval is scoring and sorting all test
+    pictures, one query after another.
     """
     chooser = clone(model).set_params(retrain=False)
     with seconds.on("choosing"):
         choose(protocol, chooser, (vectors.training, vectors.validation), progress)
     learner = settled(chooser)
-    everything = stack(vectors.training, vectors.validation)
+    train, held = protocol.split
+    numbers, everything = train, vectors.training
+    if not training_only:
+        numbers = np.concatenate([train, held])
+        everything = stack(vectors.training, vectors.validation)
     begin = time.process_time()
     with seconds.on("indexing"):
-        captions = protocol.captions[np.concatenate(protocol.split)]
-        learner.fit(everything, captions, progress=progress)
+        learner.fit(everything, protocol.captions[numbers], progress=progress)
         rows = learner.transform(vectors.test)
     # Of all cores together: what a busy machine, or a second core, changes least.
     seconds.spent["indexing, processor"] = time.process_time() - begin
     relevance = protocol.test_relevance
     with seconds.on("retrieval"):
         rank_all(rows, relevance)
-    parts = slices(relevance, protocol.seen_queries)
-    outcome = Outcome(evaluate_rows(rows, relevance), parts, seconds, chosen_by(chooser))
-    return IndexedModel(learner, rows, outcome)
+    outcome = outcome_of(protocol, rows, seconds, chosen_by(chooser), training_only)
+    return IndexedModel(rows, outcome, learner)
+
+
+def outcome_of(
+    protocol: Protocol,
+    rows: NDArray[np.float32],
+    seconds: Seconds,
+    chosen: dict[str, Any],
+    training_only: bool = False,
+) -> Outcome:
+    """What test pictures that are mapped to these rows are worth.
+
+    A query is unseen where no picture that was learnt from answers it.
+    """
+    relevance = protocol.test_relevance
+    seen = protocol.seen_in_training if training_only else protocol.seen_queries
+    return Outcome(evaluate_rows(rows, relevance), slices(relevance, seen), seconds, chosen)
 
 
 def settled(model: Model) -> Model:

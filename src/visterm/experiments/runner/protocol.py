@@ -76,11 +76,17 @@ class Protocol:
 
     @cached_property
     def seen_queries(self) -> NDArray[np.bool_]:
-        """Which test queries some development picture answers.
+        """Which test queries some development picture answers."""
+        return self._answered(self.captions)
 
-        Each is looked up in the development captions: their own queries would be far too many.
-        """
-        holders = self.captions.tocsc()
+    @cached_property
+    def seen_in_training(self) -> NDArray[np.bool_]:
+        """Which test queries some training picture answers; validation pictures do not count."""
+        return self._answered(self.captions[self.split[0]])
+
+    def _answered(self, captions: csr_array) -> NDArray[np.bool_]:
+        """Each test query is looked up in captions: their own queries would be far too many."""
+        holders = captions.tocsc()
         postings = [
             holders.indices[holders.indptr[t] : holders.indptr[t + 1]]
             for t in range(holders.shape[1])

@@ -45,21 +45,26 @@ def recipe_of(paths: list[Path], extractor: Extractor, training: list[Path]) -> 
 
 def kept(what: str, recipe: str, make: Callable[[], Vectors]) -> Vectors:
     """What ``make`` makes, or made before by this recipe."""
-    from platformdirs import user_cache_path
-
-    name = f"{what}-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}"
-    folder = user_cache_path("visterm", appauthor=False) / "experiments"
     for suffix in (".npy", ".npz"):
         with suppress(OSError, ValueError):
-            file = folder / f"{name}{suffix}"
+            file = cache_file(what, recipe, suffix)
             if suffix == ".npz":
                 return csr_array(load_npz(file))
             return np.load(file, allow_pickle=False)
     rows = make()
     with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
+        file = cache_file(what, recipe, ".npz" if issparse(rows) else ".npy")
+        file.parent.mkdir(parents=True, exist_ok=True)
         if issparse(rows):
-            save_npz(folder / f"{name}.npz", rows)
+            save_npz(file, rows)
         else:
-            np.save(folder / f"{name}.npy", rows)
+            np.save(file, rows)
     return rows
+
+
+def cache_file(what: str, recipe: str, suffix: str) -> Path:
+    """Where something made by a recipe is kept."""
+    from platformdirs import user_cache_path
+
+    name = f"{what}-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}{suffix}"
+    return user_cache_path("visterm", appauthor=False) / "experiments" / name

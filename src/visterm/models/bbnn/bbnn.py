@@ -60,10 +60,15 @@ class Bbnn(Model):
     least_margin : float, optional
         Default 0.1 for the caption margin and 1 for the constant one.
     max_words, query_exponent, query_lengths : as in `Pamir`
+        By default queries are drawn in proportion to the square root of how many pictures answer
+        them, which ranked Corel's validation pictures best.
     retrain : bool
         Learn again from training and validation pictures, for as many rounds as were best.
     patience : int
         Give up after so many rounds without a better AvgP on validation pictures.
+    averaged : bool
+        Take the mean of the weights over about the last tenth of the steps; False takes the last
+        weights, as the paper does.
     device : str
         Where it learns: "cpu", or "cuda" with torch (extra ``neural``). Mapping needs neither.
     random_state : int
@@ -71,7 +76,7 @@ class Bbnn(Model):
     Attributes
     ----------
     W1_, B1_, W2_, B2_, W3_, B3_ : arrays
-        Averages over the last tenth of the steps.
+        Averages over the last tenth of the steps, or the last ones.
     idf_ : array of shape (T,)
     n_iter_ : int
         Rounds learnt, or those that were best on validation pictures.
@@ -105,6 +110,7 @@ class Bbnn(Model):
         "epoch_pairs": rules.WHOLE,
         "patience": rules.WHOLE,
         "block_share": rules.SHARE,
+        "averaged": rules.FLAG,
         "random_state": rules.SEED,
     }
 
@@ -129,10 +135,11 @@ class Bbnn(Model):
     margin: str = "caption"
     least_margin: float | None = None
     max_words: int | None = 4
-    query_exponent: float = 0.0
+    query_exponent: float = 0.5
     query_lengths: Sequence[float] | None = None
     retrain: bool = False
     patience: int = 5
+    averaged: bool = True
     device: str = "cpu"
     random_state: int = 0
 
@@ -167,10 +174,11 @@ class Bbnn(Model):
         first = self._first_layers(pictures.shape[2] - 1, len(prepared.idf))
         network = Network([backend.put(one) for one in first], backend)
         descent = Descent(network, self.learning_rate, self.momentum)
+        learnt = descent.average if self.averaged else network
         rng = np.random.default_rng(self.random_state)
 
         def keep() -> Callable[[], dict[str, Any]]:
-            layers = [layer + 0 for layer in descent.average.layers]
+            layers = [layer + 0 for layer in learnt.layers]
             return lambda: _fitted([backend.get(layer) for layer in layers], size)
 
         for epoch in range(1, choice["max_iter"] + 1):
@@ -179,7 +187,7 @@ class Bbnn(Model):
                 chosen = some_of(there[batch.shown], self.block_share, rng)
                 learn_from(descent, blocks, batch, chosen)
             progress("training", epoch, choice["max_iter"])
-            rows = lambda: backend.get(descent.average.rows(seen))  # noqa: E731
+            rows = lambda: backend.get(learnt.rows(seen))  # noqa: E731
             yield Trial({"max_iter": epoch}, rows, keep)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:

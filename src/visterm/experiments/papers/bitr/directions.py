@@ -23,10 +23,12 @@ from visterm.progress import Progress, silent
 Rows = NDArray[np.float32]
 Make = Callable[[str], PairModel]
 """Makes the unfitted model that ranks "texts" for a picture, or "pictures" for a text."""
+Fit = Callable[[], "Both"]
+"""Fits a method's models, when it is called: figures that are kept need none."""
 Figures = dict[str, float]
 Model = TypeVar("Model", bound=PairModel)
 _WEIGHTS = (0.1, 0.2, 0.4, 0.8, 1.5, 3.0)  # of scores beside how often labels are given
-_FOUND = 5  # captions compared with the true one, as in the paper
+FOUND = 5  # captions compared with the true one, as in the paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,8 @@ class Both:
         ways = {"to text": self.to_texts, "to picture": self.to_pictures}
         left_out = ("n_features_in_", "n_texts_in_", "sums_")
         return {
-            f"{method}, {way}": {
+            f"{method}, {way}": model.decided()
+            | {
                 name.rstrip("_"): getattr(model, name)
                 for name in model.facts
                 if name not in left_out
@@ -100,27 +103,35 @@ class Both:
                 model.text_rows(self.pairs.texts),
             )
             asked, answers = (pictures, texts) if way == "to text" else (texts, pictures)
-            found = nearest(asked[test], answers[others], _FOUND)
-            alike = similarity.of_best(found, "to text" if way == "to text" else "to pictures")
-            together = similarity.corpus_bleu(
-                found.ravel(),
-                np.repeat(np.arange(len(found)), _FOUND),
-                true_is_candidate=way == "to picture",
-            )
-            ranks = _ranks(asked[test], answers[test], tested)
-            figures[way] = dict(alike) | {"BLEU-1 corpus": together} | ranks
+            found = nearest(asked[test], answers[others], FOUND)
+            alike = similarity_figures(similarity, found, way)
+            figures[way] = alike | _ranks(asked[test], answers[test], tested)
         return figures
 
     def labels(self, vectors: Rows, true: csr_array) -> dict[str, Figures]:
         """P@5 and mAP of labels, given as vectors of the text space, for the tested pictures.
 
+        With them P@5 and mAP of "plain" F, without how often labels are given.
+        """
+        held = csr_array(true[self.partition.test])
+        to_labels, to_pictures, plain = self.label_scores(vectors, true)
+        figures = label_figures(ranked(to_labels, held), ranked(to_pictures, csr_array(held.T)))
+        alone = ranked(plain, held)
+        figures["to text"] |= {
+            "P@5 plain": alone.precision,
+            "mAP plain": alone.mean_average_precision,
+        }
+        return figures
+
+    def label_scores(self, vectors: Rows, true: csr_array) -> tuple[Rows, Rows, Rows]:
+        """Scores of labels for the tested pictures, of pictures for labels, and plain F.
+
         Vectors of labels say what a label is like, not how often it is given, so labels are ranked
-        for a picture by ``log P(label) + β·F``, β chosen on the validation pictures; "plain" is F
-        alone. Pictures are ranked for a label by F: its frequency is the same for all of them. Of
-        the two models the one that did better on the validation pictures ranks them.
+        for a picture by ``log P(label) + β·F``, β chosen on the validation pictures. Pictures are
+        ranked for a label by F: its frequency is the same for all of them. Of the two models the
+        one that did better on the validation pictures ranks them.
         """
         p = self.partition
-        held = csr_array(true[p.test])
         plain = self._scores(self.to_texts, p.test, vectors)
         chosen = self._scores(self.to_texts, p.validation, vectors)
         given = np.asarray(true[p.development].sum(axis=0)).reshape(-1)
@@ -133,16 +144,8 @@ class Both:
         ]
         weight = weights[int(np.argmax(reached))]
         better = max(self.to_pictures, self.to_texts, key=lambda model: model.validation_)
-        figures = label_figures(
-            ranked(prior + weight * plain, held),
-            ranked(self._scores(better, p.test, vectors).T, csr_array(held.T)),
-        )
-        alone = ranked(plain, held)
-        figures["to text"] |= {
-            "P@5 plain": alone.precision,
-            "mAP plain": alone.mean_average_precision,
-        }
-        return figures
+        to_labels = np.asarray(prior + weight * plain, np.float32)
+        return to_labels, self._scores(better, p.test, vectors).T, plain
 
     def _scores(self, model: PairModel, pictures: NDArray[np.int64], vectors: Rows) -> Rows:
         return model.picture_rows(self.pairs.pictures[pictures]) @ model.text_rows(vectors).T
@@ -160,6 +163,18 @@ def score_figures(scores: NDArray[np.floating], true: csr_array) -> dict[str, Fi
     """P@5 and mAP both ways of one table of scores, pictures × labels."""
     both = labels_both_ways(scores, true)
     return label_figures(both.to_labels, both.to_pictures)
+
+
+def similarity_figures(
+    similarity: CaptionSimilarity, found: NDArray[np.int64], way: str
+) -> Figures:
+    """BLEU and ROUGE of the captions found for each true one, the other way round → pictures."""
+    back = way == "to picture"
+    together = similarity.corpus_bleu(
+        found.ravel(), np.repeat(np.arange(len(found)), found.shape[1]), true_is_candidate=back
+    )
+    alike = similarity.of_best(found, "to pictures" if back else "to text")
+    return dict(alike) | {"BLEU-1 corpus": together}
 
 
 def nearest(asked: Rows, answers: Rows, count: int) -> NDArray[np.int64]:
@@ -187,13 +202,15 @@ def _ranks(asked: Rows, answers: Rows, captions: Sequence[str]) -> Figures:
     return summary["only its own"] | {f"{name} =": value for name, value in worded.items()}
 
 
-def mean_figures(found: Sequence[Mapping[str, Figures]]) -> dict[str, Figures]:
-    """The mean over partitions of every figure.
+def mean_figures(
+    found: Sequence[Mapping[str, Figures]], mean: Callable[..., Any] = np.mean
+) -> dict[str, Figures]:
+    """The mean over partitions of every figure, or what else tells of several.
 
     >>> mean_figures([{"to text": {"R@50": 0.1}}, {"to text": {"R@50": 0.3}}])
     {'to text': {'R@50': 0.2}}
     """
     return {
-        way: {name: float(np.mean([one[way][name] for one in found])) for name in figures}
+        way: {name: float(mean([one[way][name] for one in found])) for name in figures}
         for way, figures in found[0].items()
     }

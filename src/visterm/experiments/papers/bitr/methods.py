@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.experiments.papers.bitr.directions import Both, Make, PairVectors
+from visterm.experiments.papers.bitr.directions import Both, Fit, Make, PairVectors
 from visterm.experiments.papers.bitr.partitions import TOPICS, Partition
 from visterm.models import Bitr, Cca, ConceptSvm, WeightedKnn, Wsabie
 from visterm.models.bitr import LOSSES
@@ -59,12 +60,12 @@ def cca(**changes: Any) -> Cca:
 
 def paper_methods(
     topics: PairVectors, *, with_wsabie: bool = True
-) -> Iterator[tuple[str, Both, Cca | None]]:
+) -> Iterator[tuple[str, Fit, Cca | None]]:
     """CCA, WSABIE and BITR on topics (TR) and correlated topics (CTR), in the paper's order.
 
     Correlated topics are CCA projections, learnt from training pairs only, so that models on top
-    can still choose with the validation pairs. With each method comes what brings further texts
-    from TR to the space its pairs are in.
+    can still choose with the validation pairs. With each method comes what fits it, and what
+    brings further texts from TR to the space its pairs are in.
     """
     offered: dict[str, Any] = {
         "ridge": (0.1, 0.3, 1.0, 3.0),
@@ -72,7 +73,7 @@ def paper_methods(
         "scaling": (0.0, 0.5, 1.0),
     }
     model = topics.choose(Cca(n_components=TOPICS, judged_by="pairs", **offered))
-    yield "CCA", Both(topics, model, model), None
+    yield "CCA", partial(Both, topics, model, model), None
     spaces: dict[str, tuple[PairVectors, Cca | None]] = {
         "TR": (topics, None),
         "CTR": (topics.projected(model), model),
@@ -81,7 +82,7 @@ def paper_methods(
     makers |= {shown: bitr(loss) for loss, shown in reversed(LOSSES.items())}
     for method, make in makers.items():
         for space, (pairs, to_space) in spaces.items():
-            yield f"{method} ({space})", pairs.both(make), to_space
+            yield f"{method} ({space})", partial(pairs.both, make), to_space
 
 
 def label_space(documents: Sequence[str], partition: Partition, seed: int) -> Topics:

@@ -10,7 +10,7 @@ from visterm.evaluation import Table
 from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
 from visterm.experiments.demonstration import demonstrative_queries, ranked, scene_blocks, scenes
 from visterm.experiments.papers.tpami.model_comparison import compare_models, corel_models
-from visterm.experiments.runner.indexed_models import IndexedModel
+from visterm.experiments.runner.indexed_models import RankedRun
 from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report
 from visterm.experiments.runner.runs import percent
@@ -29,7 +29,7 @@ def side_by_side(data: Source, seed: int = 0, progress: Progress = silent) -> Re
         return compared(protocol, made)
 
 
-def compared(protocol: Protocol, made: Mapping[str, IndexedModel]) -> Report:
+def compared(protocol: Protocol, made: Mapping[str, RankedRun]) -> Report:
     """The report on models that were run; the runner-up is the best other one on validation.
 
     The queries are chosen by their words and number of answers alone, before anything is ranked:
@@ -66,9 +66,7 @@ def _table(rankings: list[RankedQuery], rival: str) -> Table:
     return Table(title, ["PAMIR", rival, "relevant in all"], rows, heading="query")
 
 
-def _page(
-    protocol: Protocol, pair: Mapping[str, IndexedModel], rankings: list[RankedQuery]
-) -> bytes:
+def _page(protocol: Protocol, pair: Mapping[str, RankedRun], rankings: list[RankedQuery]) -> bytes:
     rival = list(pair)[1]
     measures = {
         f"AvgP, {name}": one.outcome.evaluation.mean()["AvgP"] for name, one in pair.items()
