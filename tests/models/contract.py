@@ -460,3 +460,42 @@ def check_a_picture_of_nothing_is_survived(make_model, problem):
     pictures = csr_array(pictures) if issparse(problem.X) else pictures
     rows = make_model().fit(pictures, problem.Y).transform(pictures)
     assert np.isfinite(rows).all()
+
+
+_FEW = 16
+_HUGE, _LARGE, _TINY = 1e20, 1e8, 1e-40
+"""Numbers whose squares float32 cannot hold, and numbers that it holds with few digits."""
+
+
+def _edges(problem: Problem) -> dict[str, tuple[Any, Any]]:
+    """Pictures and captions that are allowed, and at the edge of it."""
+    X, Y = problem.X[:_FEW], problem.Y[:_FEW]
+    everything = csr_array(np.ones(Y.shape))
+    return {
+        "constant": (X[np.zeros(_FEW, int)], Y),
+        "twice": (X[np.arange(_FEW) // 2], Y[np.arange(_FEW) // 2]),
+        "huge": (csr_array(X * _HUGE) if issparse(X) else X * _HUGE, Y),
+        "large": (csr_array(X * _LARGE) if issparse(X) else X * _LARGE, Y),
+        "denormal": (csr_array(X * _TINY) if issparse(X) else X * _TINY, Y),
+        "one picture": (X[:1], Y[:1]),
+        "one word": (X, Y[:, :1]),
+        "all relevant": (X, everything),
+        "none relevant": (X, csr_array(0 * everything)),
+        "no picture": (X[:0], Y[:0]),
+    }
+
+
+@promise
+def check_numbers_at_the_edge_give_finite_rows_or_a_sentence(make_model, problem):
+    for name, (X, Y) in _edges(problem).items():
+        model = make_model()
+        if "max_iter" in model.get_params():
+            model = make_model(max_iter=2)
+        with np.errstate(all="ignore"):
+            try:
+                rows = model.fit(X, Y).transform(X)
+            except BadInput as refused:
+                assert str(refused), name
+                continue
+        assert np.isfinite(rows).all(), f"{name}: {rows.ravel()[:5]}"
+        assert name not in ("none relevant", "no picture"), f"{name} teaches nothing"

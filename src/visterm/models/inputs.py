@@ -15,6 +15,12 @@ Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
 """Picture vectors, one a row: compressed rows or a dense array."""
 
 
+SMALLEST = 1e-18
+"""Where all numbers are smaller, their squares are nothing in single precision."""
+LARGEST = 1e9
+"""Beyond it sums of products of four numbers, which some models need, leave single precision."""
+
+
 def is_sparse(vectors: object) -> TypeGuard[csr_array]:
     """Whether vectors come as compressed rows; a type checker then knows it too.
 
@@ -60,9 +66,13 @@ def finite_rows(values: ArrayLike | csr_array, what: str, otherwise: str) -> Vec
         raise BadInput(f"{what} must be {otherwise}") from None
     if rows.ndim != 2:
         raise BadInput(f"{what} need two dimensions, one row a picture, not {rows.ndim}")
-    if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
+    numbers = rows.data if is_sparse(rows) else rows
+    if not np.isfinite(numbers).all():
         raise BadInput(f"{what} hold NaN or infinite numbers; find and remove them first")
-    return rows
+    largest = max(numbers.max(), -numbers.min()) if numbers.size else 0.0
+    if largest > LARGEST:
+        raise BadInput(f"{what} hold numbers beyond ±{LARGEST:.0e}; scale them down first")
+    return rows if largest >= SMALLEST else rows * np.float32(0)  # lengths of these would be zero
 
 
 def picture_vectors(X: ArrayLike | csr_array, *, width: int | None = None) -> Vectors:
