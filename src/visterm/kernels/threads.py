@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,6 +33,16 @@ def on_all_cores(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     ):
         for _ in pool.map(work, tasks):
             pass
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """For as long as it lasts, BLAS adds up in one order, however many cores there are.
+
+    >>> with one_thread():
+    ...     pass
+    """
+    limited: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
+    return limited
 
 
 def slices(n: int, size: int) -> Iterator[slice]:

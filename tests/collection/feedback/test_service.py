@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from threadpoolctl import threadpool_limits
 
 from visterm.collection import Collection
 from visterm.collection.feedback import service as judging_module
@@ -307,6 +308,22 @@ def average_precision(ranked: np.ndarray) -> float:
             found += 1
             total += found / place
     return total / found
+
+
+def test_clicks_learnt_one_by_one_and_all_at_once_are_the_same_to_the_last_bit(
+    learnt: Collection,
+) -> None:
+    clicks = [("sea", 3), ("sky tree", 9), ("zebra", 4), ("sea", 11), ("sea -boat", 20), ("sky", 7)]
+    for number, (query, picture) in enumerate(clicks):
+        learnt.judge(query, picture, number % 3 != 1)
+    expected = judging_module.current_offsets(learnt.catalogue).directions
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            again = judging_module.current_offsets(learnt.catalogue)
+            again.replay(entries(learnt.catalogue))
+        assert again.directions.keys() == expected.keys()
+        for word, direction in again.directions.items():
+            assert direction.tobytes() == expected[word].tobytes()
 
 
 def test_whoever_changes_their_mind_is_never_without_an_answer(

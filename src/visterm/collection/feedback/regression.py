@@ -54,8 +54,22 @@ class ClickRegression:
         """What clicks add to the directions of some words, all of it.
 
         Directions of other words stay as they are ``now``; those of ``initial`` words are fitted
-        around where these begin.
+        around where these begin. The same clicks give the same bits, however many threads there
+        are.
         """
+        from visterm.kernels.threads import one_thread
+
+        with one_thread():
+            return self._directions(words, clicks, now, link, initial or {})
+
+    def _directions(
+        self,
+        words: Sequence[int],
+        clicks: Sequence[Click],
+        now: Directions,
+        link: Link,
+        first: Directions,
+    ) -> dict[int, Floats]:
         from visterm.models.feedback import LATEST, VARIANCE
 
         some = self._about(words, clicks)[-LATEST:]
@@ -66,7 +80,6 @@ class ClickRegression:
         products = towards @ vectors.T
         scale = self._square or products.diagonal().mean() or 1.0
         clicked = self._click_set(words, some, vectors, products / scale, now, link)
-        first = initial or {}
         for place, word in enumerate(words):
             if word in first:
                 clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
@@ -159,5 +172,8 @@ class ClickRegression:
         vectors = np.array([stored[one] for one in found], np.float64)
         vectors -= self.version.mean(vectors.shape[1])
         metric = self.version.metric()
-        towards = vectors if metric is None else metric.applied(vectors)
+        towards = vectors
+        if metric is not None:
+            # One by one: products of many at once round otherwise than those of few.
+            towards = np.stack([metric.applied(vector) for vector in vectors])
         self._vectors |= {one: (vectors[n], towards[n]) for n, one in enumerate(found)}
