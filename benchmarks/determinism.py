@@ -37,6 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=int, default=300)
     parser.add_argument("--features", default="cnn")
+    parser.add_argument("--only", help="one of the ways alone")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--learn", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -49,6 +50,8 @@ def main() -> int:
         "other_order": (True, {}),
         "without_avx2": (False, _NO_AVX2),
     }
+    if options.only:
+        ways = {options.only: ways[options.only]}
     with tempfile.TemporaryDirectory() as folder:
         from visterm.datasets.scenes import draw_scenes
 

@@ -34,7 +34,7 @@ def main(given: list[str] | None = None) -> int:
             write_report(options.report, found)
     else:
         found = {options.part: _PARTS[options.part](options)}
-    print(json.dumps(_summary(found) | (found if options.part != "all" else {})))
+    print(json.dumps({**_summary(found), "parts": found}))
     return 1 if _summary(found)["broken_promises"] else 0
 
 
@@ -61,7 +61,7 @@ def _in_a_process(part: str, options: argparse.Namespace) -> dict[str, Any]:
     )
     if not done.stdout.strip():
         raise SystemExit(f"part {part} ended with {done.returncode} and no result")
-    return dict(json.loads(done.stdout.splitlines()[-1])[part])
+    return dict(json.loads(done.stdout.splitlines()[-1])["parts"][part])
 
 
 def _ledger(options: argparse.Namespace, part: str) -> Ledger:

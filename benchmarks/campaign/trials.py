@@ -176,6 +176,8 @@ class Bench:
     def child(self, work: Callable[[], int | str], kill_after: float | None = None) -> Ended:
         """Do some work in a child; what it returns as text is acknowledged at its end."""
         said, told = self.folder / "stderr", self.folder / "acknowledged"
+        for path in (said, told):  # whoever is killed early leaves nothing of the one before
+            path.write_bytes(b"")
         began = time.monotonic()
         number = os.fork()
         if number == 0:

@@ -61,6 +61,7 @@ RUNS = [
     ),
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
+    ("determinism", "--pictures 20 --features blocks --only again", "again"),
     ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
     ("encoder", "--pictures 60 --many 300 --width 64", "unseen"),
     (
