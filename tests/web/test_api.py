@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from visterm.collection import Collection, SearchRequest
+from visterm.collection import Collection, SearchRequest, decoding_elsewhere
+from visterm.pictures.decoding.decoder_process import DecoderProcesses
 
 API = "/api/v1"
 
@@ -299,3 +301,19 @@ def test_a_parameter_that_does_not_exist_is_refused(shared: TestClient) -> None:
     assert ran.status_code == 422
     assert "no parameter is called 'spcae'" in ran.json()["error"]
     assert shared.get("/api/v1/status", params={"k": 1}).status_code == 422
+
+
+def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
+    client: TestClient, own: Path
+) -> None:
+    dying = (sys.executable, "-c", "import os, sys; sys.stdin.readline(); os.abort()")
+    with decoding_elsewhere(DecoderProcesses(1, command=dying)):
+        answer = client.get("/api/v1/pictures/3/thumbnail")
+        assert (answer.status_code, answer.json()["kind"]) == (404, "unreadable")
+        assert "crashes the decoder" in answer.json()["error"]
+    assert client.get("/api/v1/pictures/3/thumbnail").status_code == 200
+    one = found(client, "sea")["results"][0]
+    Image.new("1", (20_000, 20_000)).save(own / one["path"], "PNG")
+    answer = client.get(one["thumbnail"])
+    assert answer.status_code == 404
+    assert "pixels" in answer.json()["error"]

@@ -30,6 +30,7 @@ from visterm.text.query import UnknownWords
 if TYPE_CHECKING:
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
+    from visterm.collection.media.thumbnails import decoding_elsewhere
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
@@ -59,6 +60,7 @@ __all__ = [
     "Url",
     "as_path",
     "cluster_status",
+    "decoding_elsewhere",
     "effective_caption",
     "has_pictures",
     "is_container",
@@ -70,6 +72,7 @@ _LATER = {
     "Added": "ingest.batches",
     "ClusterStatus": "serving",
     "cluster_status": "serving",
+    "decoding_elsewhere": "media.thumbnails",
     "Description": "prediction.descriptions",
     "Status": "status",
     "searching_on": "serving",

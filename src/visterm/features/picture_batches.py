@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
+from visterm.pictures.decoding.decoder_process import CRASHES
 from visterm.progress import Progress, silent
 
 BATCH = 32
-CRASHES = "it crashes the decoder"
 
 Pixels: TypeAlias = "NDArray[np.uint8]"
 Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"

@@ -94,6 +94,7 @@ def serve(
     """
     import uvicorn
 
+    from visterm.collection import decoding_elsewhere
     from visterm.web.app import make_app
     from visterm.web.connections import MOST, allow_many_files, protocol_of
     from visterm.web.security import Rules
@@ -130,7 +131,8 @@ def serve(
         h11_max_incomplete_event_size=64 << 10,
     )
     allow_many_files()
-    Announcing(config).run(sockets=[address.socket])
+    with decoding_elsewhere():
+        Announcing(config).run(sockets=[address.socket])
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -108,7 +108,7 @@ def _hashes_of_size(plan: Survey, task: IngestTask) -> frozenset[bytes]:
 
 def _lost(answer: _Answer, crashed: list[Asked]) -> _Answer:
     """Name the files that end every worker they are given to."""
-    from visterm.features.picture_batches import CRASHES
+    from visterm.pictures.decoding.decoder_process import CRASHES
 
     answer.files |= {one.number: Opened(one.task, Path(), reason=CRASHES) for one in crashed}
     return answer

@@ -26,7 +26,17 @@ from visterm.pictures.decoding.warning_filter import quiet
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
+    from visterm.pictures.decoding.decoder_process import DecoderProcesses
     from visterm.pictures.decoding.pixels import Pixels
+
+
+_elsewhere: DecoderProcesses | None = None
+
+
+def decode_elsewhere(processes: DecoderProcesses | None) -> None:
+    """From now on, let files be decoded by other processes; None takes that back."""
+    global _elsewhere
+    _elsewhere = processes
 
 
 def read_picture(
@@ -79,6 +89,8 @@ def read_picture(
     if max_pixels < 1 or (max_side is not None and max_side < 1):
         raise BadInput("max_pixels and max_side must be at least 1")
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
+    if _elsewhere is not None and not isinstance(source, bytes):
+        return _elsewhere.read(where, max_pixels, max_side)
     try:
         with opened(source) as file:
             return _decode(file, max_pixels, max_side)

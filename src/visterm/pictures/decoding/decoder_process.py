@@ -1,0 +1,155 @@
+"""Decoders in processes of their own, so that one which dies costs a picture and no server.
+
+Picture files are decoded by libraries in C, and the most careful limits do not keep one of these
+from a crash. `decode_elsewhere` lets every picture of this process be decoded by a child, a few of
+them, each of which serves one thread at a time; whichever dies or hangs is replaced.
+
+    python -m visterm.pictures.decoding.decoder_process
+
+reads requests and writes pixels: a line of JSON each way, and the bytes after the answer's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from visterm.errors import UnreadablePicture
+
+if TYPE_CHECKING:
+    from visterm.pictures.decoding.pixels import Pixels
+
+CRASHES = "it crashes the decoder"
+HANGS = "decoding it takes too long"
+_LONGEST = 60.0
+_CHILDREN = 2
+
+
+class DecoderProcesses:
+    """A few children that decode.
+
+    Parameters
+    ----------
+    children
+        How many decode at the same time; they begin when they are first needed.
+    longest
+        Seconds after which a picture is given up.
+    command
+        What a child runs.
+    """
+
+    def __init__(
+        self,
+        children: int = _CHILDREN,
+        longest: float = _LONGEST,
+        command: tuple[str, ...] = (sys.executable, "-m", __name__),
+    ) -> None:
+        self._longest, self._command = longest, command
+        self._free: queue.SimpleQueue[subprocess.Popen[bytes] | None] = queue.SimpleQueue()
+        for _ in range(children):
+            self._free.put(None)
+
+    def read(self, path: str, max_pixels: int, max_side: int | None) -> Pixels:
+        """As `read_picture`, for a path."""
+        child = self._free.get()
+        sound = None
+        try:
+            if child is None or child.poll() is not None:
+                child = subprocess.Popen(
+                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+            answer, data = self._asked(child, path, max_pixels, max_side)
+            sound = child
+        finally:
+            if sound is None and child is not None:
+                _end(child)
+            self._free.put(sound)
+        if "reason" in answer:
+            raise UnreadablePicture(path, answer["reason"])
+        import numpy as np
+
+        return np.frombuffer(data, np.uint8).reshape(answer["shape"]).copy()
+
+    def close(self) -> None:
+        """End the children that are free."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                child = self._free.get_nowait()
+                if child is not None:
+                    _end(child)
+
+    def _asked(
+        self, child: subprocess.Popen[bytes], path: str, max_pixels: int, max_side: int | None
+    ) -> tuple[dict[str, Any], bytes]:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        request = {"path": path, "max_pixels": max_pixels, "max_side": max_side}
+        try:
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
+            if not select.select([child.stdout], [], [], self._longest)[0]:
+                raise UnreadablePicture(path, HANGS)
+            answer = json.loads(child.stdout.readline())
+            size = int(answer.get("size", 0))
+            data = child.stdout.read(size)
+        except (OSError, ValueError):
+            raise UnreadablePicture(path, CRASHES) from None
+        if len(data) != size:
+            raise UnreadablePicture(path, CRASHES)
+        return answer, data
+
+
+@contextlib.contextmanager
+def decoding_elsewhere(processes: DecoderProcesses | None = None) -> Iterator[None]:
+    """For as long as it lasts, files of this process are decoded by children.
+
+    On Windows, where pipes cannot be waited for like this, they are decoded as always.
+    """
+    if os.name == "nt":
+        yield
+        return
+    from visterm.pictures.decoding.decoder import decode_elsewhere
+
+    children = processes or DecoderProcesses()
+    decode_elsewhere(children)
+    try:
+        yield
+    finally:
+        decode_elsewhere(None)
+        children.close()
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    child.communicate()
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Decode what is asked for until nobody asks any more."""
+    from visterm.pictures.decoding.decoder import read_picture
+
+    for line in requests:
+        asked = json.loads(line)
+        path = asked.pop("path")
+        try:
+            pixels = read_picture(path, **asked)
+            data, answer = pixels.tobytes(), {"shape": pixels.shape, "size": pixels.nbytes}
+        except UnreadablePicture as error:
+            data, answer = b"", {"reason": error.reason}
+        answers.write(json.dumps(answer).encode() + b"\n" + data)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    # What a decoder prints must not be taken for pixels.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        serve(sys.stdin.buffer, out)
