@@ -192,7 +192,7 @@ def compared(
 def search_times(index: Index, many: list[Query]) -> dict[str, float]:
     """Our times for queries of one length, beside the time to read their columns."""
     addresses = [index._state[1].of_words(words) for words, _ in many]
-    reads = [functools.partial(read, t.columns, t.places[:, 2], t.sizes) for t in addresses]
+    reads = [functools.partial(read, t.columns, t.places[:, 4], t.sizes) for t in addresses]
     plain = [functools.partial(index.search, query, K) for query in many]
     whole = [functools.partial(index._search, *query, K, None, 1, skip=False) for query in many]
     for call in (*reads, *plain, *whole):
@@ -240,7 +240,7 @@ def bytes_touched(index: Index, query: Query) -> int:
     """Bounds of all blocks, codes of the blocks scanned, exact values of the pictures scored."""
     blocks, scored = index._search(*query, K, None, 1, skip=True)[2].tolist()
     bounds = sum(-(-part.segment.pictures // BLOCK) for part in index._parts)
-    return int(query[0].size * (4 * bounds + BLOCK * blocks + 4 * scored))
+    return int(query[0].size * (bounds + BLOCK * blocks + 4 * scored))
 
 
 @njit(nogil=True)

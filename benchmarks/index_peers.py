@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visterm.index import Index
+from visterm.index.part_columns import part_column
 from visterm.index.score import Floats, Integers
 
 K = 20
@@ -31,7 +32,8 @@ def words_of(index: Index, words: Integers) -> Floats:
     first = 0
     for part in index._parts:
         for row, word in zip(columns, words.tolist(), strict=True):
-            values = index._column(part, word).exact
+            values = part_column(part, word).exact
+            assert values is not None
             row[first : first + values.size] = values
         first += part.segment.pictures
     return columns

@@ -22,6 +22,7 @@ from visterm.calibration import (
     uncalibrated,
     word_statistics,
 )
+from visterm.calibration.link import log_odds
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 
@@ -191,7 +192,7 @@ def test_the_link_keeps_the_order_of_values_and_gives_them_back() -> None:
 def test_offsets_add_up_to_the_log_probability_of_the_moved_value(value: float, move: float):
     link = Link(np.array([-1.0]), np.array([0.7]))
     logs = link.rows(np.array([[value]], np.float32))
-    added = link.offsets([0], logs, np.array([[move]]))
+    added = link.offsets([0], log_odds(logs), np.array([[move]]))
     np.testing.assert_allclose(logs + added, link.rows(np.array([[value + move]])), atol=1e-5)
 
 

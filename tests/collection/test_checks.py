@@ -6,6 +6,7 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.search import SearchResult
+from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError
 
@@ -90,11 +91,9 @@ def test_an_index_that_lost_pictures_is_noticed(learnt: Collection) -> None:
 
 
 def test_an_index_of_another_model_is_noticed(learnt: Collection) -> None:
-    from visterm.index import Index
-
     version = current(learnt.catalogue)
     assert version is not None
-    index = Index.open(version.index)
+    index = open_index(learnt.catalogue, version)
     ids = index.ids()
     index.append(index.rows(ids) + 1, ids, replace=True)
     assert any("not those of the model" in line for line in learnt.check().problems)

@@ -176,7 +176,7 @@ def test_folders_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     manifest.write_text(json.dumps({**written, "words": 3}))
     with pytest.raises(VistermError, match="is damaged"):
         Index.open(tmp_path)
-    manifest.write_text(json.dumps({**written, "format": 2}))
+    manifest.write_text(json.dumps({**written, "format": 3}))
     with pytest.raises(VistermError, match="newer visterm"):
         Index.open(tmp_path)
     manifest.write_text("{")

@@ -54,12 +54,17 @@ class Link:
         chosen = np.asarray(words, np.int64)
         return (log_odds(logs) - self.intercepts[chosen]) / self.slopes[chosen]
 
+    def odds(self, words: ArrayLike, values: NDArray[np.floating]) -> Floats:
+        """Log odds of a model's values of some words, pictures × these words."""
+        chosen = np.asarray(words, np.int64)
+        return self.intercepts[chosen] + self.slopes[chosen] * values
+
     def offsets(
-        self, words: ArrayLike, logs: NDArray[np.floating], moves: NDArray[np.floating]
+        self, words: ArrayLike, odds: NDArray[np.floating], moves: NDArray[np.floating]
     ) -> NDArray[np.float32]:
-        """What moves of a model's values add to the log-probabilities of some words."""
-        moved = log_odds(logs) + self.slopes[np.asarray(words, np.int64)] * moves
-        return (log_logistic(moved) - logs).astype(np.float32)
+        """What moves of a model's values add to the log-probabilities of words of some odds."""
+        moved = odds + self.slopes[np.asarray(words, np.int64)] * moves
+        return (log_logistic(moved) - log_logistic(odds)).astype(np.float32)
 
     def with_more_words(self, count: int, unit: float) -> Link:
         """The same with so many words after the others, which are rare and unsure."""

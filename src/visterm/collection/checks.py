@@ -12,10 +12,10 @@ import numpy as np
 from visterm.collection.store import caption_words
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable
-from visterm.collection.store.versions import MODEL, Version, every_current
-from visterm.collection.training.index_sync import kind_of_index
+from visterm.collection.store.linear_values import open_index
+from visterm.collection.store.versions import MODEL, WORDS, Version, every_current
 from visterm.errors import VistermError
-from visterm.index import Index
+from visterm.index import DenseIndex, Index
 
 UNFINISHED = "repair"
 """The setting that says what a repair has dropped and not made again yet."""
@@ -88,7 +88,11 @@ def _check_features(catalogue: Catalogue, found: Checked) -> None:
 def _index_problems(catalogue: Catalogue, version: Version, found: Checked) -> list[str]:
     """Files and rows of the index; rows that still wait for it are no problem."""
     try:
-        index = kind_of_index(version).open(version.index)
+        index = (
+            open_index(catalogue, version)
+            if version.space == WORDS
+            else DenseIndex.open(version.index)
+        )
         problems = index.verify()
         found.files += len(problems) or 1
         waiting = np.array([p for (p,) in catalogue.db.execute("SELECT picture FROM pending")])
@@ -129,7 +133,9 @@ def _wrong_rows(
     else:
         more = index.rows(some)[:, version.words :]  # the next writer brings them up to date
     mapped = np.concatenate([mapped, more], axis=1)
-    if np.allclose(index.rows(some), mapped, rtol=1e-3, atol=1e-4):
+    lows, highs = index.bounds(np.arange(index.words), some)
+    near = 1e-4 + 1e-3 * np.abs(mapped)
+    if (lows <= mapped + near).all() and (mapped - near <= highs).all():
         return []
     return [f"{version.index}: its rows are not those of the model"]
 

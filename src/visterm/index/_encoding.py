@@ -1,4 +1,4 @@
-"""Columns encoded by compiled code: the bits of `layout.encode`, in two passes over the values."""
+"""Codes by compiled code: the bits of `layout._fill_codes`, in one pass over the numbers."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
 from __future__ import annotations
@@ -6,27 +6,24 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.index.layout import BLOCK
+
+@njit(cache=True, nogil=True)
+def fill_codes(numbers, low, step, codes):
+    """Fill in the codes of words × pictures; returns how far numbers lie below and above them."""
+    below, above = np.empty(len(numbers)), np.empty(len(numbers))
+    for word in range(len(numbers)):
+        below[word], above[word] = _fill(numbers[word], low[word], step[word], codes[word])
+    return below, above
 
 
 @njit(cache=True, nogil=True)
-def fill(values, facts, highs, lows, codes):
-    """Fill the parts of one word's column but for the exact values."""
-    for block in range(highs.size):
-        high = low = values[block * BLOCK]
-        for place in range(block * BLOCK, min(values.size, (block + 1) * BLOCK)):
-            high = max(high, values[place])
-            low = min(low, values[place])
-        highs[block], lows[block] = high, low
-    low, high = np.float64(lows.min()), np.float64(highs.max())
-    step = (high - low) / 255
+def _fill(numbers, low, step, codes):
     unit = step if step > 0 else 1.0
     below, above = np.inf, -np.inf
-    for place in range(values.size):
-        value = np.float64(values[place])
-        code = min(max(np.rint((value - low) / unit), 0.0), 255.0)
+    for place in range(numbers.size):
+        number = np.float64(numbers[place])
+        code = min(max(np.rint((number - low) / unit), 0.0), 255.0)
         codes[place] = np.uint8(code)
-        rest = value - (low + step * code)
+        rest = number - (low + step * code)
         below, above = min(below, rest), max(above, rest)
-    facts[0], facts[1], facts[2], facts[3] = low, step, below, above
-    facts[4] = max(abs(low), abs(high))
+    return below, above

@@ -1,14 +1,17 @@
-"""The scan: bounds of blocks, then 8-bit codes, then exact values, each only where still needed.
+"""The scan: bounds of blocks, then 8-bit codes, then what codes bound, each only where needed.
 
 Why nothing is lost:
 
-* A block's bound adds ``weight * highest value`` (``lowest`` for negative weights) in the order and
-  precision of the score. Rounding keeps order, so the bound is never below a score in the block.
-* A code's bound is a whole number: ``sum(factor * code)``, where the factors are the weights times
-  the step of the codes in some unit, rounded up. What codes and roundings leave unknown is added to
-  it once, as a constant of the segment.
-* What may still enter is scored by the definition, and the worst of the best ``k`` so far is the
-  bar for the rest. A score equal to the bar enters if its id is smaller.
+* By its code a value lies between two numbers (`layout`). Their products with the weight, added up
+  in the order and precision of the score, are never below (or above) the score: rounding keeps
+  order. A block's bound is that of its highest codes (lowest, for negative weights).
+* A sum of codes is a whole number, ``sum(factor * code)``. For any factors a constant can be found
+  that makes it a bound of what the codes bound (`plan_sums`); factors that follow the bounds near
+  the codes of the best pictures make it a close one.
+* What may still enter is scored by the definition where exact values are at hand; the worst of the
+  best ``k`` so far is the bar for the rest, and a score equal to it enters if its id is smaller.
+  Where they are not, lower bounds make the bar, and whoever has an upper bound that reaches it is a
+  candidate.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -20,101 +23,107 @@ import numpy as np
 from numba import njit
 
 from visterm.index import score as definition
+from visterm.index._bounds import CODES, EXACT, bar, block_bounds, by_code, plan_sums
 from visterm.index._heap import enter, full, new_heap
 from visterm.index._loops import (
     bytes_at,
-    doubles_at,
     floats_at,
     integers_at,
     largest,
     smallest,
     sum_codes,
 )
-from visterm.index.layout import BLOCK, FACTS
+from visterm.index.layout import BLOCK
 
 _score = njit(cache=True, nogil=True)(definition.score)
 
 _FIRST = 16
 """Blocks with the highest bounds are scanned before the others, for a high bar from the start."""
+_MEMORY = 0.1
+"""How much a picture that enters changes what is usual for the best ones."""
 
 
-class Plan(NamedTuple):
-    """How the codes of each segment add up: see the module's second point."""
+class Candidates(NamedTuple):
+    """Pictures that may be among the best, and between which scores they are."""
 
-    codes: np.ndarray
-    factors: np.ndarray
-    start: np.ndarray
-    unit: np.ndarray
-    known: np.ndarray
-    slack: np.ndarray
+    ids: np.ndarray
+    lowers: np.ndarray
+    uppers: np.ndarray
+    size: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def find(tables, weights, k, sums, skip):
-    """The ``k`` best pictures of some segments, in no order, and what was read to find them.
+    """The ``k`` best pictures of some segments, in no order, or all that may be among them.
 
-    ``sums`` is room for one block of sums; its type is that of the sums. ``skip=False`` scans every
-    block, for measuring. What was read: blocks scanned, pictures scored.
+    Returns ids, lower and upper bounds of their scores (both are the score where exact values are
+    at hand), and what was read: blocks scanned, pictures scored. ``sums`` is room for one block of
+    sums; its type is that of the sums. ``skip=False`` scans every block, for measuring.
     """
     heap = new_heap(k)
-    bounds, owners, firsts = _bounds(tables, weights)
-    plan = _plan(tables, weights, np.iinfo(sums.dtype).max // 255)
-    codes, factors, start = (
-        plan.codes,
-        plan.factors.astype(sums.dtype),
-        plan.start.astype(sums.dtype),
-    )
+    exact = tables.kept.all()
+    found = _room(0 if exact else 2 * k + 4 * BLOCK)
+    bounds = by_code(tables, weights)
+    highest, owners, firsts = block_bounds(tables, weights, bounds.uppers)
+    codes = tables.columns + tables.places[:, CODES : CODES + 1]
+    usual = _highest(bounds)
+    room = np.iinfo(sums.dtype).max // 255
+    plan = plan_sums(bounds, usual, room)
+    factors, start = plan.factors.astype(sums.dtype), plan.start.astype(sums.dtype)
     bars = np.zeros(tables.sizes.size, np.int64)
     worst = np.float32(-np.inf)
-    scanned = scored = 0
-    for place in _order(bounds):
+    scanned = scored = number = 0
+    settled = False
+    for place in _order(highest):
+        number += 1
         # Most blocks end here, so this line reads nothing but two numbers.
-        if skip and bounds[place] < worst:
+        if skip and highest[place] < worst:
             continue
         segment, first = owners[place], firsts[place]
-        if skip and bounds[place] == worst and _comes_later(tables, heap, segment, first):
+        is_level = exact and highest[place] == worst
+        if skip and is_level and _comes_later(tables, heap, segment, first):
             continue
+        if number > _FIRST and not settled:
+            settled = True
+            plan = plan_sums(bounds, usual, room)
+            factors, start = plan.factors.astype(sums.dtype), plan.start.astype(sums.dtype)
+            _raise(bars, plan, heap)
         scanned += 1
         count = min(BLOCK, tables.sizes[segment] - first)
         if weights.size == 1 and bars[segment] > _best_sum(
             codes[segment, 0] + first, count, plan.factors[segment, 0], plan.start[segment]
         ):
             continue
-        if bars[segment] <= sum_codes(
+        if bars[segment] > sum_codes(
             codes[segment], factors[segment], start[segment], first, count, sums
         ):
-            scored += _enter_block(tables, weights, plan, heap, segment, first, sums[:count])
-            if full(heap):
-                worst = heap.scores[0]
-                for other in range(bars.size):
-                    bars[other] = _bar(plan, heap, other)
-    size = heap.size[0]
-    return heap.ids[:size], heap.scores[:size], np.array([scanned, scored])
+            continue
+        found = _with_room(found, worst)
+        scored += _enter_block(
+            tables, weights, bounds, plan, heap, found, usual, segment, first, sums[:count]
+        )
+        if full(heap):
+            worst = heap.scores[0]
+            _raise(bars, plan, heap)
+    counts = np.array([scanned, scored])
+    if exact:
+        size = heap.size[0]
+        return heap.ids[:size], heap.scores[:size], heap.scores[:size], counts
+    _keep(found, worst)
+    size = found.size[0]
+    return found.ids[:size], found.lowers[:size], found.uppers[:size], counts
 
 
 @njit(cache=True, nogil=True)
-def _bounds(tables, weights):
-    """The bound of every block, its segment, and the position of its first picture."""
-    total = 0
-    for size in tables.sizes:
-        total += (size + BLOCK - 1) // BLOCK
-    sums = np.zeros(total)
-    owners = np.empty(total, np.int32)
-    firsts = np.empty(total, np.int32)
-    begin = 0
-    for segment in range(tables.sizes.size):
-        count = (tables.sizes[segment] + BLOCK - 1) // BLOCK
-        part = sums[begin : begin + count]
-        owners[begin : begin + count] = segment
-        firsts[begin : begin + count] = np.arange(count) * BLOCK
-        for word in range(weights.size):
-            weight = np.float64(weights[word])
-            side = tables.places[segment, 0 if weight > 0 else 1]
-            edges = floats_at(tables.columns[segment, word] + side, count)
-            for block in range(count):
-                part[block] += weight * np.float64(edges[block])
-        begin += count
-    return sums.astype(np.float32), owners, firsts
+def _highest(bounds):
+    """What each word adds at most."""
+    segments, words, _ = bounds.uppers.shape
+    found = np.full(words, -np.inf)
+    for segment in range(segments):
+        for word in range(words):
+            for code in bounds.ranges[segment, word]:
+                found[word] = max(found[word], bounds.uppers[segment, word, code])
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -141,46 +150,9 @@ def _order(bounds):
 
 
 @njit(cache=True, nogil=True)
-def _plan(tables, weights, room):
-    """Choose, per segment, factors whose absolute values add up to at most ``room``."""
-    segments, words = tables.sizes.size, weights.size
-    codes = tables.columns + tables.places[:, 2:3]
-    factors = np.zeros((segments, words), np.int64)
-    start = np.zeros(segments, np.int64)
-    unit, known, slack = np.zeros(segments), np.zeros(segments), np.zeros(segments)
-    for segment in range(segments):
-        spread = 0.0
-        size = 0.0
-        for word in range(words):
-            weight = np.float64(weights[word])
-            facts = doubles_at(tables.columns[segment, word], FACTS)
-            low, step, below, above, greatest = facts[0], facts[1], facts[2], facts[3], facts[4]
-            known[segment] += weight * low + max(weight * below, weight * above)
-            spread += abs(weight) * step
-            size += abs(weight) * greatest
-        if spread == 0.0:
-            continue
-        unit[segment] = (room - words) / spread
-        # Double precision loses some 2^-53 of each of a few numbers a word; 2^-50 is generous.
-        slack[segment] = unit[segment] * size * (words + 16) * 2.0**-50 + 0.01
-        for word in range(words):
-            step = doubles_at(tables.columns[segment, word], FACTS)[1]
-            factor = int(np.ceil(np.float64(weights[word]) * step * unit[segment]))
-            factors[segment, word] = factor
-            # Sums begin where no negative factor can bring them under zero.
-            start[segment] += 255 * max(0, -factor)
-    return Plan(codes, factors, start, unit, known, slack)
-
-
-@njit(cache=True, nogil=True)
-def _bar(plan, heap, segment):
-    """The smallest sum of codes with which a picture of the segment may still enter."""
-    if not full(heap) or plan.unit[segment] == 0.0:
-        return 0
-    # The score was rounded to float32: what is above the next lower float32 might round to it.
-    worst = np.float64(np.nextafter(heap.scores[0], np.float32(-np.inf)))
-    needed = plan.unit[segment] * (worst - plan.known[segment]) - plan.slack[segment]
-    return int(np.floor(min(max(plan.start[segment] + needed, 0.0), 2.0**40)))
+def _raise(bars, plan, heap):
+    for segment in range(bars.size):
+        bars[segment] = bar(plan, heap, segment)
 
 
 @njit(cache=True, nogil=True)
@@ -197,22 +169,41 @@ def _best_sum(codes, count, factor, start):
 
 
 @njit(cache=True, nogil=True)
-def _enter_block(tables, weights, plan, heap, segment, first, sums):
-    """Score the pictures of a block whose sums reach the bar; returns how many."""
-    bar = _bar(plan, heap, segment)
+def _enter_block(tables, weights, bounds, plan, heap, found, usual, segment, first, sums):
+    """Take in the pictures of a block whose sums reach the bar; returns how many were scored."""
+    least = bar(plan, heap, segment)
     mask = tables.masks[segment]
-    exact = tables.columns[segment] + tables.places[segment, 3]
+    at = tables.places[segment]
+    exact = tables.kept[segment].all()
     values = np.empty(weights.size, np.float32)
     scored = 0
     for place in range(sums.size):
         position = first + place
-        if sums[place] < bar or (mask and not bytes_at(mask + position, 1)[0]):
+        if sums[place] < least or (mask and not bytes_at(mask + position, 1)[0]):
             continue
+        lower = upper = 0.0
         for word in range(weights.size):
-            values[word] = floats_at(exact[word] + 4 * position, 1)[0]
+            column = tables.columns[segment, word]
+            code = bytes_at(column + at[CODES] + position, 1)[0]
+            lower += bounds.lowers[segment, word, code]
+            upper += bounds.uppers[segment, word, code]
+        if full(heap) and np.float32(upper) < heap.scores[0]:
+            continue
         scored += 1
-        if enter(heap, _score(weights, values), _id(tables, segment, position)):
-            bar = _bar(plan, heap, segment)
+        number = _id(tables, segment, position)
+        if exact:
+            for word in range(weights.size):
+                column = tables.columns[segment, word]
+                values[word] = floats_at(column + at[EXACT] + 4 * position, 1)[0]
+            score = _score(weights, values)
+            lower = upper = np.float64(score)
+        if found.ids.size:
+            _note(found, number, lower, upper)
+        if enter(heap, np.float32(lower), number):
+            least = bar(plan, heap, segment)
+            for word in range(weights.size):
+                code = bytes_at(tables.columns[segment, word] + at[CODES] + position, 1)[0]
+                usual[word] += _MEMORY * (bounds.uppers[segment, word, code] - usual[word])
     return scored
 
 
@@ -221,3 +212,49 @@ def _id(tables, segment, position):
     if tables.ids[segment]:
         return integers_at(tables.ids[segment] + 8 * position, 1)[0]
     return tables.first_ids[segment] + position
+
+
+# Candidates.
+
+
+@njit(cache=True, nogil=True)
+def _room(size):
+    scores = np.empty((2, size), np.float32)
+    return Candidates(np.empty(size, np.int64), scores[0], scores[1], np.zeros(1, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _with_room(found, worst):
+    """The same candidates, but those that cannot be among the best, with room for a block more."""
+    if found.size[0] + BLOCK <= found.ids.size or not found.ids.size:
+        return found
+    _keep(found, worst)
+    if found.size[0] + 2 * BLOCK <= found.ids.size:
+        return found
+    more = _room(2 * found.ids.size)
+    size = found.size[0]
+    more.ids[:size] = found.ids[:size]
+    more.lowers[:size] = found.lowers[:size]
+    more.uppers[:size] = found.uppers[:size]
+    more.size[0] = size
+    return more
+
+
+@njit(cache=True, nogil=True)
+def _note(found, number, lower, upper):
+    place = found.size[0]
+    found.ids[place] = number
+    found.lowers[place], found.uppers[place] = np.float32(lower), np.float32(upper)
+    found.size[0] = place + 1
+
+
+@njit(cache=True, nogil=True)
+def _keep(found, worst):
+    """Drop candidates that cannot reach a score."""
+    kept = 0
+    for place in range(found.size[0]):
+        if found.uppers[place] >= worst:
+            found.ids[kept] = found.ids[place]
+            found.lowers[kept], found.uppers[kept] = found.lowers[place], found.uppers[place]
+            kept += 1
+    found.size[0] = kept

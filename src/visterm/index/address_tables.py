@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from visterm.index.layout import Bytes, places
+from visterm.index.layout import EXACT, OLD, Bytes, column_size, places
 from visterm.index.open_segments import OpenSegment
 from visterm.index.score import Integers
 
@@ -16,9 +17,11 @@ class AddressTables(NamedTuple):
     """One row a segment: what the kernels need to know of it. Address 0 means "not there"."""
 
     columns: Integers
-    """The address of each word's column, segments × words."""
+    """The address of each word's column, segments × words; 0 for one in the layout of before."""
+    kept: npt.NDArray[np.bool_]
+    """Whether a column holds exact values."""
     places: Integers
-    """Where highs, lows, codes and exact values begin in a column, segments × 4."""
+    """Where the parts of a column begin in it, as `layout.Places` says, segments × 6."""
     sizes: Integers
     """Pictures."""
     first_ids: Integers
@@ -30,7 +33,10 @@ class AddressTables(NamedTuple):
 
     def of_words(self, words: Integers) -> AddressTables:
         """The tables that a query over these words needs."""
-        return self._replace(columns=np.ascontiguousarray(self.columns[:, words]))
+        return self._replace(
+            columns=np.ascontiguousarray(self.columns[:, words]),
+            kept=np.ascontiguousarray(self.kept[:, words]),
+        )
 
     def with_masks(self, masks: Sequence[Bytes | None]) -> AddressTables:
         """The tables with other masks."""
@@ -38,7 +44,7 @@ class AddressTables(NamedTuple):
 
     def segments(self, chosen: slice) -> AddressTables:
         """The tables of some of the segments."""
-        return AddressTables(*(table[chosen] for table in self))
+        return self._replace(**{name: table[chosen] for name, table in self._asdict().items()})
 
 
 def address(array: np.ndarray | None) -> int:
@@ -53,16 +59,22 @@ def tables(parts: Sequence[OpenSegment], words: int, blanks: dict[int, Bytes]) -
     segment size, kept in ``blanks`` and never written to, so it takes no memory.
     """
     columns = np.zeros((len(parts), words), np.int64)
-    for row, part in zip(columns, parts, strict=True):
-        size = places(part.segment.pictures).end
+    kept = np.ones((len(parts), words), bool)
+    for row, exact, part in zip(columns, kept, parts, strict=True):
+        pictures = part.segment.pictures
+        held = np.zeros(words, bool)
         for group, data in zip(part.segment.groups, part.maps, strict=True):
-            row[group.words] = address(data) + size * np.arange(len(group.words))
-        if not row.all():
-            blank = blanks.setdefault(size, np.zeros(size, np.uint8))
-            row[row == 0] = address(blank)
+            steps = column_size(pictures, group.layout) * np.arange(len(group.words))
+            row[group.words] = 0 if group.layout == OLD else address(data) + steps
+            exact[group.words] = group.layout <= EXACT
+            held[group.words] = True
+        if not held.all():
+            size = column_size(pictures)
+            row[~held] = address(blanks.setdefault(size, np.zeros(size, np.uint8)))
     return AddressTables(
         columns,
-        np.array([places(part.segment.pictures)[:4] for part in parts], np.int64).reshape(-1, 4),
+        kept,
+        np.array([places(part.segment.pictures) for part in parts], np.int64).reshape(-1, 6),
         np.array([part.segment.pictures for part in parts], np.int64),
         np.array([part.segment.first_id for part in parts], np.int64),
         np.array([address(part.listed) for part in parts], np.int64),

@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.index.filter_masks import count, masks
+from visterm.index.layout import EXACT
+from visterm.index.manifest import Group
 from visterm.index.open_segments import OpenSegment, Source
 from visterm.index.query_vector import Query, read_count, read_query, rows_of, stacked
 from visterm.index.score import Floats, Integers, best
 from visterm.index.segments import Segmented
-from visterm.index.storage import Hashed
+from visterm.index.storage import Draft, Hashed
 
 _ROWS = 1 << 14
 """Rows that are scored together and share one bound of their lengths."""
@@ -65,7 +67,11 @@ class DenseIndex(Segmented):
                     ids, found = best(ids, found, k)
         return ids, found
 
-    def _write(self, file: Hashed, source: Source) -> None:
+    def _write(self, draft: Draft, source: Source) -> tuple[Group, ...]:
+        file = draft.add(self.kind, lambda file: self._write_rows(file, source))
+        return (Group(file, ((0, source.words),), EXACT),)
+
+    def _write_rows(self, file: Hashed, source: Source) -> None:
         words = slice(0, source.words)
         norms = np.zeros(_norm_bytes(source.pictures) // 8)
         for number, place in enumerate(_places(source.pictures)):
@@ -78,8 +84,8 @@ class DenseIndex(Segmented):
     def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         return _rows(part, self.words)[positions, words]
 
-    def _group_size(self, pictures: int, words: int) -> int:
-        return _norm_bytes(pictures) + 4 * pictures * words
+    def _group_size(self, pictures: int, group: Group) -> int:
+        return _norm_bytes(pictures) + 4 * pictures * len(group.words)
 
 
 def _between(rows: Floats, vector: Floats, norm: float) -> tuple[Floats, Floats]:

@@ -17,7 +17,8 @@ from typing import Any
 from visterm.errors import VistermError
 from visterm.files import write_whole
 
-FORMAT = 1
+FORMAT = 2
+"""Until 1, columns had another layout (`old_layout`)."""
 NAME = "manifest.json"
 
 
@@ -35,6 +36,8 @@ class Group:
 
     file: str
     ranges: tuple[tuple[int, int], ...]
+    layout: int = 1
+    """How columns lie in it; groups written before there was a choice do not say."""
 
     @property
     def words(self) -> list[int]:
@@ -118,4 +121,5 @@ def _from_json(written: dict[str, Any]) -> Manifest:
 
 
 def _group(written: dict[str, Any]) -> Group:
-    return Group(written["file"], tuple((first, stop) for first, stop in written["ranges"]))
+    ranges = tuple((first, stop) for first, stop in written["ranges"])
+    return Group(written["file"], ranges, written.get("layout", 1))

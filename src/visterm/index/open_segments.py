@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from visterm.index.layout import Bytes
 from visterm.index.manifest import Segment
+from visterm.index.recomputed import Recomputed
 from visterm.index.score import Floats, Integers
 
 Positions = Integers | slice
@@ -73,6 +74,8 @@ class GivenRows:
     rows: npt.NDArray[np.generic]
     order: Positions
     pictures: int
+    recomputed: Recomputed | None = None
+    """What the first words hold, if not values."""
 
     @property
     def words(self) -> int:
@@ -97,23 +100,23 @@ class MergedRows:
 
     def __init__(self, parts: Sequence[OpenSegment], read: Reader, words: int) -> None:
         self.words = words
-        self._parts = parts
+        self.parts = parts
         self._read = read
         living = [np.arange(part.segment.pictures)[part.living()] for part in parts]
         ids = np.concatenate([part.ids(here) for part, here in zip(parts, living, strict=True)])
         order = np.argsort(ids, kind="stable")
         self.ids = ids[order]
-        self._positions = np.concatenate(living)[order]
-        self._owner = np.repeat(np.arange(len(parts)), [here.size for here in living])[order]
+        self.positions = np.concatenate(living)[order]
+        self.owners = np.repeat(np.arange(len(parts)), [here.size for here in living])[order]
 
     @property
     def pictures(self) -> int:
         return int(self.ids.size)
 
     def read(self, pictures: slice, words: slice) -> Floats:
-        positions, owner = self._positions[pictures], self._owner[pictures]
+        positions, owner = self.positions[pictures], self.owners[pictures]
         rows = np.empty((positions.size, words.stop - words.start), np.float32)
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             mine = owner == number
             rows[mine] = self._read(part, positions[mine], words)
         return rows

@@ -55,7 +55,7 @@ def best(ids: Integers, found: Scores, k: int) -> tuple[Integers, Scores]:
     (array([1, 2]), array([3., 3.], dtype=float32))
     """
     if 0 < k < found.size:
-        edge = _kth_largest(found, k)
+        edge = kth_largest(found, k)
         above = np.flatnonzero(found > edge)
         level = np.flatnonzero(found == edge)
         level = level[np.argsort(ids[level], kind="stable")[: k - above.size]]
@@ -65,7 +65,7 @@ def best(ids: Integers, found: Scores, k: int) -> tuple[Integers, Scores]:
     return ids[order], found[order]
 
 
-def _kth_largest(found: Scores, k: int) -> np.floating:
+def kth_largest(found: Scores, k: int) -> np.floating:
     """The ``k``-th largest score, without NumPy's partition, which many equal scores slow down."""
     whole = found.size // _HIGHS * _HIGHS
     highs = found[:whole].reshape(-1, _HIGHS).max(axis=1)

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from visterm.index.layout import CODES, OLD
 from visterm.index.manifest import Group, Segment
 from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
+from visterm.index.recomputed import Recomputed
 from visterm.index.score import Integers
-from visterm.index.storage import Draft, Hashed
+from visterm.index.storage import Draft
 
 MANY_GROUPS = 16
 """A segment with more files of values than this is written anew by the next merge."""
 
-Write = Callable[[Hashed, Source], None]
-"""Writes all words of a source as one group."""
+Write = Callable[[Draft, Source], tuple[Group, ...]]
+"""Writes all words of a source as groups."""
 
 
 def new_segments(
@@ -26,8 +28,8 @@ def new_segments(
     ids: Integers,
     write: Write,
     *,
-    kind: str,
     size: int,
+    recomputed: Recomputed | None,
 ) -> Iterator[Segment]:
     """Write rows as segments of up to ``size`` pictures, in ascending order of id."""
     rising = bool((ids[1:] > ids[:-1]).all())
@@ -35,24 +37,20 @@ def new_segments(
     for first in range(0, ids.size, size):
         place = slice(first, min(first + size, ids.size))
         chosen: Positions = place if order is None else order[place]
-        source = GivenRows(rows, chosen, place.stop - place.start)
-        yield new_segment(draft, source, ids[chosen], write, kind=kind)
+        source = GivenRows(rows, chosen, place.stop - place.start, recomputed)
+        yield new_segment(draft, source, ids[chosen], write)
 
 
-def new_segment(draft: Draft, source: Source, ids: Integers, write: Write, *, kind: str) -> Segment:
+def new_segment(draft: Draft, source: Source, ids: Integers, write: Write) -> Segment:
     """Write one segment; ``ids`` ascend."""
     follow = int(ids[-1]) - int(ids[0]) == ids.size - 1
-    groups = []
-    if source.words:
-        file = draft.add(kind, lambda file: write(file, source))
-        groups.append(Group(file, ((0, source.words),)))
     return Segment(
         pictures=int(ids.size),
         removed=0,
         first_id=int(ids[0]),
         ids=None if follow else draft.add("ids", lambda file: file.write(ids)),
         alive=None,
-        groups=tuple(groups),
+        groups=write(draft, source) if source.words else (),
     )
 
 
@@ -95,12 +93,32 @@ def due(segments: Sequence[Segment], size: int) -> list[int]:
 
     From the smallest up, segments join while they are at most twice as large as what has been
     gathered, so a picture is written again only a logarithmic number of times, however many
-    appends there are. Where none join, a segment that is worn is written anew alone.
+    appends there are. Only such join as keep the exact values of the same words. Where none join, a
+    segment that is worn is written anew alone.
     """
+    kinds: dict[frozenset[int], list[int]] = {}
+    for number, segment in enumerate(segments):
+        kinds.setdefault(coded_words(segment), []).append(number)
+    for alike in kinds.values():
+        run = _run(segments, alike, size)
+        if len(run) > 1:
+            return run
+    return [number for number, segment in enumerate(segments) if _worn(segment)][:1]
+
+
+def coded_words(segment: Segment) -> frozenset[int]:
+    """The words of which a segment has codes and no exact values."""
+    found: set[int] = set()
+    for group in segment.groups:
+        found = found | set(group.words) if group.layout == CODES else found - set(group.words)
+    return frozenset(found)
+
+
+def _run(segments: Sequence[Segment], alike: Sequence[int], size: int) -> list[int]:
     living = [segment.pictures - segment.removed for segment in segments]
     run: list[int] = []
     total = 0
-    for number in sorted(range(len(living)), key=lambda number: living[number]):
+    for number in sorted(alike, key=lambda number: living[number]):
         if living[number] > 2 * total and len(run) > 1:
             break
         if living[number] > 2 * total:
@@ -109,13 +127,12 @@ def due(segments: Sequence[Segment], size: int) -> list[int]:
             break
         run.append(number)
         total += living[number]
-    if len(run) > 1:
-        return run
-    return [number for number, segment in enumerate(segments) if _worn(segment)][:1]
+    return run
 
 
 def _worn(segment: Segment) -> bool:
-    return 4 * segment.removed > segment.pictures or len(segment.groups) > MANY_GROUPS
+    is_old = any(group.layout == OLD for group in segment.groups)
+    return is_old or 4 * segment.removed > segment.pictures or len(segment.groups) > MANY_GROUPS
 
 
 def _write_bytes(draft: Draft, alive: npt.NDArray[np.uint8]) -> str:

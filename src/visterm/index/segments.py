@@ -17,11 +17,12 @@ from visterm.index.index_folder import IndexFolder
 from visterm.index.index_memory import IndexMemory
 from visterm.index.input_checks import after, checked_rows, new_ids, whole_numbers
 from visterm.index.layout import Bytes
-from visterm.index.manifest import NAME, Manifest, Segment
+from visterm.index.manifest import NAME, Group, Manifest, Segment
 from visterm.index.open_segments import MergedRows, OpenSegment, Source
+from visterm.index.recomputed import Recomputed
 from visterm.index.score import Floats, Integers
 from visterm.index.segment_changes import due, new_segment, new_segments, without
-from visterm.index.storage import Draft, Hashed, Storage
+from visterm.index.storage import Draft, Storage
 
 
 class Segmented(ABC):
@@ -73,15 +74,15 @@ class Segmented(ABC):
         return index
 
     @abstractmethod
-    def _write(self, file: Hashed, source: Source) -> None:
-        """Write all words of a source as one group."""
+    def _write(self, draft: Draft, source: Source) -> tuple[Group, ...]:
+        """Write all words of a source as groups."""
 
     @abstractmethod
     def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         """The exact values of consecutive words, one row a position."""
 
     @abstractmethod
-    def _group_size(self, pictures: int, words: int) -> int:
+    def _group_size(self, pictures: int, group: Group) -> int:
         """How many bytes a group must have."""
 
     def __len__(self) -> int:
@@ -142,16 +143,7 @@ class Segmented(ABC):
         The ids, in the order of the rows.
         """
 
-        def kept(draft: Draft, numbers: Integers) -> Iterable[Segment]:
-            segments, gone = without(draft, self._parts, numbers)
-            if gone and not replace:
-                raise BadInput(
-                    f"{gone} of the ids are in the index already; remove them first, or give"
-                    " replace=True"
-                )
-            return segments
-
-        return self._add(rows, ids, kept)
+        return self._add(rows, ids, self._without(replace))
 
     def remove(self, ids: npt.ArrayLike) -> int:
         """Take pictures out, in one commit; ids that are not there are passed over.
@@ -199,7 +191,7 @@ class Segmented(ABC):
             if not run:
                 return False
             source = MergedRows([self._parts[number] for number in run], self._read, self.words)
-            new = new_segment(draft, source, source.ids, self._write, kind=self.kind)
+            new = new_segment(draft, source, source.ids, self._write)
             segments = enumerate(self._manifest.segments)
             self._commit(draft, [*(s for number, s in segments if number not in run), new])
         return True
@@ -254,8 +246,7 @@ class Segmented(ABC):
             None if segment.ids is None else mapped(segment.ids, 8 * pictures).view(np.int64),
             None if segment.alive is None else mapped(segment.alive, pictures),
             tuple(
-                mapped(group.file, self._group_size(pictures, len(group.words)))
-                for group in segment.groups
+                mapped(group.file, self._group_size(pictures, group)) for group in segment.groups
             ),
         )
 
@@ -278,11 +269,26 @@ class Segmented(ABC):
                     self.storage.sweep(self.storage.manifest())
                 raise
 
+    def _without(self, replace: bool) -> Callable[[Draft, Integers], Iterable[Segment]]:
+        """What leaves the segments without new pictures, or refuses these."""
+
+        def kept(draft: Draft, numbers: Integers) -> Iterable[Segment]:
+            segments, gone = without(draft, self._parts, numbers)
+            if gone and not replace:
+                raise BadInput(
+                    f"{gone} of the ids are in the index already; remove them first, or give"
+                    " replace=True"
+                )
+            return segments
+
+        return kept
+
     def _add(
         self,
         rows: npt.ArrayLike,
         ids: npt.ArrayLike | None,
         kept: Callable[[Draft, Integers], Iterable[Segment]],
+        recomputed: Recomputed | None = None,
     ) -> Integers:
         given = checked_rows(rows, self.words)
         with self._changing() as draft:
@@ -290,7 +296,7 @@ class Segmented(ABC):
             numbers = new_ids(ids, len(given), next_id)
             old = kept(draft, numbers)
             new = new_segments(
-                draft, given, numbers, self._write, kind=self.kind, size=self.segment_size
+                draft, given, numbers, self._write, size=self.segment_size, recomputed=recomputed
             )
             self._commit(draft, [*old, *new], next_id=after(numbers, next_id))
         return numbers

@@ -46,6 +46,8 @@ class Model(Stored):
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
     supports_warm_start: ClassVar[bool] = False
     """Whether ``fit`` takes ``initial``, a model over the same words to start from."""
+    linear_array: ClassVar[str | None] = None
+    """The fitted array that holds W of shape (T, d), where ``f(p) = W p``."""
     iteration: ClassVar[str | None] = None
     """What ``max_iter`` counts, if anything: "triplets", "epochs", "planes" or "passes"."""
     decides: ClassVar[Rules] = {}
@@ -82,7 +84,14 @@ class Model(Stored):
         >>> Pamir(max_iter=10).fit([sun, sea], [[1, 0], [0, 1]]).linear_weights().shape
         (2, 2)
         """
-        return None
+        if self.linear_array is None:
+            return None
+        self._check_fitted()
+        found: NDArray[np.float32] = getattr(self, self.linear_array)
+        return found
+
+    def _about(self) -> dict[str, Any]:
+        return {**super()._about(), "linear": self.linear_array}
 
     def decided(self) -> dict[str, Any]:
         """What validation pictures decided, or what was given, by the names of the parameters.

@@ -16,10 +16,10 @@ from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets
 from visterm.collection.media.captions import effective_captions
+from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.index import Index
 from visterm.models import feedback as click_module
 
 
@@ -35,7 +35,7 @@ def _place(collection: Collection, query: str, picture: int) -> int:
 def _columns(collection: Collection) -> bytes:
     version = current(collection.catalogue)
     assert version is not None
-    index = Index.open(version.index)
+    index = open_index(collection.catalogue, version)
     return bytes(index.rows(index.ids()).tobytes())
 
 
@@ -223,7 +223,7 @@ def test_damaged_columns_of_clicks_are_found_and_mended(learnt: Collection) -> N
     with_click = _ranking(learnt, "sea")
     version = current(learnt.catalogue)
     assert version is not None
-    index = Index.open(version.index)
+    index = open_index(learnt.catalogue, version)
     index.update_word(version.words, np.zeros(len(index), np.float32))
     assert not learnt.check().is_well
     assert learnt.check(repair=True).is_well
@@ -283,7 +283,7 @@ def test_wild_clicks_cost_the_pictures_that_watch_no_more_than_may_be(watched: C
     assert held.any()
 
     def avgp() -> float:
-        index = Index.open(version.index)
+        index = open_index(watched.catalogue, version)
         offsets = FeedbackOffsets.read(watched.catalogue, version, vocabulary, index)
         added = guard.vectors @ offsets.directions.get(word, np.zeros(guard.vectors.shape[1]))
         found = guard.rows[:, word] + added

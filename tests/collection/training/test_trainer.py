@@ -9,11 +9,11 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.ingest.extractors import has_counts
+from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import JUDGED, MODEL, current
 from visterm.collection.training.training_set import HELD_OUT, held_out
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput, VistermError
-from visterm.index import Index
 from visterm.models import MODELS, load_model
 
 
@@ -145,7 +145,7 @@ def test_a_model_that_never_saw_a_word_is_judged_without_it(learnt: Collection) 
 def test_the_index_holds_what_the_model_says_of_every_picture(learnt: Collection) -> None:
     version = current(learnt.catalogue)
     assert version is not None
-    index = Index.open(version.index)
+    index = open_index(learnt.catalogue, version)
     from visterm.collection.store.feature_rows import vectors_of
 
     ids = index.ids()

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link, log_logistic
+from visterm.calibration.link import Link, log_logistic, log_odds
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.feature_matrix import feature_matrix, side_by_side
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
@@ -35,6 +35,7 @@ from visterm.collection.feedback.log import Entry, columns, entries, set_step, w
 from visterm.collection.feedback.regression import ClickRegression
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.linear_values import linear_weights
 from visterm.collection.store.versions import Version, set_new_words
 from visterm.index import Index
 from visterm.text.meaning import meanings
@@ -207,12 +208,12 @@ class FeedbackOffsets:
         values = np.zeros((len(pictures), len(chosen)), np.float32)
         moved = [number for number, word in enumerate(chosen) if word in self.directions]
         if moved and len(pictures):
-            directions = np.stack([self.directions[chosen[number]] for number in moved])
-            everything = feature_matrix(self.catalogue, self.version.extractor)
-            moves = everything.products(directions, pictures) - self._shift(directions)
             words = [chosen[number] for number in moved]
+            everything = feature_matrix(self.catalogue, self.version.extractor)
+            found = everything.products(self._multiplied(words), pictures)
             known = [word for word in words if word < offset]
-            values[:, moved] = self._linked(words, self.index.values(known, pictures), moves)
+            kept = None if self._weights is not None else self.index.values(known, pictures)
+            values[:, moved] = self._added(words, found, kept)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
     def changed_since(self, before: Mapping[int, NDArray[np.float64]]) -> set[int]:
@@ -246,40 +247,61 @@ class FeedbackOffsets:
         found = np.zeros((vectors.shape[0], width), np.float32)
         words = [word for word in self.directions if self.places[word] < width]
         if words:
-            directions = np.stack([self.directions[word] for word in words]).astype(np.float32)
-            values = np.empty((vectors.shape[0], len(words)), np.float32)
-            block = as_stored(vectors)
-            products(block, np.arange(vectors.shape[0]), directions, values)
-            shift = self._shift(np.stack([self.directions[word] for word in words]))
+            directions = self._multiplied(words)
+            values = np.empty((vectors.shape[0], len(directions)), np.float32)
+            products(as_stored(vectors), np.arange(vectors.shape[0]), directions, values)
             known = [word for word in words if word < self.version.words]
-            linked = self._linked(words, of_model[:, known], values - shift)
-            found[:, [self.places[word] for word in words]] = linked
+            added = self._added(words, values, of_model[:, known])
+            found[:, [self.places[word] for word in words]] = added
         return found
 
-    def _linked(
-        self, words: Sequence[int], logs: NDArray[np.float32], moves: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """What moves of values (pictures × words) add to the columns of those words.
+    @cached_property
+    def _weights(self) -> NDArray[np.float32] | None:
+        """The model's own, where the index keeps none of the values that follow from them."""
+        return linear_weights(self.version)
 
-        ``logs`` holds the columns of those that the model knows; one that a yes began has no other
+    def _multiplied(self, words: Sequence[int]) -> NDArray[np.float32]:
+        """What vectors are multiplied by: directions of words, and weights of those of the model
+        whose values nobody keeps."""
+        found = [self.directions[word].astype(np.float32) for word in words]
+        if self._weights is not None:
+            found += [self._weights[word] for word in words if word < self.version.words]
+        return np.stack(found)
+
+    def _added(
+        self,
+        words: Sequence[int],
+        found: NDArray[np.float32],
+        kept: NDArray[np.float32] | None,
+    ) -> NDArray[np.float32]:
+        """What clicks add to the columns of some words, from products (`_multiplied`).
+
+        ``kept`` are the columns of those that the model knows; one that a yes began has no other
         column, so what is added is all there is of it.
         """
+        moves = found[:, : len(words)]
+        moves = moves - self._shift(np.stack([self.directions[word] for word in words]))
         link = self.link
         if link is None:
             return moves
         numbers = np.asarray(words)
         known = numbers < self.version.words
         new = numbers[~known]
-        found = np.empty_like(moves)
+        added = np.empty_like(moves)
         odds = link.intercepts[new], link.slopes[new]
 
         def run(some: slice) -> None:
-            found[some, known] = link.offsets(numbers[known], logs[some], moves[some, known])
-            found[some, ~known] = log_logistic(odds[0] + odds[1] * moves[some, ~known])
+            if self._weights is not None:
+                before = link.odds(numbers[known], found[some, len(words) :])
+            else:
+                assert kept is not None
+                before = log_odds(kept[some])
+            added[some, known] = link.offsets(numbers[known], before, moves[some, known])
+            added[some, ~known] = log_logistic(odds[0] + odds[1] * moves[some, ~known])
 
         firsts = range(0, len(moves), _TOGETHER)
         side_by_side(run, [slice(first, first + _TOGETHER) for first in firsts])
-        return found
+        return added
 
     @property
     def link(self) -> Link | None:

@@ -16,8 +16,8 @@ from visterm.collection.feedback.offsets import (
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.linear_values import open_index
 from visterm.errors import BadInput
-from visterm.index import Index
 from visterm.text.query import QueryVector, UnknownWords, closest_words
 
 
@@ -114,5 +114,5 @@ def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
     """The feedback offsets of the version that answers, with an index of one's own to change."""
     now = active_model(catalogue)
     return FeedbackOffsets.read(
-        catalogue, now.version, now.vocabulary, Index.open(now.version.index)
+        catalogue, now.version, now.vocabulary, open_index(catalogue, now.version)
     )

@@ -30,6 +30,7 @@ CERTAINTY = 0.99
 """κ: how likely a picture answers a word that its caption holds."""
 _ALMOST_ONE = 1 - 1e-6
 _ROUNDING = 1e-9
+_TOGETHER = 1 << 16
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,6 +44,10 @@ class Sight(Protocol):
     def holds(self, ids: ArrayLike) -> NDArray[np.bool_]: ...
 
     def values(self, words: ArrayLike, ids: ArrayLike) -> NDArray[np.float32]: ...
+
+    def bounds(
+        self, words: ArrayLike, ids: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
 
     def search(
         self, query: Any, k: int, *, allow: Any = None
@@ -124,14 +129,55 @@ class Evidence:
         caption, one for those with captions of each length.
         """
         holders = self._holders(allow)
-        ids, scores = holders, self.parts(holders).scores
+        ids = self._narrowed(holders, k)
+        scores = self.parts(ids).scores
         for mask, length in self._others(holders, allow):
             more = self._best_of_others(k, mask, length)
             ids, scores = np.concatenate([ids, more[0]]), np.concatenate([scores, more[1]])
         return best(ids, scores, k)
 
+    def count(self, least: float, allow: Ids | None = None) -> int:
+        """How many pictures have such a score or a higher one."""
+        total = 0
+        ids = self.index.ids() if allow is None else allow[self.index.holds(allow)]
+        if not self._is_seen:
+            ids = self._holders(allow)
+        for first in range(0, ids.size, _TOGETHER):
+            some = ids[first : first + _TOGETHER]
+            lowest, highest = self._between(some)
+            unsure = some[(lowest < least) & (highest >= least)]
+            total += int((lowest >= least).sum()) + int((self.parts(unsure).scores >= least).sum())
+        return total
+
+    def _narrowed(self, pictures: Ids, k: int) -> Ids:
+        """Those of some pictures that may be among their ``k`` best, if they can be told apart."""
+        if pictures.size <= k or not k:
+            return pictures
+        lowest, highest = self._between(pictures)
+        return pictures[highest >= np.partition(lowest, -k)[-k]]
+
+    def _between(self, pictures: Ids) -> tuple[Floats, Floats]:
+        """Between which scores pictures are, as far as the index can tell at once."""
+        bounds = [
+            self.index.bounds(term.columns, pictures) if term.is_seen else (None, None)
+            for term in self.terms
+        ]
+        # The more a wanted word holds the better, and the less an unwanted one.
+        both = [*zip(bounds, (term.weight > 0 for term in self.terms), strict=True)]
+        lowest = self._parts(pictures, [pair[not is_wanted] for pair, is_wanted in both]).scores
+        highest = self._parts(pictures, [pair[is_wanted] for pair, is_wanted in both]).scores
+        return lowest - _ROUNDING, highest + _ROUNDING
+
     def parts(self, pictures: Ids) -> Parts:
         """The scores of pictures of the index, in parts."""
+        values = [
+            self.index.values(term.columns, pictures) if term.is_seen else None
+            for term in self.terms
+        ]
+        return self._parts(pictures, values)
+
+    def _parts(self, pictures: Ids, values_of: Sequence[NDArray[np.float32] | None]) -> Parts:
+        """The same from the values of each term's columns."""
         lengths = self._lengths_of(pictures)
         held = np.zeros((pictures.size, len(self.terms)), bool)
         caption = np.zeros(pictures.size)
@@ -139,7 +185,7 @@ class Evidence:
         columns = []
         for place, term in enumerate(self.terms):
             holds = held[:, place] = np.isin(pictures, term.holders)
-            values = self.index.values(term.columns, pictures) if term.is_seen else None
+            values = values_of[place]
             seen = self._seen(term, values, pictures.size)
             if term.is_seen and term.weight > 0:
                 assert values is not None
@@ -211,9 +257,8 @@ class Evidence:
         self, holders: Ids, allow: Ids | None
     ) -> Iterator[tuple[NDArray[np.bool_] | None, int]]:
         """Masks of pictures by the length of their captions, but for the holders of words."""
-        wanted = [term for term in self.terms if term.weight > 0]
-        if wanted and not any(term.is_seen for term in wanted):
-            return  # nothing but captions can tell
+        if not self._is_seen:
+            return
         if allow is None and not self.lengths.any():
             yield None, 0
             return
@@ -229,6 +274,12 @@ class Evidence:
             who = mask & (lengths == length)
             if who.any():
                 yield who, length
+
+    @property
+    def _is_seen(self) -> bool:
+        """Whether not only captions can tell."""
+        wanted = [term for term in self.terms if term.weight > 0]
+        return not wanted or any(term.is_seen for term in wanted)
 
     def _holders(self, allow: Ids | None) -> Ids:
         """The pictures that can be found whose captions hold some word."""

@@ -41,6 +41,10 @@ class LinearRanker(CalibratedRanker):
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         return self.active.index.search(self.asked, k, allow=allow)
 
+    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
+        scores = self.best(len(self.active.index), allow)[1]
+        return int((scores >= least).sum())
+
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
         words, weights = self.asked
         values = self.active.index.values(words, pictures)

@@ -57,6 +57,10 @@ class Ranker(ABC):
         """How likely pictures with these scores answer; None where that is not known."""
         return [None] * len(scores)
 
+    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
+        """How many pictures that filters allow have such a score or a higher one."""
+        raise NotImplementedError("the scores of this ranker are not calibrated")
+
     # Where good matches end, for rankers whose scores are calibrated.
 
     def threshold(self, highest: float) -> float:
@@ -115,6 +119,8 @@ class RanksTerms(Protocol):
 
     def parts(self, pictures: Ids) -> Parts: ...
 
+    def count(self, least: float, allow: Ids | None = None) -> int: ...
+
 
 class WordRanker(CalibratedRanker):
     """Words with weights, ranked by what is seen, what clicks added to it, and what is written."""
@@ -151,6 +157,9 @@ class WordRanker(CalibratedRanker):
 
     def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
         return self.evidence.best(k, allow)
+
+    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
+        return self.evidence.count(least, allow)
 
     def scores(self, pictures: NDArray[np.int64]) -> Scores:
         return self.evidence.parts(pictures).scores

@@ -97,6 +97,10 @@ def _sharded(
     return sharded.ShardedWordRanker(catalogue, active, query, replicas)
 
 
+_MANY = 1024
+"""So many good matches are ranked to count them; more are counted without."""
+
+
 @dataclass
 class _Ranking:
     """The best pictures for a query, asked for once and in growing numbers.
@@ -120,9 +124,12 @@ class _Ranking:
             self._good = self._count_good(guess)
             if self.allow is None and self.ranker.partial is None:
                 self.ranker.keep_cutoff(self._good)
-        if not any(relevant is False for relevant in self.judged.values()):
+        refused = np.array([one for one, relevant in self.judged.items() if not relevant], np.int64)
+        if not refused.size or not self._good:
             return self._good
-        return self._good - int(self._refused(self._best(self._good)[0]).sum())
+        if self.allow is not None:
+            refused = np.intersect1d(refused, self.allow)
+        return self._good - self.ranker.count(self._least(), refused)
 
     def best(self, k: int) -> Ranked:
         """The ``k`` best, refused ones behind the good matches."""
@@ -142,15 +149,21 @@ class _Ranking:
 
     def _count_good(self, k: int) -> int:
         _, scores = self._best(k)
-        # The best of all pictures sets the threshold, so that it is the same under any filter.
-        highest = scores if self.allow is None else self.ranker.best(1, None)[1]
-        if not highest.size:
+        if not scores.size:
             return 0
-        least = self.ranker.threshold(float(highest[0]))
+        least = self._least()
         while len(scores) == k and scores[-1] >= least:
+            if k >= _MANY:
+                return self.ranker.count(least, self.allow)
             k *= 4
             _, scores = self._best(k)
         return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
+
+    def _least(self) -> float:
+        """The score from which a match is good."""
+        # The best of all pictures sets the threshold, so that it is the same under any filter.
+        highest = self._best(1)[1] if self.allow is None else self.ranker.best(1, None)[1]
+        return self.ranker.threshold(float(highest[0]))
 
     def _refused(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.array([self.judged.get(one) is False for one in ids.tolist()], bool)

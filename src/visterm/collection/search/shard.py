@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
+from visterm.collection.store.linear_values import values_of_index
 from visterm.errors import VistermError
 from visterm.index import DenseIndex, Index
 from visterm.index.index_folder import IndexFolder
@@ -27,6 +28,7 @@ from visterm.index.manifest import Manifest, Segment
 
 _STATES = 3
 """States of indexes that a shard keeps open, for questions that were asked before a change."""
+_NOBODY = np.empty(0, np.int64)
 _ARRAYS = 64
 """What captions say, as it was sent once, for so many words."""
 
@@ -64,6 +66,8 @@ class Question:
         The only pictures of the shard that may be found.
     pictures
         Ask for the scores of these, not for the best.
+    least
+        Ask how many have such a score or a higher one.
     """
 
     state: IndexState
@@ -76,6 +80,7 @@ class Question:
     arrays: dict[str, Any] = field(default_factory=dict)
     allow: Ids | None = None
     pictures: Ids | None = None
+    least: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,7 @@ class Answer:
     ids: Ids
     scores: NDArray[Any]
     parts: Parts | None = None
+    count: int = 0
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,9 @@ class SearchShard:
         ]
         lengths = self._arrays[question.lengths] if question.lengths else np.zeros(0, np.uint8)
         evidence = Evidence(index, terms, lengths, question.completeness)
+        if question.least is not None:
+            count = evidence.count(question.least, question.allow)
+            return Answer(np.empty(0, np.int64), np.empty(0), evidence.parts(_NOBODY), count)
         if question.pictures is not None:
             here = question.pictures[index.holds(question.pictures)]
             parts = evidence.parts(here)
@@ -199,8 +208,12 @@ class SearchShard:
         return index if found == state else None
 
     def _opened(self, state: IndexState) -> Index | DenseIndex:
-        kind = {one.kind: one for one in (Index, DenseIndex)}[state.kind]
-        return kind(_ShardFolder(Path(state.folder), self._number, self._shards))
+        folder = _ShardFolder(Path(state.folder), self._number, self._shards)
+        if state.kind == DenseIndex.kind:
+            return DenseIndex(folder)
+        index = Index(folder)
+        index.exact = values_of_index(folder.path)
+        return index
 
     def _keep(self, arrays: dict[str, Any]) -> None:
         for name, array in arrays.items():

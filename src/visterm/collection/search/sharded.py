@@ -158,6 +158,11 @@ class ShardedEvidence:
         scores = np.concatenate([np.empty(0), *(one.scores for one in found)])
         return best(ids, scores, k)
 
+    def count(self, least: float, allow: NDArray[Any] | None = None) -> int:
+        """How many pictures have such a score or a higher one."""
+        asked = self._answers(lambda n, q: replace(q, least=least, allow=self.index.own(n, allow)))
+        return sum(one.count for one in asked)
+
     def parts(self, pictures: Ids) -> Parts:
         """The scores of pictures, in parts; NaN for those whose shard has gone meanwhile."""
         unknown = np.unique([one for one in pictures.tolist() if one not in self._known])

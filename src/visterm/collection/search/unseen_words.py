@@ -7,7 +7,7 @@ the versioned index and never in it: readers write nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,10 +87,28 @@ class SightIndex:
 
     def values(self, words: ArrayLike, ids: ArrayLike) -> NDArray[np.float32]:
         """As `Index.values`."""
+        return self._with_columns(words, ids, self.index.values)
+
+    def bounds(
+        self, words: ArrayLike, ids: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """As `Index.bounds`."""
+        lows, highs = (
+            self._with_columns(words, ids, lambda *asked, n=n: self.index.bounds(*asked)[n])
+            for n in (0, 1)
+        )
+        return lows, highs
+
+    def _with_columns(
+        self,
+        words: ArrayLike,
+        ids: ArrayLike,
+        of_index: Callable[..., NDArray[np.float32]],
+    ) -> NDArray[np.float32]:
         chosen, pictures = np.asarray(words, np.int64), np.asarray(ids, np.int64)
         own = chosen < self.index.words
         found = np.empty((pictures.size, chosen.size), np.float32)
-        found[:, own] = self.index.values(chosen[own], pictures)
+        found[:, own] = of_index(chosen[own], pictures)
         if not own.all():
             at = np.searchsorted(self.ids(), pictures)
             for place in np.flatnonzero(~own).tolist():

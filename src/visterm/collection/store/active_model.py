@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.caption_words import CachedPostings
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.linear_values import LinearValues
 from visterm.collection.store.versions import MODEL, SPACE, WORDS, Version, current
 from visterm.errors import VistermError
 from visterm.index import DenseIndex, Index
@@ -126,6 +127,11 @@ class ActiveModel(Active):
     postings: CachedPostings = field(default_factory=CachedPostings)
     unseen: UnseenColumns = field(default_factory=UnseenColumns)
 
+    def read_through(self, catalogue: Catalogue) -> None:
+        """Let this thread ask a catalogue where vectors lie from which values are computed."""
+        if isinstance(self.index.exact, LinearValues):
+            self.index.exact.read_through(catalogue)
+
     @property
     def link(self) -> Link | None:
         """How the model's values became the log-probabilities of the index; None for versions of
@@ -172,7 +178,10 @@ def _key(version: Version) -> tuple[int, float]:
 def _opened(version: Version) -> Active:
     if version.space == WORDS:
         return ActiveModel(
-            version, Index.open(version.index), version.vocabulary(), version.calibration()
+            version,
+            Index.open(version.index, exact=LinearValues(version)),
+            version.vocabulary(),
+            version.calibration(),
         )
     from visterm.models import Cca
     from visterm.text.spaces import load_space
@@ -225,7 +234,10 @@ def _active(catalogue: Catalogue, space: str) -> Active:
         if version is None:
             raise NotTrained(NOT_TRAINED if space == WORDS else SPACE_NOT_TRAINED.format(space))
         try:
-            return opened.of(version)
+            active = opened.of(version)
+            if isinstance(active, ActiveModel):
+                active.read_through(catalogue)
+            return active
         except (FileNotFoundError, VistermError) as error:
             opened.close()
             # A writer may have named a new version, and swept this one, since we looked.

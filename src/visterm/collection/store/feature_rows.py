@@ -120,11 +120,15 @@ class Rows:
             table = np.array(list(group), dtype=np.int64)
             yield table[:, 2], table[:, 1], self.segment(number)
 
-    def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
-        """The vectors of a few pictures, without SciPy."""
+    def located(self, pictures: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Picture, segment and place of the vectors of some pictures."""
         question = """SELECT picture, segment, place FROM rows
             WHERE extractor = ? AND picture IN {numbers}"""
-        found = list(self.catalogue.among(question, pictures, self.extractor))
+        return list(self.catalogue.among(question, pictures, self.extractor))
+
+    def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+        """The vectors of a few pictures, without SciPy."""
+        found = self.located(pictures)
         blocks = {number: self.segment(number) for number in {segment for _, segment, _ in found}}
         return {picture: blocks[segment].row(place) for picture, segment, place in found}
 

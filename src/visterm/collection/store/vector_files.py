@@ -59,6 +59,13 @@ class Block:
         parts = tuple(np.asarray(self.arrays[name]) for name in SPARSE)
         return csr_array(parts, shape=(len(self), self.width))[places]
 
+    def dense(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Some rows with all their numbers, without SciPy."""
+        if self.is_dense:
+            return np.asarray(self.vectors(places), np.float32)
+        rows = [self.row(place) for place in places.tolist()]
+        return np.stack(rows) if rows else np.empty((0, self.width), np.float32)
+
     def row(self, place: int) -> NDArray[np.float32]:
         """One vector, without SciPy."""
         if self.is_dense:
@@ -121,6 +128,17 @@ def decoded(codes: NDArray[np.uint8], scales: NDArray[np.float32]) -> NDArray[np
     vectors *= scales[:, 1:]
     vectors += scales[:, :1]
     return vectors
+
+
+def row_lengths(vectors: Vectors) -> NDArray[np.float64]:
+    """The Euclidean length of every row, dense or sparse.
+
+    >>> row_lengths(np.float32([[3, 4], [0, 0]])).tolist()
+    [5.0, 0.0]
+    """
+    if isinstance(vectors, np.ndarray):
+        return np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1), np.float64).ravel())
 
 
 def save(path: Path, array: NDArray[Any]) -> str:

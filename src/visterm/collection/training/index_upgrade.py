@@ -16,10 +16,10 @@ from visterm.calibration import Calibration, LinearCalibration, uncalibrated
 from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import CALIBRATION, MODEL, Version
 from visterm.collection.training.version_files import write_version
 from visterm.files import copy_whole, write_whole
-from visterm.index import Index
 from visterm.progress import Progress, silent
 
 
@@ -51,7 +51,7 @@ def link_index(catalogue: Catalogue, *, progress: Progress = silent) -> Version 
         new_words=before.new_words,
         progress=progress,
     )
-    index = Index.open(version.index)
+    index = open_index(catalogue, version)
     offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
     offsets.update_index(offsets.directions)
     with catalogue.transaction():

@@ -17,6 +17,7 @@ from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
 from visterm.collection.ingest.extractors import block_numbers, described_by
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.training.advice import advice
 from visterm.collection.training.index_sync import catch_up
@@ -32,7 +33,6 @@ from visterm.collection.training.version_files import (
 from visterm.compute import cluster
 from visterm.errors import BadInput
 from visterm.files import write_whole
-from visterm.index import Index
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def train(
 
 def _name(catalogue: Catalogue, version: Version, vocabulary: Vocabulary) -> None:
     """Let a new version answer, once it has learnt all clicks."""
-    offsets = FeedbackOffsets(catalogue, version, vocabulary, Index.open(version.index))
+    offsets = FeedbackOffsets(catalogue, version, vocabulary, open_index(catalogue, version))
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=True)
     offsets.update_index(offsets.directions)

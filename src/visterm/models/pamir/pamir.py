@@ -105,6 +105,7 @@ class Pamir(PassiveAggressive):
 
     name = "pamir"
     arrays = ("weights_", "idf_")
+    linear_array = "weights_"
     supports_warm_start = True
 
     checks: ClassVar[Rules] = {**PassiveAggressive.checks, "n_shards": rules.WHOLE}
@@ -200,10 +201,6 @@ class Pamir(PassiveAggressive):
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
         return np.asarray(vectors @ self.weights_.T, dtype=np.float32)
-
-    def linear_weights(self) -> NDArray[np.float32]:
-        self._check_fitted()
-        return self.weights_
 
     def is_spread(self, training: Supervision) -> bool:
         return self.n_shards > 1

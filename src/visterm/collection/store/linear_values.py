@@ -1,0 +1,171 @@
+"""Values of words computed anew from the stored vectors, where a model is linear.
+
+The value of word t for picture p is ``log σ(i_t + k_t · s)`` with ``s = w_t · p``: this is what an
+index without exact values means. The product is added up in double precision in an order of its
+own, sixteen sums of every sixteenth number, and rounded once to 32 bits, so that it has the same
+bits for one picture as for thousands, in compiled code and without.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.calibration.link import Link, log_logistic
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.vector_files import Block
+from visterm.collection.store.versions import MODEL, WORDS, Version, every_current
+from visterm.errors import VistermError
+from visterm.index import Index
+
+_PAMIR = {"pamir": "weights_"}
+LANES = 16
+_TOGETHER = 1 << 11
+_KERNELS = "visterm.index._kernels"
+_FEW = 1 << 18
+"""Up to so many products of words and pictures are not worth loading compiled code."""
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+
+
+def open_index(catalogue: Catalogue, version: Version) -> Index:
+    """A version's index, which computes the values that it does not keep."""
+    values = LinearValues(version)
+    values.read_through(catalogue)
+    return Index.open(version.index, exact=values)
+
+
+def values_of_index(folder: Path) -> LinearValues | None:
+    """What computes the values of the index in a folder of a store, for whoever has only that."""
+    store = folder.parent.parent
+    versions = every_current(Catalogue(store))
+    return next((LinearValues(one) for one in versions if one.index == folder), None)
+
+
+def linear_weights(version: Version, link: Link | None = None) -> Floats | None:
+    """The weights of a version whose values can be computed anew, words × dimensions; else None."""
+    if version.space != WORDS or (link or version.link()) is None:
+        return None
+    found = _weights(version.folder / MODEL, version.time)
+    return found if found is not None and len(found) == version.words else None
+
+
+@lru_cache(maxsize=8)
+def _weights(path: Path, _: float) -> Floats | None:
+    """The weights in a model's file, read only when touched; None where it is not linear.
+
+    A file of before does not say so; then it is what PAMIR, alone linear until then, wrote.
+    """
+    try:
+        with path.open("rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(size))
+            about = json.loads(header["__metadata__"]["visterm"])
+            name = about.get("linear", _PAMIR.get(about["name"]))
+            array = header.get(name)
+    except (OSError, ValueError, KeyError, struct.error):
+        return None
+    if array is None or array["dtype"] != "F32" or len(array["shape"]) != 2:
+        return None
+    return np.memmap(path, "<f4", "r", 8 + size + array["data_offsets"][0], tuple(array["shape"]))
+
+
+class LinearValues:
+    """Computes values anew; one object for all threads, each with a catalogue of its own."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self._here = threading.local()
+        self._blocks: dict[int, Block] = {}
+        # Now, while they are there: whoever has a version open answers with it to the end.
+        self._link = version.link()
+        self._weights = linear_weights(version, self._link)
+
+    def read_through(self, catalogue: Catalogue) -> None:
+        """Let this thread ask a catalogue where vectors lie."""
+        self._here.catalogue = weakref.ref(catalogue)
+
+    def _catalogue(self) -> Catalogue:
+        """That of this thread; one of its own where nobody gave it any."""
+        given = getattr(self._here, "catalogue", None)
+        found = None if given is None else given()
+        if found is None:
+            found = self._here.own = Catalogue(self.version.store)
+            self.read_through(found)
+        return found
+
+    def __call__(self, words: Ids, ids: Ids) -> Floats:
+        """The values of some words for some pictures; NaN for pictures without a vector."""
+        weights, link = self._weights, self._link
+        if weights is None or link is None:
+            raise VistermError(
+                f"{self.version.folder / MODEL} lacks the weights; visterm check --repair"
+            )
+        chosen = weights[words]
+        found = np.full((ids.size, words.size), np.nan, np.float32)
+        rows = Rows(self._catalogue(), self.version.extractor)
+        for first in range(0, ids.size, _TOGETHER):
+            some = ids[first : first + _TOGETHER].tolist()
+            for places, vectors in self._vectors(rows, some):
+                found[first + places] = log_logistic(link.odds(words, products(vectors, chosen)))
+        return found
+
+    def _vectors(self, rows: Rows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
+        """The vectors of pictures segment by segment, with their places among these."""
+        for attempt in (1, 2):
+            try:
+                return self._read(rows, pictures)
+            except FileNotFoundError as error:  # merged by a writer since we read their names
+                self._blocks.clear()
+                if attempt == 2:
+                    raise VistermError(f"{error.filename} is missing; visterm check") from error
+        raise AssertionError("unreachable")
+
+    def _read(self, rows: Rows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
+        place = {picture: number for number, picture in enumerate(pictures)}
+        located: dict[int, list[tuple[int, int]]] = {}
+        for picture, segment, at in rows.located(pictures):
+            located.setdefault(segment, []).append((at, place[picture]))
+        found = []
+        for segment, where in sorted(located.items()):
+            if segment not in self._blocks:
+                self._blocks[segment] = rows.segment(segment)
+            at, numbers = np.array(sorted(where)).T
+            found.append((numbers, self._blocks[segment].dense(at)))
+        return found
+
+
+def products(vectors: Floats, weights: Floats) -> Floats:
+    """Pictures × words, as the module says.
+
+    >>> products(np.float32([[1, 2, 3]]), np.float32([[1, 0, 1], [0, 0.5, 0]])).tolist()
+    [[4.0, 1.0]]
+    """
+    if _KERNELS in sys.modules or len(vectors) * len(weights) > _FEW:
+        from visterm.index._products import lane_products
+
+        found = np.empty((len(vectors), len(weights)), np.float32)
+        lane_products(vectors, np.ascontiguousarray(weights), found)
+        return found
+    sums = np.zeros((len(vectors), len(weights), LANES))
+    wide, other = vectors.astype(np.float64), np.asarray(weights, np.float64)
+    for first in range(0, vectors.shape[1], LANES):
+        some = slice(first, first + LANES)
+        terms = wide[:, None, some] * other[None, :, some]
+        sums[:, :, : terms.shape[2]] += terms
+    lanes = LANES
+    while lanes > 1:
+        lanes //= 2
+        sums = sums[:, :, :lanes] + sums[:, :, lanes:]
+    return sums[:, :, 0].astype(np.float32)

@@ -1,0 +1,213 @@
+"""Columns by word as they are kept: values given, replaced, read back, and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from visterm.errors import BadInput
+from visterm.index import old_layout
+from visterm.index.column_writer import write_given, write_merged
+from visterm.index.input_checks import checked_rows, whole_numbers
+from visterm.index.layout import OLD, column_size
+from visterm.index.manifest import Group
+from visterm.index.open_segments import GivenRows, MergedRows, OpenSegment, Source
+from visterm.index.part_columns import group_values, part_column
+from visterm.index.recomputed import ExactValues, Recomputed
+from visterm.index.score import Floats, Integers
+from visterm.index.segment_changes import coded_words, with_group
+from visterm.index.segments import Segmented
+from visterm.index.storage import Draft
+
+
+class ColumnStore(Segmented):
+    """An index of columns, all but how it is searched."""
+
+    kind = "columns"
+    exact: ExactValues | None = None
+    """What computes the values that are not kept."""
+
+    @classmethod
+    def open(cls, folder: str | Path, *, exact: ExactValues | None = None) -> Self:
+        """Open an index; nothing but its table of contents is read until it is asked for."""
+        index = super().open(folder)
+        index.exact = exact
+        return index
+
+    def append(
+        self,
+        rows: npt.ArrayLike,
+        ids: npt.ArrayLike | None = None,
+        *,
+        replace: bool = False,
+        recomputed: Recomputed | None = None,
+    ) -> Integers:
+        """Add pictures, in one commit; as :meth:`Segmented.append`.
+
+        With ``recomputed``, the rows begin with numbers from which values follow, and the values of
+        these words are not kept: ``exact`` computes them.
+        """
+        return self._add(rows, ids, self._without(replace), recomputed)
+
+    def update_word(
+        self, word: int, values: npt.ArrayLike, ids: npt.ArrayLike | None = None
+    ) -> None:
+        """Replace one word's values, in one commit; see :meth:`update_words`."""
+        column = np.asarray(values)
+        if column.ndim != 1:
+            raise BadInput(
+                f"a word's values must be a list of numbers, not of shape {column.shape}"
+            )
+        self.update_words([word], column[:, None], ids)
+
+    def update_words(
+        self, words: Sequence[int], rows: npt.ArrayLike, ids: npt.ArrayLike | None = None
+    ) -> None:
+        """Replace the values of some words, in one commit, without touching those of others.
+
+        Parameters
+        ----------
+        words
+            Which words.
+        rows
+            One row a picture, one value for each of these words.
+        ids
+            The pictures of the rows; other pictures keep their values. Without it, the rows are
+            those of all pictures, in the order of :meth:`ids`.
+        """
+        chosen = whole_numbers(words)
+        if np.unique(chosen).size != chosen.size or (chosen >= self.words).any():
+            raise BadInput(f"words must differ and go from 0 to {self.words - 1}: {list(words)}")
+        given = checked_rows(rows, chosen.size).astype(np.float32, copy=False)
+        with self._changing() as draft:
+            numbers = self.ids() if ids is None else whole_numbers(ids)
+            if numbers.size != len(given):
+                raise BadInput(f"there are {numbers.size} pictures but {len(given)} rows for them")
+            ranges = tuple((word, word + 1) for word in chosen.tolist())
+            segments, known = [], 0
+            for part in self._parts:
+                segments.append(part.segment)
+                positions, here = part.find(numbers)
+                known += int(here.sum())
+                if here.any():
+                    values = np.zeros((part.segment.pictures, chosen.size), np.float32)
+                    if here.sum() < part.segment.pictures - part.segment.removed:
+                        living = part.living()
+                        values[living] = self.values(chosen, part.ids(living))
+                    values[positions[here]] = given[here]
+                    source = GivenRows(values, slice(None), len(values))
+                    (group,) = write_given(draft, source, None, self.kind)
+                    segments[-1] = with_group(part.segment, Group(group.file, ranges, group.layout))
+            if known != numbers.size:
+                raise BadInput(f"{numbers.size - known} of the pictures are not in the index")
+            self._commit(draft, segments)
+
+    def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
+        """The exact values of some words for some pictures, one row a picture.
+
+        >>> import tempfile
+        >>> index = Index.create(tempfile.mkdtemp(), words=3)
+        >>> _ = index.append([[0, 1, 2], [3, 0, 0]])
+        >>> index.values([2, 0], [1])
+        array([[0., 3.]], dtype=float32)
+        """
+        lows, found = self.bounds(words, ids)
+        chosen, numbers = whole_numbers(words), whole_numbers(ids)
+        unsure = lows != found
+        which, who = np.flatnonzero(unsure.any(axis=0)), np.flatnonzero(unsure.any(axis=1))
+        if which.size:
+            anew = self._anew(chosen[which], numbers[who])
+            some = np.ix_(who, which)
+            # A picture that has gone keeps its bound until the index hears of it.
+            found[some] = np.where(unsure[some] & ~np.isnan(anew), anew, found[some])
+        return found
+
+    def bounds(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Between which numbers these values lie, without computing any; as :meth:`values`.
+
+        Both are the value where it is kept.
+        """
+        chosen, numbers = whole_numbers(words), whole_numbers(ids)
+        if (chosen >= self.words).any():
+            raise BadInput(f"words go from 0 to {self.words - 1}: {chosen.tolist()}")
+        lows, highs = np.zeros((2, numbers.size, chosen.size), np.float32)
+        missing = np.ones(numbers.size, bool)
+        for part in self._parts:
+            positions, here = part.find(numbers)
+            missing &= ~here
+            for place, word in enumerate(chosen.tolist()) if here.any() else ():
+                found = part_column(part, word).bounds(positions[here])
+                lows[here, place], highs[here, place] = found
+        if missing.any():
+            raise BadInput(f"picture {numbers[missing][0]} is not in the index")
+        return lows, highs
+
+    def rows(self, ids: npt.ArrayLike) -> Floats:
+        """The exact rows of these pictures."""
+        found, numbers = super().rows(ids), whole_numbers(ids)
+        for part in self._parts:
+            coded = np.array(sorted(coded_words(part.segment)), np.int64)
+            _, here = part.find(numbers)
+            if coded.size and here.any():
+                anew = self._anew(coded, numbers[here])
+                if np.isnan(anew).any():  # pictures that have gone meanwhile
+                    anew = self.values(coded, numbers[here])
+                found[np.ix_(here, coded)] = anew
+        return found
+
+    def _anew(self, words: Integers, ids: Integers) -> Floats:
+        if self.exact is None:
+            raise BadInput(f"{self.storage} keeps no exact values; open it with exact=")
+        return self.exact(words, ids)
+
+    def coded(self) -> Integers:
+        """The words of which no segment keeps exact values, ascending."""
+        every = [coded_words(part.segment) for part in self._parts]
+        found = frozenset.intersection(*every) if every else frozenset()
+        return np.array(sorted(found), np.int64)
+
+    def keeping(self, words: int) -> Integers:
+        """The pictures of segments that keep exact values of any of the first so many words."""
+        asked = frozenset(range(words))
+        parts = [part for part in self._parts if not asked <= coded_words(part.segment)]
+        found = [part.ids(part.living()) for part in parts]
+        return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+
+    def add_words(self, count: int) -> None:
+        """Make room for more words; every picture has 0 for them until they are updated."""
+        if count < 0:
+            raise BadInput(f"words can only be added, not {count} of them")
+        with self._changing() as draft:
+            self._commit(draft, self._manifest.segments, words=self.words + count)
+
+    def _write(self, draft: Draft, source: Source) -> tuple[Group, ...]:
+        if isinstance(source, MergedRows):
+            return write_merged(draft, source, self.kind)
+        assert isinstance(source, GivenRows)
+        coded = frozenset(range(len(source.recomputed or ())))
+        earlier = [part for part in self._parts if coded and coded <= coded_words(part.segment)]
+        return write_given(draft, source, earlier[-1] if earlier else None, self.kind)
+
+    def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
+        rows = np.zeros((positions.size, words.stop - words.start), np.float32)
+        for number, group in enumerate(part.segment.groups):
+            exact = group_values(part, number)
+            if exact is None:
+                continue
+            before = 0
+            for first, stop in group.ranges:
+                begin, end = max(first, words.start), min(stop, words.stop)
+                if begin < end:
+                    values = exact[before + begin - first : before + end - first, positions]
+                    rows[:, begin - words.start : end - words.start] = values.T
+                before += stop - first
+        return rows
+
+    def _group_size(self, pictures: int, group: Group) -> int:
+        if group.layout == OLD:
+            return len(group.words) * old_layout.column_size(pictures)
+        return len(group.words) * column_size(pictures, group.layout)
