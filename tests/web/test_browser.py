@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.error import URLError
+from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
@@ -425,3 +426,51 @@ def test_a_phone_shows_everything_within_its_width(served: Server, visit: Opener
     view.get_by_role("button", name="Close", exact=True).tap()
     expect(view).to_be_hidden()
     assert order(page) == found
+
+
+HARM = (
+    "<img src=x onerror=document.body.dataset.harmed=1><svg onload=document.body.dataset.harmed=1>"
+)
+
+
+def test_text_that_means_harm_is_shown_and_never_run(own: Path, visit: Opener) -> None:
+    """Scripts in names of folders and files, captions, sidecars, clicks, and what is typed."""
+    from visterm.collection import Collection
+
+    folder = own / HARM[:60]
+    folder.mkdir()
+    victim = next(iter(sorted(own.glob("scene-*.jpg")))).rename(folder / f"{HARM}.jpg")
+    victim.with_suffix(".txt").write_text(f"sea {HARM}")
+    with Collection.open(own) as collection:
+        collection.add(folders=True)
+        collection.caption(victim, f"sea sea sea {HARM} javascript:alert(1)")
+        collection.judge("sea", victim, True)
+        results = collection.search("sea", 500).results
+        planted = next(one.picture for one in results if "onerror" in str(one.path))
+    server = Server(own)
+    try:
+        for query in ("sea", HARM, f'"{HARM}"', 'in:"<svg/onload=alert(1)>"'):
+            page = visit(f"{server.url}/?q={quote(query)}")
+            expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+            assert not harmed(page), query
+        for picture in (results[1].picture, planted):
+            page = visit(f"{server.url}/?q=sea&picture={picture}")
+            expect(page.locator("#view")).to_be_visible()
+            expect(page.locator("#view .strip li").first).to_be_visible()
+            assert not harmed(page)
+        page.keyboard.press("Escape")
+        page.fill("#query", "sea <im")
+        page.keyboard.type("g")
+        assert not harmed(page)
+    finally:
+        server.stop()
+
+
+def harmed(page: Page) -> bool:
+    """Whether something of the text became a part of the page, or ran."""
+    return bool(
+        page.evaluate(
+            """document.body.dataset.harmed !== undefined
+            || document.querySelectorAll("img[src=x], [onload], [onerror]").length > 0"""
+        )
+    )
