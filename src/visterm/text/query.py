@@ -29,7 +29,7 @@ Meant: TypeAlias = "Callable[[str, Vocabulary], Sequence[tuple[int, float]]]"
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
 _ANSWERS = {"yes": True, "no": False}
-_SHORT, _LONG, _STEM = 4, 8, 4
+SHORT, _LONG, _STEM = 4, 8, 4
 """Letters of words that no other spelling is sought for, that may hold two slips, of beginnings."""
 _TIME = re.compile(r"\d{1,2}:\d\d")
 _FOR_WORDS = re.compile(r"-\w.*|(?!\d+:)\w+:-?[\d.]+")
@@ -230,13 +230,17 @@ def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     found |= dict.fromkeys(sorted(shorter, key=len, reverse=True))
     if len(found) < count:
         found |= dict.fromkeys(near_in_meaning(word, list(forms), count))
-    if len(found) < count and len(word) > _SHORT:
-        found |= dict.fromkeys(_misspelt(word, list(forms)))
+    if len(found) < count and len(word) > SHORT:
+        found |= dict.fromkeys(misspelt(word, list(forms)))
     return [forms[form] for form in found][:count]
 
 
-def _misspelt(word: str, known: Sequence[str]) -> list[str]:
-    """Known words that are a slip or two of the fingers away, the nearest first."""
+def misspelt(word: str, known: Sequence[str]) -> list[str]:
+    """Known words that are a slip or two of the fingers away, the nearest first.
+
+    >>> misspelt("moutain", ["fountain", "mountain"])
+    ['mountain']
+    """
     from difflib import get_close_matches
 
     slips = 1 if len(word) < _LONG else 2

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import groupby
 
+from visterm.text.meaning import confident
 from visterm.text.query import Query
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.vocabulary import Vocabulary
+
+_LONGEST = 4
 
 
 def unknown_phrases(
@@ -39,3 +43,28 @@ def unknown_phrases(
                 phrase.pop(0)
             if phrase:
                 yield " ".join(phrase), weight
+
+
+def read_phrases(
+    query: Query, vocabulary: Vocabulary, is_apart: Callable[[str], bool]
+) -> tuple[Query, dict[str, list[str]]]:
+    """The query with phrases as the known words that mean them, and which these are.
+
+    Neighbours of one weight are read as a phrase before they are read word by word, if some of
+    them is not known and all together mean one known word for certain. Where ``is_apart`` picks a
+    word, as captions hold it, they are left as they are.
+    """
+    words: list[tuple[str, float]] = []
+    replaced: dict[str, list[str]] = {}
+    for weight, group in groupby(query.words, key=lambda pair: pair[1]):
+        some = [word for word, _ in group]
+        joined = vocabulary.joined(some)
+        unknown = [word for word in joined if vocabulary.number(word) is None]
+        phrase = " ".join(some)
+        can_be_one = 1 < len(some) <= _LONGEST and unknown and not any(map(is_apart, unknown))
+        found = confident(phrase, vocabulary) if can_be_one else []
+        if found:
+            replaced[phrase] = [vocabulary.words[found[0].number]]
+            some = replaced[phrase]
+        words += [(word, weight) for word in some]
+    return (replace(query, words=tuple(words)), replaced) if replaced else (query, {})

@@ -97,6 +97,10 @@ class Ranking(BaseModel):
     partial: PartialAnswer | None = Field(
         description="Where not all pictures could be searched: how many were; null otherwise."
     )
+    unsure: list[str] = Field(
+        default_factory=list,
+        description="Those of the replaced words for which the known ones are a guess.",
+    )
 
 
 class Pictures(BaseModel):

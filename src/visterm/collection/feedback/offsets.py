@@ -42,6 +42,7 @@ from visterm.text.meaning import meanings
 from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
 from visterm.text.stop_words import STOP_WORDS
+from visterm.text.unknown_words import read_phrases
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
@@ -163,8 +164,10 @@ class FeedbackOffsets:
     def vector(self, text: str) -> QueryVector:
         """A query in the text space of all words, those that were begun among them."""
         if text not in self._queries:
-            meant = meanings if self.encoder_words is None else None
-            self._queries[text] = query_vector(parse_query(text), self.vocabulary, meant)
+            query, meant = parse_query(text), None
+            if self.encoder_words is None:
+                query, meant = read_phrases(query, self.vocabulary, lambda _: False)[0], meanings
+            self._queries[text] = query_vector(query, self.vocabulary, meant)
         return self._queries[text]
 
     def _know(self, vocabulary: Vocabulary) -> None:

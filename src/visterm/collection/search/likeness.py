@@ -47,6 +47,7 @@ class LikenessRanker(Ranker):
         super().__init__()
         if beside is not None:
             self.unknown, self.replaced = beside.unknown, beside.replaced
+            self.unsure = beside.unsure
         rows = Rows(catalogue, described_by(catalogue))
         vector, own = _vector(catalogue, root, rows, picture)
         self.ids, self.cosines = _cosines(rows, vector, own)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def as_html(response: SearchResponse) -> str:
     """One figure a result, under a line for each word that was replaced or left out."""
     notes = [
-        *(f"{word!r} is taken for {', '.join(by)}" for word, by in response.replaced.items()),
+        *(
+            f"{word!r} is {'perhaps' if word in response.unsure else 'taken for'} {', '.join(by)}"
+            for word, by in response.replaced.items()
+        ),
         *(f"{word!r} is not known" for word in response.unknown),
     ]
     lines = [*notes, *(["no picture was found"] if not response.results else [])]

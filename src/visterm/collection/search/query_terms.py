@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from visterm.collection.search.evidence import Floats, Ids, Term
 from visterm.collection.search.unseen_words import calibrated, knows_any_word
-from visterm.text.meaning import Meaning, meanings, same_meanings
+from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
 from visterm.text.query import Query, closest_words, query_vector
 from visterm.text.tokens import stem
-from visterm.text.unknown_words import unknown_phrases
+from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
     from visterm.collection.store.active_model import ActiveModel
@@ -37,6 +37,8 @@ class QueryTerms:
     """Words that neither the model nor any caption knows, each with close ones."""
     replaced: dict[str, list[str]]
     """Words that the model does not know, with known ones that stand for them."""
+    unsure: tuple[str, ...] = ()
+    """Those of the replaced words for which the known ones are a guess."""
     encoded: tuple[str, ...] = ()
     """Words and phrases that an encoder makes a column of, in the order of their columns."""
 
@@ -52,6 +54,7 @@ def query_terms(
     reader = _Reader(active.vocabulary, postings, active.version.words)
     if knows_any_word(active):
         return _encoded_terms(query, active, reader, offsets)
+    query, phrases = read_phrases(query, active.vocabulary, reader.is_held)
     vector = query_vector(query, active.vocabulary, reader.meant)
     weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
     terms = [
@@ -67,7 +70,9 @@ def query_terms(
     unknown = {
         word: closest_words(word, words) for word in vector.unknown if word not in reader.own
     }
-    return QueryTerms(terms, vector.numbers, unknown, vector.replaced)
+    replaced = phrases | vector.replaced
+    unsure = tuple(word for word in replaced if is_guess(word, active.vocabulary))
+    return QueryTerms(terms, vector.numbers, unknown, replaced, unsure)
 
 
 def _encoded_terms(
@@ -97,7 +102,7 @@ def _encoded_terms(
         holders = reader.own.get(phrase, np.empty(0, np.int64))
         found = reader.term(phrase, weight, columns, holders)
         terms.append(replace(found, is_mentioned=bool(holders.size)))
-    return QueryTerms(terms, vector.numbers, {}, {}, tuple(encoded))
+    return QueryTerms(terms, vector.numbers, {}, {}, encoded=tuple(encoded))
 
 
 class Calibrated(Protocol):
@@ -168,6 +173,10 @@ class _Reader:
         for number, _ in same:
             self.standing.setdefault(number, []).append(word)
         return same
+
+    def is_held(self, word: str) -> bool:
+        """Whether captions hold a word."""
+        return bool(self.postings.holders(stem(word)).size)
 
     def holds(self, word: str) -> bool:
         """Whether captions hold a word that the model does not know; it is remembered then."""

@@ -36,6 +36,8 @@ class Ranker(ABC):
     is_calibrated = False
     partial: PartialAnswer | None = None
     """How much was searched up to now, where that is not everything."""
+    unsure: tuple[str, ...] = ()
+    """Replaced words for which the known ones are a guess."""
 
     def __init__(self) -> None:
         self.unknown: dict[str, list[str]] = {}
@@ -130,6 +132,7 @@ class WordRanker(CalibratedRanker):
         offsets = columns(catalogue) if query.words else {}
         found = query_terms(query, active, postings, offsets)
         self.unknown, self.replaced = found.unknown, found.replaced
+        self.unsure = found.unsure
         if query.words and not found.terms:
             raise UnknownWords(only_unknown(self.unknown), self.unknown)
         self.active = active

@@ -117,6 +117,8 @@ class SearchResponse:
     """Whether there are pictures after these."""
     partial: PartialAnswer | None = None
     """Where not all pictures were searched: how many were."""
+    unsure: tuple[str, ...] = ()
+    """Those of the replaced words for which the known ones are a guess."""
 
     def _repr_html_(self) -> str:
         """What notebooks show: the pictures themselves."""

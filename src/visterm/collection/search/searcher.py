@@ -60,7 +60,9 @@ def _search(
     page = _Page(catalogue, root, request, filters.folders)
     cutoff = ranking.cutoff(page.needed)
     results, more = page.of(ranking, cutoff if request.good else None)
-    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more, ranker.partial)
+    return SearchResponse(
+        results, ranker.unknown, ranker.replaced, cutoff, more, ranker.partial, ranker.unsure
+    )
 
 
 def _ranker(

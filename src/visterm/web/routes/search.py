@@ -110,6 +110,7 @@ def _ranking(collection: Collection, request: SearchRequest) -> Response:
         unknown=response.unknown,
         replaced=response.replaced,
         partial=None if response.partial is None else vars(response.partial),
+        unsure=list(response.unsure),
     )
 
 
