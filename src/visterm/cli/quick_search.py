@@ -20,6 +20,7 @@ FLAGS = {
     "--paths": "paths",
     "--preview": "preview",
     "--as-is": "as_is",
+    "--partial": "partial",
     "--json": "json",
 }
 VALUES = {
@@ -46,6 +47,7 @@ class SearchOptions:
     paths: bool = False
     preview: bool = False
     as_is: bool = False
+    partial: bool = False
     collection: Path = Path(".")
     store: Path | None = None
     json: bool = False

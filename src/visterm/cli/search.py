@@ -37,14 +37,19 @@ def search(
     as_is: Annotated[
         bool, typer.Option("--as-is", help="Do not look for new pictures first.")
     ] = False,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Of a new folder, answer from its first pictures, and end."),
+    ] = False,
     collection: Folder = Path("."),
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Rank pictures by words, or by likeness to a picture.
 
-    In a folder that is no collection yet, its pictures are indexed first; pictures that came since
-    the last time are added. Example: visterm search "snow:2 tree -people in:alps".
+    In a folder that is no collection yet, its pictures are indexed first, and a first answer comes
+    from the newest few hundred (with --json only if --partial asks for it); pictures that came
+    since the last time are added. Example: visterm search "snow:2 tree -people in:alps".
     """
     from visterm.cli.quick_search import SearchOptions
     from visterm.cli.search_command import run
@@ -61,6 +66,7 @@ def search(
             paths=paths,
             preview=preview,
             as_is=as_is,
+            partial=partial,
             collection=collection,
             store=store,
             json=json,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from visterm.cli.messages import say, shown, skipping, summary
@@ -28,21 +28,59 @@ def run(options: SearchOptions) -> None:
         fold=options.fold,
     )
     words = options.like is None and options.space == WORDS
-    with _up_to_date(options.collection, options.store, as_is=options.as_is, words=words) as found:
+    first = _FirstAnswer(options, request) if words else None
+    with _up_to_date(options, words=words, first=first) as found:
         if options.space != WORDS:
             _train_space(found, options.space)
-        given = found.search(request)
-        _report_words(given)
-        if options.json:
-            from visterm.cli.output import print_json
-
-            print_json(_object(options.query, given))
-        else:
-            _print(found, given, paths=options.paths, preview=options.preview)
+        if first is not None and first.is_given and options.partial:
+            say("the next search goes on from there")
+            return
+        if first is not None and first.is_given:
+            say(f"of all {len(found):,} pictures:")
+        _show(found, found.search(request), options)
 
 
-def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -> Collection:
+def _show(found: Collection, given: SearchResponse, options: SearchOptions) -> None:
+    _report_words(given)
+    if options.json:
+        from visterm.cli.output import print_json
+
+        print_json(_object(options.query, given))
+    else:
+        _print(found, given, paths=options.paths, preview=options.preview)
+
+
+class _FirstAnswer:
+    """Answers from the first pictures of a new collection, for whoever reads as it comes."""
+
+    def __init__(self, options: SearchOptions, request: SearchRequest) -> None:
+        self.options, self.request = options, request
+        self.is_given = False
+
+    @property
+    def is_wanted(self) -> bool:
+        return self.options.partial or not (self.options.json or self.options.paths)
+
+    def give(self, found: Collection, done: int, total: int) -> None:
+        from dataclasses import replace
+
+        from visterm.collection import PartialAnswer
+
+        try:
+            given = replace(found.search(self.request), partial=PartialAnswer(done, total))
+        except BadInput:
+            return  # the whole collection may know better, or says what is wrong
+        say(f"from the newest {done:,} of {total:,} pictures; the others are being described")
+        _show(found, given, self.options)
+        sys.stdout.flush()
+        self.is_given = True
+        if self.options.partial:
+            raise KeyboardInterrupt  # what is done is kept
+
+
+def _up_to_date(options: SearchOptions, *, words: bool, first: _FirstAnswer | None) -> Collection:
     """The collection, with new pictures added and, if it never learnt, what it can learn learnt."""
+    folder, store = options.collection, options.store
     where = locate(folder, store)
     if not where.exists:
         if not has_pictures(where.root):
@@ -51,8 +89,10 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
     found = Collection.open(folder, store=store)
     try:
         unknowing = found.is_empty or (words and not found.has_model)
-        if not as_is and found.is_writable and (found.has_news or unknowing):
-            _add(found)
+        if not options.as_is and found.is_writable and (found.has_news or unknowing):
+            _add(found, first)
+        if first is not None and first.is_given and options.partial:
+            return found
         if words and found.is_writable and found.awaits_training:
             _train(found)
     except Locked as error:
@@ -60,14 +100,22 @@ def _up_to_date(folder: Path, store: Path | None, *, as_is: bool, words: bool) -
     return found
 
 
-def _add(found: Collection) -> None:
+def _add(found: Collection, first: _FirstAnswer | None) -> None:
     from visterm.cli.output import progress_bar
     from visterm.collection import Stopped
 
     try:
         with progress_bar() as progress:
-            report = found.add(remote=False, wait=0.5, progress=progress, on_skip=skipping)
+            report = found.add(
+                remote=False,
+                wait=0.5,
+                progress=progress,
+                on_skip=skipping,
+                on_first=partial(first.give, found) if first and first.is_wanted else None,
+            )
     except Stopped as stopped:
+        if first is not None and first.is_given and first.options.partial:
+            return
         say(f"stopped; kept so far: {summary(stopped.report)}; the next search goes on from there")
         sys.exit(130)
     if (news := summary(report)) != "nothing new":

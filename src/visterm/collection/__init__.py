@@ -11,6 +11,7 @@ from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
+    PartialAnswer,
     ScoreParts,
     SearchRequest,
     SearchResponse,
@@ -46,6 +47,7 @@ __all__ = [
     "Location",
     "Locked",
     "NotTrained",
+    "PartialAnswer",
     "PictureRecord",
     "ScoreParts",
     "SearchRequest",

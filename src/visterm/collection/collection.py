@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,7 @@ class Collection(PictureViews):
         wait: float | None = None,
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
+        on_first: Callable[[int, int], None] | None = None,
     ) -> Added:
         """Find new, changed, moved, vanished and returned pictures, with features of the new ones.
 
@@ -93,11 +94,16 @@ class Collection(PictureViews):
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip
             Called for every file that is skipped, with its path and the reason.
+        on_first
+            Called once the first few hundred pictures of a new collection, the newest, can be
+            searched by what is known before any caption, while the others are still to be
+            described: with how many files are done, and how many there are.
         """
         from visterm.collection.ingest.extractors import choose
         from visterm.collection.ingest.given_features import named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.removal import welcome
+        from visterm.collection.training.first_answers import FirstAnswers
         from visterm.collection.training.index_sync import catch_up
         from visterm.collection.training.pretrained import begin
 
@@ -120,6 +126,7 @@ class Collection(PictureViews):
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
+                on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
             )
             begin(self.catalogue, progress=progress)
             catch_up(self.catalogue, progress=progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,9 @@ _FEW = 16
 """Pictures that show whether an extractor works that learns nothing."""
 
 
+OnBatch = Callable[[int, int], None]
+
+
 class Stopped(KeyboardInterrupt):
     """Somebody pressed Ctrl-C; ``report`` says what was done and is kept."""
 
@@ -46,8 +49,12 @@ def ingest(
     n_jobs: int = 1,
     progress: Progress = silent,
     on_skip: OnSkip = lambda path, reason: None,
+    on_batch: OnBatch | None = None,
 ) -> Added:
     """Bring the catalogue up to date with its sources; the caller holds the lock.
+
+    ``on_batch`` is called after every commit, with how many files are done and how many there are;
+    the newest files are then committed first.
 
     ``on_skip`` is called for every file that is skipped, with the reason, and for broken metadata.
     """
@@ -61,6 +68,8 @@ def ingest(
     begin(catalogue, root, paths)
     key = None if extractor is None else extractor.key
     plan = survey(catalogue, root, paths, key, skip, progress)
+    if on_batch is not None:
+        plan.newest_first(BATCH)
     with Incoming(root, catalogue.store / INCOMING) as incoming:
         if len(plan) and extractor is None:
             extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)
@@ -68,7 +77,7 @@ def ingest(
             extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
             batches = Batches(plan, extractor, report, on_skip, progress)
             try:
-                _take_all(batches, incoming)
+                _take_all(batches, incoming, on_batch)
             except KeyboardInterrupt:
                 raise Stopped(report) from None
             while batches.rows.merge():
@@ -77,7 +86,7 @@ def ingest(
     return report
 
 
-def _take_all(batches: Batches, incoming: Incoming) -> None:
+def _take_all(batches: Batches, incoming: Incoming, on_batch: OnBatch | None) -> None:
     """Describe and commit what the survey found, wherever work runs."""
     where = cluster()
     if where is not None and batches.extractor.portable:
@@ -87,6 +96,8 @@ def _take_all(batches: Batches, incoming: Incoming) -> None:
         return
     for batch in opened_batches(batches.plan, incoming, BATCH):
         batches.take(batch)
+        if on_batch is not None:
+            on_batch(batches.done, batches.total)
 
 
 def _fitted(

@@ -23,6 +23,9 @@ RETURNED = "returned"
 FACTS = "folder, name, size, mtime_ns, sidecars, offset, caption, listed"
 """What a task's file is made of, as columns of ``places``."""
 
+_FIRST = 1 << 40
+"""More than there are files: what is taken off the numbers of those that come first."""
+
 OnSkip = Callable[[str, str], None]
 """Called with a path and the reason why it is skipped."""
 
@@ -88,8 +91,8 @@ class Survey:
         return int(self.catalogue.one("SELECT count(*) FROM temp.todo"))
 
     def tasks(self, size: int) -> Iterator[list[IngestTask]]:
-        """What is to be done, in batches, in the order of paths."""
-        last = 0
+        """What is to be done, in batches, in the order of paths but for `newest_first`."""
+        last = -2 * _FIRST
         while True:
             found = self.catalogue.db.execute(
                 "SELECT * FROM temp.todo WHERE number > ? ORDER BY number LIMIT ?", (last, size)
@@ -98,6 +101,17 @@ class Survey:
                 return
             last = found[-1][0]
             yield [task_of(*row[1:]) for row in found]
+
+    def newest_first(self, size: int) -> None:
+        """Do the newest so many files before all others, if all lie in the collection's folder."""
+        db = self.catalogue.db
+        elsewhere = "SELECT 1 FROM temp.todo WHERE offset IS NOT NULL OR folder LIKE '%://%'"
+        if len(self) > size and db.execute(elsewhere).fetchone() is None:
+            db.execute(
+                """UPDATE temp.todo SET number = number - ? WHERE number IN
+                    (SELECT number FROM temp.todo ORDER BY mtime_ns DESC, number LIMIT ?)""",
+                (_FIRST, size),
+            )
 
     def sample(self, size: int) -> list[IngestTask]:
         """Evenly spread files among those to be read."""

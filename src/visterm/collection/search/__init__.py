@@ -6,10 +6,11 @@ the same for all of them (`searcher`).
 """
 
 from visterm.collection.search.request import (
+    PartialAnswer,
     ScoreParts,
     SearchRequest,
     SearchResponse,
     SearchResult,
 )
 
-__all__ = ["ScoreParts", "SearchRequest", "SearchResponse", "SearchResult"]
+__all__ = ["PartialAnswer", "ScoreParts", "SearchRequest", "SearchResponse", "SearchResult"]

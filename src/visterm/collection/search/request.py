@@ -96,7 +96,8 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class PartialAnswer:
-    """How many of all pictures were searched, while a part of a cluster could not answer."""
+    """How many of all pictures were searched, while a part of a cluster could not answer, or others
+    were still being described."""
 
     searched: int
     pictures: int
