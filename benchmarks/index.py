@@ -95,9 +95,9 @@ def measure_real(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         length: [(one, np.ones_like(weights)) for one, weights in many]
         for length, many in queries(words, given.queries).items()
     }
-    distinct = stored(folder / "distinct", len(real.values), words, lambda *_: real.distinct())
+    distinct = real.index(folder / "distinct", None)
     alone = measure(distinct, folder / "distinct", asked, peers=False)
-    index = stored(folder, pictures, words, real.draw)
+    index = real.index(folder, pictures)
     return {**measure(index, folder, asked, peers=False), "distinct": alone}
 
 
@@ -237,7 +237,7 @@ def thread_ms(call: Callable[[], object]) -> float:
 
 
 def bytes_touched(index: Index, query: Query) -> int:
-    """Bounds of all blocks, codes of the blocks scanned, exact values of the pictures scored."""
+    """Bounds of all blocks, codes of the blocks scanned, and values of the pictures scored."""
     blocks, scored = index._search(*query, K, None, 1, skip=True)[2].tolist()
     bounds = sum(-(-part.segment.pictures // BLOCK) for part in index._parts)
     return int(query[0].size * (bounds + BLOCK * blocks + 4 * scored))

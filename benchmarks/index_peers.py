@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from visterm.index import Index
-from visterm.index.part_columns import part_column
 from visterm.index.score import Floats, Integers
 
 K = 20
 _FAISS_ROWS = 2_000_000
+_TOGETHER = 1 << 16
 
 Search = Callable[[Integers, Floats], object]
 
@@ -29,13 +29,9 @@ class Peer(NamedTuple):
 def words_of(index: Index, words: Integers) -> Floats:
     """The exact values of some words over all pictures, one contiguous row a word."""
     columns = np.empty((words.size, len(index)), np.float32)
-    first = 0
-    for part in index._parts:
-        for row, word in zip(columns, words.tolist(), strict=True):
-            values = part_column(part, word).exact
-            assert values is not None
-            row[first : first + values.size] = values
-        first += part.segment.pictures
+    for first in range(0, len(index), _TOGETHER):
+        some = np.arange(first, min(first + _TOGETHER, len(index)))
+        columns[:, some] = index.values(words, some).T
     return columns
 
 

@@ -4,7 +4,8 @@ Photographs (vectors of the CNN) go through the starter. A drawn picture is one 
 towards and away from its nearest neighbours by normal amounts, so that it differs from them as they
 differ from each other; one factor makes the median distance of a drawn picture to its nearest
 neighbour that of the photographs, measured in the space of the words' values. They come in random
-order: no album helps a search. Log-probabilities are made last, by the link.
+order: no album helps a search. The index takes the values as a collection gives them: it codes
+them, and computes the log-probabilities that a search needs by the link, from a file of the values.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.common import say
 from benchmarks.corel_vectors import kept_vectors
-from visterm.calibration.link import Link
+from visterm.calibration.link import Link, log_logistic
 from visterm.datasets.locations import data_folder
+from visterm.index import Index
+from visterm.index.recomputed import Recomputed
 from visterm.index.score import Floats, Integers
 from visterm.starter import load_starter
 
@@ -50,17 +54,40 @@ class RealScores:
         self._factor = float(np.median(distances)) / self._drawn_distance(pictures)
         say(f"nearest neighbours are {np.median(distances):.3f} apart, in {words} words")
 
-    def distinct(self) -> Floats:
-        """Log-probabilities of the photographs themselves."""
-        return self.link.rows(self.values)
-
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Log-probabilities of so many pictures."""
+        """The values of so many pictures."""
         rows = np.empty((count, self.values.shape[1]), np.float32)
         for first in range(0, count, _CHUNK):
             some = rng.integers(len(self.values), size=min(_CHUNK, count - first))
-            rows[first : first + len(some)] = self.link.rows(self._moved(some, rng))
+            rows[first : first + len(some)] = self._moved(some, rng)
         return rows
+
+    def index(self, folder: Path, pictures: int | None) -> Index:
+        """The index of drawn pictures, or of the photographs themselves; kept ones are opened."""
+        width, file = self.values.shape[1], folder / "values.npy"
+        if not file.exists():
+            index = Index.create(folder, words=width)
+            count = pictures or len(self.values)
+            kept = np.lib.format.open_memmap(file, "w+", np.float32, (count, width))
+            recomputed = Recomputed(np.zeros(width), self._linked)
+            while len(index) < count:
+                some = slice(len(index), min(count, len(index) + index.segment_size))
+                rng = np.random.default_rng(some.start)
+                drawn = self.draw(some.stop - some.start, rng) if pictures else self.values
+                kept[some] = drawn
+                index.append(drawn, recomputed=recomputed)
+                say(f"stored {len(index):,} of {count:,} pictures")
+        values = np.load(file, mmap_mode="r")
+
+        def exact(words: Integers, ids: Integers) -> Floats:
+            odds = self.link.odds(words, values[ids][:, words])
+            return log_logistic(odds).astype(np.float32)
+
+        return Index.open(folder, exact=exact)
+
+    def _linked(self, words: slice, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        odds = self.link.intercepts[words, None] + self.link.slopes[words, None] * numbers
+        return np.asarray(log_logistic(odds), np.float64)
 
     def _moved(self, chosen: Integers, rng: np.random.Generator) -> Floats:
         own = self.values[chosen]

@@ -7,12 +7,15 @@ Collections of drawn vectors (:mod:`benchmarks.drawn_collection`), 1,280 numbers
 index; the time to open and search first, to search, from a click to its new ranking, to add 256
 pictures whose vectors are known, to describe one, and to train and map all. ``click_over_read`` is
 a click over one reading of all vectors as they are stored, by as many threads; ``sync_ms`` is what
-the disk takes for a click's syncs, and is part of the click. ``--plot FILE.png`` draws it.
+the disk takes for a click's syncs, and is part of the click. ``--plot FILE.svg`` draws it.
+``--folder`` keeps the collections there, one a size, and uses those that it holds; ``--make``
+makes them and measures nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import tempfile
 import time
@@ -48,32 +51,39 @@ def main() -> int:
     parser.add_argument("--words", type=int, help="1,500, of 5 million pictures and more 256")
     parser.add_argument("--width", type=int, help="numbers of a vector: 1,280, or then 64")
     parser.add_argument("--rounds", type=int, default=20, help="searches and clicks")
-    parser.add_argument("--folder", type=Path, help="where the collections are made, one at a time")
+    parser.add_argument("--folder", type=Path, help="keep the collections here, or use those here")
+    parser.add_argument("--make", action="store_true", help="only make the collections")
     parser.add_argument("--plot", type=Path, help="draw the table into this file")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     given = parser.parse_args()
-    sizes = [_measured(size, given) for size in given.sizes]
+    with tempfile.TemporaryDirectory(prefix="visterm-large-") as temporary:
+        sizes = [_measured(size, given, given.folder or Path(temporary)) for size in given.sizes]
     if given.plot:
         plot(sizes, given.plot)
     show({"sizes": sizes}, as_json=given.json)
     return 0
 
 
-def _measured(pictures: int, given: argparse.Namespace) -> dict[str, Any]:
+def _measured(pictures: int, given: argparse.Namespace, kept: Path) -> dict[str, Any]:
     words = given.words or (256 if pictures >= HUGE else 1500)
     width = given.width or (64 if pictures >= HUGE else WIDTH)
-    folder = Path(tempfile.mkdtemp(prefix="visterm-large-", dir=given.folder))
-    try:
+    folder, made = kept / str(pictures), kept / f"{pictures}.json"
+    if not made.exists():
+        folder.mkdir(parents=True)
         train_s = make(folder, pictures, words=words, width=width)
-        found = {"pictures": pictures, "words": words, "width": width, **disk(folder, pictures)}
-        begin = time.perf_counter()
-        with Collection.open(folder) as collection:
-            collection.search("word001", k=20)
-            found["open_ms"] = round(1000 * (time.perf_counter() - begin), 1)
-            found |= measure(collection, width, min(words, 256), given.rounds)
-        return {**found, "train_s": round(train_s, 1)}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        about = {"pictures": pictures, "words": words, "width": width, **disk(folder, pictures)}
+        made.write_text(json.dumps({**about, "train_s": round(train_s, 1)}))
+    found: dict[str, Any] = json.loads(made.read_text())
+    if given.make:
+        return found
+    begin = time.perf_counter()
+    with Collection.open(folder) as collection:
+        collection.search("word001", k=20)
+        found["open_ms"] = round(1000 * (time.perf_counter() - begin), 1)
+        found |= measure(collection, found["width"], min(found["words"], 256), given.rounds)
+    if not given.folder:
+        shutil.rmtree(folder)
+    return found
 
 
 def disk(folder: Path, pictures: int) -> dict[str, Any]:
@@ -160,18 +170,22 @@ def _add(collection: Collection, width: int, first: int) -> None:
 
 
 def plot(sizes: list[dict[str, Any]], path: Path) -> None:
-    """Times against pictures, both on logarithmic axes."""
+    """Times, and bytes a picture, against pictures, on logarithmic axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    times, space = figure.subplots(1, 2, width_ratios=(3, 2))
+    pictures = [one["pictures"] for one in sizes]
     for name in TIMES:
-        axes.plot(
-            [one["pictures"] for one in sizes], [one[name] for one in sizes], "o-", label=name
-        )
-    axes.set(xscale="log", yscale="log", xlabel="pictures", ylabel="ms (train: s)")
-    axes.legend(fontsize="small")
-    axes.grid(alpha=0.3)
+        values = [one[name] * (1000 if name.endswith("_s") else 1) for one in sizes]
+        times.plot(pictures, values, "o-", label=name.replace("_ms", "").replace("_s", ""))
+    times.set(xscale="log", yscale="log", xlabel="pictures", ylabel="ms")
+    for name in ("features", "index", "catalogue", "models"):
+        space.plot(pictures, [one["bytes"][name] for one in sizes], "o-", label=name)
+    space.set(xscale="log", yscale="log", xlabel="pictures", ylabel="bytes a picture")
+    for axes in (times, space):
+        axes.legend(fontsize="small")
+        axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 
 

@@ -54,13 +54,14 @@ class Computed:
     merged=st.booleans(),
     compiled=st.booleans(),
     is_twin=st.booleans(),
+    alike=st.booleans(),
     sign=st.sampled_from(["positive", "any"]),
     k=st.sampled_from([1, 20, 3000]),
     error=st.sampled_from([1e-6, 1e-2]),
     seed=st.integers(0, 2**32),
 )
 def test_search_equals_the_full_sort_of_values_that_nobody_keeps(
-    quick, pictures, segments, merged, compiled, is_twin, sign, k, error, seed
+    quick, pictures, segments, merged, compiled, is_twin, alike, sign, k, error, seed
 ) -> None:
     rng = np.random.default_rng(seed)
     numbers = rng.standard_normal((pictures, 4)) * [1, 3, 0.2, 1]
@@ -75,6 +76,7 @@ def test_search_equals_the_full_sort_of_values_that_nobody_keeps(
     allow = ids[rng.random(pictures) < 0.6]
     with tempfile.TemporaryDirectory(dir=quick) as folder:
         index = Index.create(folder, words=6)
+        index.alike_from = 2 if alike else index.alike_from
         computed = Computed(index, error, rng)
         for some in np.array_split(np.arange(pictures), segments):
             if some.size:
@@ -92,6 +94,10 @@ def test_search_equals_the_full_sort_of_values_that_nobody_keeps(
             some = np.ones(pictures, bool) if who is None else np.isin(ids, allow)
             expected = best(ids[some], full[some], k)
             found = index.search((words, weights), k, allow=who)
+            if who is not None:
+                mask = np.isin(np.arange(3 * pictures), who)
+                masked = index.search((words, weights), k, allow=mask)
+                np.testing.assert_array_equal(masked[0], expected[0])
             np.testing.assert_array_equal(found[0], expected[0])
             np.testing.assert_array_equal(found[1], expected[1])
         np.testing.assert_array_equal(index.rows(ids), values)

@@ -361,3 +361,28 @@ def test_a_kill_at_any_moment_leaves_a_committed_state(tmp_path: Path) -> None:
         np.testing.assert_array_equal(index.rows(index.ids()), twin.rows(twin.ids()))
         query = ([0, 1, 2], [1, -0.5, 0.25])
         np.testing.assert_array_equal(index.search(query, 7), twin.search(query, 7))
+
+
+def test_like_pictures_lie_together_and_keep_their_ids(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    albums = rng.integers(0, 40, 20_000)
+    rows = rng.standard_normal((40, 6))[albums] + 0.01 * rng.standard_normal((20_000, 6))
+    rows = rows.astype(np.float32)
+    index = Index.create(tmp_path, words=6)
+    for some in np.split(np.arange(20_000), 4):
+        index.append(rows[some], some)
+    while index.merge():
+        pass
+    (part,) = index._parts
+    ids = part.ids()
+    assert np.array_equal(np.sort(ids), np.arange(20_000))
+    neighbours = albums[ids]
+    assert (neighbours[1:] == neighbours[:-1]).mean() > 0.5  # by chance one in forty
+    np.testing.assert_array_equal(index.rows(np.arange(20_000)), rows)
+    assert index.ids().tolist() == list(range(20_000))
+    assert index.search(([], []), 3)[0].tolist() == [0, 1, 2]
+    index.remove([0, 5])
+    index.update_word(0, np.arange(19_998))
+    assert index.values([0], [1, 2, 6]).ravel().tolist() == [0, 1, 4]
+    again = Index.open(tmp_path)
+    assert again.holds([0, 1, 5, 19_999, 20_000]).tolist() == [False, True, False, True, False]

@@ -62,8 +62,9 @@ class Link:
     def offsets(
         self, words: ArrayLike, odds: NDArray[np.floating], moves: NDArray[np.floating]
     ) -> NDArray[np.float32]:
-        """What moves of a model's values add to the log-probabilities of words of some odds."""
-        moved = odds + self.slopes[np.asarray(words, np.int64)] * moves
+        """What moves of a model's values add to the log-probabilities of words of some odds, in
+        the precision of these."""
+        moved = odds + (self.slopes[np.asarray(words, np.int64)] * moves).astype(odds.dtype)
         return (log_logistic(moved) - log_logistic(odds)).astype(np.float32)
 
     def with_more_words(self, count: int, unit: float) -> Link:

@@ -26,6 +26,14 @@ class ByCode(NamedTuple):
     """The smallest and the largest code of each word: segments × words × 2."""
 
 
+class Blocks(NamedTuple):
+    """The bound of every block, its segment, and the position of its first picture."""
+
+    highest: np.ndarray
+    owners: np.ndarray
+    firsts: np.ndarray
+
+
 class Plan(NamedTuple):
     """Whole numbers by which the codes of each segment are multiplied and added up.
 
@@ -62,7 +70,6 @@ def by_code(tables, weights):
 
 @njit(cache=True, nogil=True)
 def block_bounds(tables, weights, uppers):
-    """The bound of every block, its segment, and the position of its first picture."""
     total = 0
     for size in tables.sizes:
         total += (size + BLOCK - 1) // BLOCK
@@ -82,7 +89,7 @@ def block_bounds(tables, weights, uppers):
             for block in range(count):
                 part[block] += most[edges[block]]
         begin += count
-    return sums.astype(np.float32), owners, firsts
+    return Blocks(sums.astype(np.float32), owners, firsts)
 
 
 @njit(cache=True, nogil=True)

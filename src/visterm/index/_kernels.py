@@ -57,39 +57,75 @@ def find(tables, weights, k, sums, skip):
     """The ``k`` best pictures of some segments, in no order, or all that may be among them.
 
     Returns ids, lower and upper bounds of their scores (both are the score where exact values are
-    at hand), and what was read: blocks scanned, pictures scored. ``sums`` is room for one block of
-    sums; its type is that of the sums. ``skip=False`` scans every block, for measuring.
+    at hand), and what was read: blocks scanned, pictures scored. ``sums`` is room for the sums of
+    several blocks; its type is that of the sums. ``skip=False`` scans every block, for measuring.
     """
     heap = new_heap(k)
     exact = tables.kept.all()
-    found = _room(0 if exact else 2 * k + 4 * BLOCK)
+    found = _room(0 if exact else 2 * k + 2 * sums.size)
     bounds = by_code(tables, weights)
-    highest, owners, firsts = block_bounds(tables, weights, bounds.uppers)
-    codes = tables.columns + tables.places[:, CODES : CODES + 1]
+    blocks = block_bounds(tables, weights, bounds.uppers)
+    order = _order(blocks.highest)
     usual = _highest(bounds)
     room = np.iinfo(sums.dtype).max // 255
-    plan = plan_sums(bounds, usual, room)
-    factors, start = plan.factors.astype(sums.dtype), plan.start.astype(sums.dtype)
+    counts = np.zeros(2, np.int64)
+    first = min(_FIRST, order.size)
+    done = 0
+    for end in (first, order.size):
+        plan = plan_sums(bounds, usual, room)
+        while done < end:
+            found = _with_room(found, heap, sums.size)
+            some = order[done:end]
+            done += _scan(
+                tables, weights, bounds, blocks, plan, heap, found, usual, some, sums, skip, counts
+            )
+    if exact:
+        size = heap.size[0]
+        return heap.ids[:size], heap.scores[:size], heap.scores[:size], counts
+    _keep(found, heap)
+    size = found.size[0]
+    return found.ids[:size], found.lowers[:size], found.uppers[:size], counts
+
+
+@njit(cache=True, nogil=True)
+def _scan(tables, weights, bounds, blocks, plan, heap, found, usual, order, sums, skip, counts):
+    """Take in what some blocks hold, neighbours together, for as long as there is room.
+
+    Returns how many blocks it came to.
+    """
+    kind = sums.dtype.type
+    factors, start = plan.factors.astype(kind), plan.start.astype(kind)
+    codes = tables.columns + tables.places[:, CODES : CODES + 1]
+    exact = found.ids.size == 0
+    many = sums.size // BLOCK
+    values = np.empty(weights.size, np.float32)
     bars = np.zeros(tables.sizes.size, np.int64)
-    worst = np.float32(-np.inf)
-    scanned = scored = number = 0
-    settled = False
-    for place in _order(highest):
+    _raise(bars, plan, heap)
+    worst = heap.scores[0] if full(heap) else np.float32(-np.inf)
+    number = 0
+    while number < order.size:
+        place = order[number]
         number += 1
         # Most blocks end here, so this line reads nothing but two numbers.
-        if skip and highest[place] < worst:
+        if skip and blocks.highest[place] < worst:
             continue
-        segment, first = owners[place], firsts[place]
-        is_level = exact and highest[place] == worst
+        segment, first = blocks.owners[place], blocks.firsts[place]
+        is_level = exact and blocks.highest[place] == worst
         if skip and is_level and _comes_later(tables, heap, segment, first):
             continue
-        if number > _FIRST and not settled:
-            settled = True
-            plan = plan_sums(bounds, usual, room)
-            factors, start = plan.factors.astype(sums.dtype), plan.start.astype(sums.dtype)
-            _raise(bars, plan, heap)
-        scanned += 1
-        count = min(BLOCK, tables.sizes[segment] - first)
+        if not exact and found.size[0] + sums.size > found.ids.size:
+            return number - 1
+        together = 1
+        while together < many and number < order.size:
+            other = order[number]
+            if other != place + together or blocks.owners[other] != segment:
+                break
+            if skip and blocks.highest[other] < worst:
+                break
+            together += 1
+            number += 1
+        counts[0] += together
+        count = min(together * BLOCK, tables.sizes[segment] - first)
         if weights.size == 1 and bars[segment] > _best_sum(
             codes[segment, 0] + first, count, plan.factors[segment, 0], plan.start[segment]
         ):
@@ -98,20 +134,13 @@ def find(tables, weights, k, sums, skip):
             codes[segment], factors[segment], start[segment], first, count, sums
         ):
             continue
-        found = _with_room(found, worst)
-        scored += _enter_block(
-            tables, weights, bounds, plan, heap, found, usual, segment, first, sums[:count]
+        counts[1] += _enter_block(
+            tables, weights, bounds, plan, heap, found, usual, values, segment, first, sums[:count]
         )
         if full(heap):
             worst = heap.scores[0]
             _raise(bars, plan, heap)
-    counts = np.array([scanned, scored])
-    if exact:
-        size = heap.size[0]
-        return heap.ids[:size], heap.scores[:size], heap.scores[:size], counts
-    _keep(found, worst)
-    size = found.size[0]
-    return found.ids[:size], found.lowers[:size], found.uppers[:size], counts
+    return number
 
 
 @njit(cache=True, nogil=True)
@@ -157,8 +186,9 @@ def _raise(bars, plan, heap):
 
 @njit(cache=True, nogil=True)
 def _comes_later(tables, heap, segment, first):
-    """Whether a block's pictures would lose a tie; its first one has the smallest id."""
-    return full(heap) and _id(tables, segment, first) > heap.ids[0]
+    """Whether a block's pictures would lose a tie: where ids ascend, its first is the smallest."""
+    rising = tables.is_rising[segment]
+    return rising and full(heap) and _id(tables, segment, first) > heap.ids[0]
 
 
 @njit(cache=True, nogil=True)
@@ -168,18 +198,21 @@ def _best_sum(codes, count, factor, start):
     return start + factor * best
 
 
-@njit(cache=True, nogil=True)
-def _enter_block(tables, weights, bounds, plan, heap, found, usual, segment, first, sums):
+@njit(cache=True, nogil=True, inline="always")
+def _enter_block(tables, weights, bounds, plan, heap, found, usual, values, segment, first, sums):
     """Take in the pictures of a block whose sums reach the bar; returns how many were scored."""
     least = bar(plan, heap, segment)
     mask = tables.masks[segment]
+    by_id = 0 if tables.is_rising[segment] else tables.by_id[0]
     at = tables.places[segment]
     exact = tables.kept[segment].all()
-    values = np.empty(weights.size, np.float32)
     scored = 0
     for place in range(sums.size):
         position = first + place
         if sums[place] < least or (mask and not bytes_at(mask + position, 1)[0]):
+            continue
+        number = _id(tables, segment, position)
+        if by_id and (number >= tables.by_id[1] or not bytes_at(by_id + number, 1)[0]):
             continue
         lower = upper = 0.0
         for word in range(weights.size):
@@ -190,7 +223,6 @@ def _enter_block(tables, weights, bounds, plan, heap, found, usual, segment, fir
         if full(heap) and np.float32(upper) < heap.scores[0]:
             continue
         scored += 1
-        number = _id(tables, segment, position)
         if exact:
             for word in range(weights.size):
                 column = tables.columns[segment, word]
@@ -224,12 +256,12 @@ def _room(size):
 
 
 @njit(cache=True, nogil=True)
-def _with_room(found, worst):
-    """The same candidates, but those that cannot be among the best, with room for a block more."""
-    if found.size[0] + BLOCK <= found.ids.size or not found.ids.size:
+def _with_room(found, heap, count):
+    """The same candidates, but those that cannot be among the best, with room for some more."""
+    if found.size[0] + count <= found.ids.size or not found.ids.size:
         return found
-    _keep(found, worst)
-    if found.size[0] + 2 * BLOCK <= found.ids.size:
+    _keep(found, heap)
+    if found.size[0] + 2 * count <= found.ids.size:
         return found
     more = _room(2 * found.ids.size)
     size = found.size[0]
@@ -249,8 +281,9 @@ def _note(found, number, lower, upper):
 
 
 @njit(cache=True, nogil=True)
-def _keep(found, worst):
-    """Drop candidates that cannot reach a score."""
+def _keep(found, heap):
+    """Drop candidates that cannot be among the best."""
+    worst = heap.scores[0] if full(heap) else np.float32(-np.inf)
     kept = 0
     for place in range(found.size[0]):
         if found.uppers[place] >= worst:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from visterm.index.filter_masks import Filter
 from visterm.index.layout import EXACT, OLD, Bytes, column_size, places
 from visterm.index.open_segments import OpenSegment
 from visterm.index.score import Integers
@@ -28,8 +29,14 @@ class AddressTables(NamedTuple):
     """The smallest id."""
     ids: Integers
     """The address of the ids, where they do not follow each other."""
+    is_rising: npt.NDArray[np.bool_]
+    """Whether ids ascend."""
     masks: Integers
     """The address of one byte a picture, 0 where it must not be found."""
+
+    by_id: Integers
+    """The address of one byte an id, 0 where it must not be found, for parts whose ids do not
+    ascend; and how many there are."""
 
     def of_words(self, words: Integers) -> AddressTables:
         """The tables that a query over these words needs."""
@@ -38,13 +45,18 @@ class AddressTables(NamedTuple):
             kept=np.ascontiguousarray(self.kept[:, words]),
         )
 
-    def with_masks(self, masks: Sequence[Bytes | None]) -> AddressTables:
-        """The tables with other masks."""
-        return self._replace(masks=np.array([address(mask) for mask in masks], np.int64))
+    def with_filter(self, chosen: Filter) -> AddressTables:
+        """The tables with what may be found."""
+        by_id = chosen.by_id
+        return self._replace(
+            masks=np.array([address(mask) for mask in chosen.masks], np.int64),
+            by_id=np.array([address(by_id), 0 if by_id is None else by_id.size], np.int64),
+        )
 
     def segments(self, chosen: slice) -> AddressTables:
         """The tables of some of the segments."""
-        return self._replace(**{name: table[chosen] for name, table in self._asdict().items()})
+        some = {name: table[chosen] for name, table in self._asdict().items() if name != "by_id"}
+        return self._replace(**some)
 
 
 def address(array: np.ndarray | None) -> int:
@@ -78,5 +90,7 @@ def tables(parts: Sequence[OpenSegment], words: int, blanks: dict[int, Bytes]) -
         np.array([part.segment.pictures for part in parts], np.int64),
         np.array([part.segment.first_id for part in parts], np.int64),
         np.array([address(part.listed) for part in parts], np.int64),
+        np.array([part.order is None for part in parts], bool),
         np.array([address(part.alive) for part in parts], np.int64),
+        np.zeros(2, np.int64),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -13,9 +13,16 @@ from visterm.errors import BadInput
 from visterm.index import old_layout
 from visterm.index.column_writer import write_given, write_merged
 from visterm.index.input_checks import checked_rows, whole_numbers
-from visterm.index.layout import OLD, column_size
+from visterm.index.layout import BLOCK, OLD, column_size
+from visterm.index.likeness_order import order_alike
 from visterm.index.manifest import Group
-from visterm.index.open_segments import GivenRows, MergedRows, OpenSegment, Source
+from visterm.index.open_segments import (
+    GivenRows,
+    MergedRows,
+    OpenSegment,
+    Positions,
+    Source,
+)
 from visterm.index.part_columns import group_values, part_column
 from visterm.index.recomputed import ExactValues, Recomputed
 from visterm.index.score import Floats, Integers
@@ -23,11 +30,16 @@ from visterm.index.segment_changes import coded_words, with_group
 from visterm.index.segments import Segmented
 from visterm.index.storage import Draft
 
+_COMPARED = 48
+"""Words by which pictures are compared then."""
+
 
 class ColumnStore(Segmented):
     """An index of columns, all but how it is searched."""
 
     kind = "columns"
+    alike_from: int = 64 * BLOCK
+    """From so many pictures of a segment on, like ones are laid together in it."""
     exact: ExactValues | None = None
     """What computes the values that are not kept."""
 
@@ -89,27 +101,43 @@ class ColumnStore(Segmented):
                 raise BadInput(f"there are {numbers.size} pictures but {len(given)} rows for them")
             ranges = tuple((word, word + 1) for word in chosen.tolist())
             segments, known = [], 0
-            for part in self._parts:
+            for part, rows_here, positions in self._located(None if ids is None else numbers):
                 segments.append(part.segment)
-                positions, here = part.find(numbers)
-                known += int(here.sum())
-                if here.any():
+                known += positions.size
+                if positions.size:
                     values = np.zeros((part.segment.pictures, chosen.size), np.float32)
-                    if here.sum() < part.segment.pictures - part.segment.removed:
+                    if positions.size < part.segment.pictures - part.segment.removed:
                         living = part.living()
                         values[living] = self.values(chosen, part.ids(living))
-                    values[positions[here]] = given[here]
-                    source = GivenRows(values, slice(None), len(values))
+                    values[positions] = given[rows_here]
+                    source = GivenRows(values, slice(None), len(values), part.ids())
                     (group,) = write_given(draft, source, None, self.kind)
                     segments[-1] = with_group(part.segment, Group(group.file, ranges, group.layout))
             if known != numbers.size:
                 raise BadInput(f"{numbers.size - known} of the pictures are not in the index")
             self._commit(draft, segments)
 
+    def _located(self, ids: Integers | None) -> Iterator[tuple[OpenSegment, Positions, Integers]]:
+        """Part by part: which of some pictures lie in it, and where; all pictures, ascending, where
+        none are named."""
+        rising = list(self._rising())
+        edges = [(part.ids(at[[0, -1]]) if at.size else None) for part, _, at in rising]
+        ends = np.concatenate(
+            [edge for edge in edges if edge is not None] or [np.empty(0, np.int64)]
+        )
+        if ids is None and (ends[1:] >= ends[:-1]).all():  # no two parts overlap
+            yield from rising
+            return
+        numbers = self.ids() if ids is None else ids
+        for part in self._parts:
+            positions, here = part.find(numbers)
+            yield part, np.flatnonzero(here), positions[here]
+
     def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
         """The exact values of some words for some pictures, one row a picture.
 
         >>> import tempfile
+        >>> from visterm.index import Index
         >>> index = Index.create(tempfile.mkdtemp(), words=3)
         >>> _ = index.append([[0, 1, 2], [3, 0, 0]])
         >>> index.values([2, 0], [1])
@@ -184,6 +212,27 @@ class ColumnStore(Segmented):
         with self._changing() as draft:
             self._commit(draft, self._manifest.segments, words=self.words + count)
 
+    def _alike(self, source: GivenRows) -> GivenRows:
+        if source.pictures < self.alike_from:
+            return source
+        every = slice(0, source.pictures)
+        columns = [source.read(every, slice(word, word + 1)) for word in _some(source.words)]
+        return source.reordered(order_alike(np.concatenate(columns, axis=1), BLOCK))
+
+    def _merged_alike(self, source: MergedRows) -> MergedRows:
+        if source.pictures >= self.alike_from:
+            words = _some(source.words)
+            rows = np.empty((source.pictures, len(words)), np.float32)
+            for number, part in enumerate(source.parts):
+                mine = source.owners == number
+                columns = [part_column(part, word) for word in words]
+                for place, found in enumerate(columns):
+                    values = found.exact if found.coded is None else found.coded.codes
+                    assert values is not None
+                    rows[mine, place] = values[source.positions[mine]]
+            source.reorder(order_alike(rows, BLOCK))
+        return source
+
     def _write(self, draft: Draft, source: Source) -> tuple[Group, ...]:
         if isinstance(source, MergedRows):
             return write_merged(draft, source, self.kind)
@@ -211,3 +260,8 @@ class ColumnStore(Segmented):
         if group.layout == OLD:
             return len(group.words) * old_layout.column_size(pictures)
         return len(group.words) * column_size(pictures, group.layout)
+
+
+def _some(words: int) -> list[int]:
+    """Some of the words, from all over the vocabulary."""
+    return np.unique(np.linspace(0, words - 1, min(words, _COMPARED)).astype(int)).tolist()

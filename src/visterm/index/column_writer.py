@@ -58,9 +58,10 @@ def write_merged(draft: Draft, source: MergedRows, kind: str) -> tuple[Group, ..
 
 
 def _merge(source: MergedRows, words: list[int], file: Hashed) -> None:
+    sizes = [part.segment.pictures for part in source.parts]
+    places = np.cumsum([0, *sizes[:-1]])[source.owners] + source.positions
     for word in words:
-        columns = [_coded(part, word) for part in source.parts]
-        file.write(merged(columns, source.owners, source.positions))
+        file.write(merged([_coded(part, word) for part in source.parts], places))
 
 
 def _coded(part: OpenSegment, word: int) -> Column:

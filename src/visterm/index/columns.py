@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from visterm.index.address_tables import AddressTables, tables
 from visterm.index.column_store import ColumnStore
-from visterm.index.filter_masks import count, masks
+from visterm.index.filter_masks import Filter, read_filter
 from visterm.index.layout import BLOCK, Bytes, encode
 from visterm.index.manifest import Manifest
-from visterm.index.open_segments import OpenSegment, Positions
+from visterm.index.open_segments import OpenSegment
 from visterm.index.part_columns import part_column
 from visterm.index.query_vector import Query, read_count, read_query, rows_of, stacked
 from visterm.index.score import Floats, Integers, best, kth_largest, scores
@@ -26,6 +26,8 @@ _FEW = 512
 
 _KERNELS = "visterm.index._kernels"
 
+_SCANNED = 8 * BLOCK
+"""Codes of a word added up together, at most: any query of them fits the first cache."""
 _NARROW = 8
 """Up to so many words, sums of codes in 16 bits are fine enough, and twice as fast as in 32."""
 
@@ -90,7 +92,7 @@ class Index(ColumnStore):
 
         nothing = tables((), 1, {})
         for kind in (np.uint16, np.uint32):
-            find(nothing, np.ones(1, np.float32), 1, np.empty(BLOCK, kind), True)
+            find(nothing, np.ones(1, np.float32), 1, np.empty(_SCANNED, kind), True)
         encode(np.zeros((1, 1), np.float32))
 
     def _search(
@@ -105,23 +107,23 @@ class Index(ColumnStore):
     ) -> tuple[Integers, Floats, Integers]:
         """Search, and say how many blocks were scanned and pictures scored."""
         parts, table, _ = self._state
-        hidden = masks(parts, allow)
-        living = count(parts, hidden)
+        chosen = read_filter(parts, allow)
+        living = chosen.count(parts)
         k = min(k, living)
         limit = 0 if _KERNELS in sys.modules else self.plain_limit
         few = living < max(8 * k, int(table.sizes.sum()) // _FEW)
         if few or not words.size or living * words.size <= limit:
-            return *self._plainly(parts, hidden, words, weights, k), np.array([0, living])
-        chosen = table.of_words(words).with_masks(hidden)
-        if not chosen.columns.all():  # in the layout of before
-            return *self._plainly(parts, hidden, words, weights, k), np.array([0, living])
+            return *self._plainly(parts, chosen, words, weights, k), np.array([0, living])
+        addresses = table.of_words(words).with_filter(chosen)
+        if not addresses.columns.all():  # in the layout of before
+            return *self._plainly(parts, chosen, words, weights, k), np.array([0, living])
         from visterm.index._kernels import find
 
         kind = np.uint16 if words.size <= _NARROW else np.uint32
 
         def run(segments: slice) -> tuple[Bounded, Integers]:
             *found, counts = find(
-                chosen.segments(segments), weights, k, np.empty(BLOCK, kind), skip
+                addresses.segments(segments), weights, k, np.empty(_SCANNED, kind), skip
             )
             return (found[0], found[1], found[2]), counts
 
@@ -141,7 +143,7 @@ class Index(ColumnStore):
     def _plainly(
         self,
         parts: tuple[OpenSegment, ...],
-        hidden: Sequence[Bytes | None],
+        chosen: Filter,
         words: Integers,
         weights: Floats,
         k: int,
@@ -149,12 +151,8 @@ class Index(ColumnStore):
         """The same answer without compiled code, from the bounds of all values."""
         nothing = np.empty(0, np.float32)
         found: list[Bounded] = [(np.empty(0, np.int64), nothing, nothing)]
-        for part, mask in zip(parts, hidden, strict=True):
-            positions: Positions = (
-                slice(None) if mask is None else np.flatnonzero(mask.view(np.bool_))
-            )
-            if not words.size:  # All score 0, and a part's first pictures have its smallest ids.
-                positions = slice(k) if isinstance(positions, slice) else positions[:k]
+        for number, part in enumerate(parts):
+            positions = chosen.positions(number, part)
             numbers = part.ids(positions)
             bounds = [part_column(part, word).bounds(positions) for word in words.tolist()]
             pairs = [*zip(bounds, (weights > 0).tolist(), strict=True)]
@@ -174,8 +172,16 @@ class Index(ColumnStore):
             keep = uppers >= kth_largest(lowers, k)
             ids, lowers, uppers = ids[keep], lowers[keep], uppers[keep]
         if (lowers != uppers).any():
-            lowers = scores(weights, self.values(words, ids).T, ids.size)
+            lowers = scores(weights, self._values_of(words, ids).T, ids.size)
         return best(ids, lowers, k)
+
+    def _values_of(self, words: Integers, ids: Integers) -> Floats:
+        """As `values`, by the shortest way where none of them is kept."""
+        if self.exact is not None and not self._state[1].kept[:, words].any():
+            found = self.exact(words, ids)
+            if not np.isnan(found).any():
+                return found
+        return self.values(words, ids)
 
     def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
         super()._take(manifest, parts)

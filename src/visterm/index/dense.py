@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index.filter_masks import count, masks
+from visterm.index.filter_masks import count, read_filter
 from visterm.index.layout import EXACT
 from visterm.index.manifest import Group
 from visterm.index.open_segments import OpenSegment, Source
@@ -48,7 +48,7 @@ class DenseIndex(Segmented):
         vector = np.zeros(self.words, np.float32)
         vector[words] = weights
         parts = self._parts
-        hidden = masks(parts, allow)
+        hidden = read_filter(parts, allow).masks  # Rows lie in the order of their ids.
         k = min(read_count(k), count(parts, hidden))
         ids, found = np.empty(0, np.int64), np.empty(0, np.float32)
         for part, mask in zip(parts, hidden, strict=True):

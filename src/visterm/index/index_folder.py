@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows: there the collection's own lock is the only one.
     fcntl = None  # type: ignore[assignment]
 
-_OURS = re.compile(r"v\d{6,}-\d+\.(columns|rows|ids|alive)")
+_OURS = re.compile(r"v\d{6,}-\d+\.(columns|rows|ids|alive|order)")
 
 
 class IndexFolder:

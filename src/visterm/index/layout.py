@@ -29,7 +29,7 @@ import numpy.typing as npt
 from visterm.index.recomputed import Recomputed
 from visterm.index.score import Floats
 
-BLOCK = 256
+BLOCK = 128
 """Pictures under one bound."""
 
 OLD, EXACT, CODES = 1, 2, 3

@@ -47,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Segment:
-    """Up to a million pictures in ascending order of id; a word's last group speaks for it."""
+    """Up to a million pictures; a word's last group speaks for it."""
 
     pictures: int
     removed: int
@@ -57,9 +57,11 @@ class Segment:
     alive: str | None
     """The file of one byte a picture, 0 where it was removed; none where all are alive."""
     groups: tuple[Group, ...]
+    order: str | None = None
+    """The file of the positions in ascending order of id; none where pictures lie in that order."""
 
     def files(self) -> Iterator[str]:
-        yield from (name for name in (self.ids, self.alive) if name is not None)
+        yield from (name for name in (self.ids, self.alive, self.order) if name is not None)
         yield from (group.file for group in self.groups)
 
 

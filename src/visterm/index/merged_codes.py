@@ -20,26 +20,27 @@ from visterm.index.layout import (
 from visterm.index.score import Integers
 
 
-def merged(
-    columns: Sequence[Column], owners: Integers, positions: Integers
-) -> npt.NDArray[np.uint8]:
+def merged(columns: Sequence[Column], places: Integers) -> npt.NDArray[np.uint8]:
     """The bytes of one word's column over pictures of several segments.
 
-    ``owners`` says of which, and ``positions`` where they lie there. Bounds of codes become those
-    of all that is mapped to them, so they hold without anybody computing a value.
+    ``places`` says where they lie among all pictures of these, one segment after the other. Bounds
+    of codes become those of all that is mapped to them, so they hold without anybody computing a
+    value.
     """
-    data = np.zeros(column_size(owners.size, CODES), np.uint8)
-    made = column(data, owners.size)
+    data = np.zeros(column_size(places.size, CODES), np.uint8)
+    made = column(data, places.size)
     low, step = _common(columns)
     made.facts[:2] = low, step
     made.lows[:], made.highs[:] = np.inf, -np.inf
-    for number, part in enumerate(columns):
+    every = []
+    for part in columns:
         mapping = _mapping(part, low, step)
         here = slice(int(part.facts[2]), int(part.facts[3]) + 1)
         np.minimum.at(made.lows, mapping[here], part.lows[here])
         np.maximum.at(made.highs, mapping[here], part.highs[here])
-        mine = owners == number
-        made.codes[mine] = mapping[part.codes[positions[mine]]]
+        is_same = part.facts[0] == low and part.facts[1] == step
+        every.append(part.codes if is_same else mapping[part.codes])
+    made.codes[:] = np.concatenate(every)[places]
     fill_bounds(made)
     unused = made.lows > made.highs
     made.lows[unused] = made.highs[unused] = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,9 +25,10 @@ class OpenSegment:
     listed: Integers | None
     alive: Bytes | None
     maps: tuple[Bytes, ...]
+    order: npt.NDArray[np.int32] | None = None
 
     def ids(self, positions: Positions = slice(None)) -> Integers:
-        """The ids of the pictures at these positions, ascending as the positions are."""
+        """The ids of the pictures at these positions."""
         if self.listed is not None:
             return self.listed[positions]
         if isinstance(positions, slice):
@@ -42,12 +43,27 @@ class OpenSegment:
             positions = ids - self.segment.first_id
             here = (positions >= 0) & (positions < pictures)
         else:
-            positions = np.searchsorted(self.listed, ids)
+            positions = np.searchsorted(self.listed, ids, sorter=self.order)
             here = positions < pictures
+            if self.order is not None:
+                positions[here] = self.order[positions[here]]
             here[here] = self.listed[positions[here]] == ids[here]
         if self.alive is not None:
             here[here] = self.alive[positions[here]] != 0
         return positions, here
+
+    def span(self) -> tuple[int, int]:
+        """The smallest and the largest id, whether those pictures are alive or not."""
+        last = self.segment.pictures - 1
+        first, last = (0, last) if self.order is None else self.order[[0, -1]].tolist()
+        smallest, largest = self.ids(np.array([first, last])).tolist()
+        return smallest, largest
+
+    def smallest(self, k: int, mask: Bytes | None) -> Integers:
+        """The positions of the ``k`` smallest ids, among those that a mask allows."""
+        order = np.arange(self.segment.pictures) if self.order is None else self.order
+        chosen = order[:k] if mask is None else order[mask[order] != 0][:k]
+        return chosen.astype(np.int64)
 
     def living(self) -> Positions:
         """The positions of all living pictures."""
@@ -63,6 +79,9 @@ class Source(Protocol):
     @property
     def words(self) -> int: ...
 
+    @property
+    def ids(self) -> Integers: ...
+
     def read(self, pictures: slice, words: slice) -> Floats:
         """The values of these words for these pictures, one row a picture."""
 
@@ -74,8 +93,14 @@ class GivenRows:
     rows: npt.NDArray[np.generic]
     order: Positions
     pictures: int
+    ids: Integers
     recomputed: Recomputed | None = None
     """What the first words hold, if not values."""
+
+    def reordered(self, order: Integers) -> GivenRows:
+        """The same rows in another order."""
+        positions = np.arange(len(self.rows))[self.order][order]
+        return replace(self, order=positions, ids=self.ids[order])
 
     @property
     def words(self) -> int:
@@ -96,7 +121,7 @@ class Reader(Protocol):
 
 
 class MergedRows:
-    """The living rows of several parts, together in ascending order of id."""
+    """The living rows of several parts together, in ascending order of id unless reordered."""
 
     def __init__(self, parts: Sequence[OpenSegment], read: Reader, words: int) -> None:
         self.words = words
@@ -104,10 +129,15 @@ class MergedRows:
         self._read = read
         living = [np.arange(part.segment.pictures)[part.living()] for part in parts]
         ids = np.concatenate([part.ids(here) for part, here in zip(parts, living, strict=True)])
-        order = np.argsort(ids, kind="stable")
-        self.ids = ids[order]
-        self.positions = np.concatenate(living)[order]
-        self.owners = np.repeat(np.arange(len(parts)), [here.size for here in living])[order]
+        self.ids = ids
+        self.positions = np.concatenate(living)
+        self.owners = np.repeat(np.arange(len(parts)), [here.size for here in living])
+        self.reorder(np.argsort(ids, kind="stable"))
+
+    def reorder(self, order: Integers) -> None:
+        """Let the rows come in another order."""
+        self.ids, self.positions = self.ids[order], self.positions[order]
+        self.owners = self.owners[order]
 
     @property
     def pictures(self) -> int:

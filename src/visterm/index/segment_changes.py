@@ -27,29 +27,37 @@ def new_segments(
     rows: npt.NDArray[np.generic],
     ids: Integers,
     write: Write,
+    alike: Callable[[GivenRows], GivenRows],
     *,
     size: int,
     recomputed: Recomputed | None,
 ) -> Iterator[Segment]:
-    """Write rows as segments of up to ``size`` pictures, in ascending order of id."""
+    """Write rows as segments of up to ``size`` pictures with ascending ids.
+
+    Within a segment they come as ``alike`` puts them.
+    """
     rising = bool((ids[1:] > ids[:-1]).all())
     order = None if rising else np.argsort(ids, kind="stable")
     for first in range(0, ids.size, size):
         place = slice(first, min(first + size, ids.size))
         chosen: Positions = place if order is None else order[place]
-        source = GivenRows(rows, chosen, place.stop - place.start, recomputed)
-        yield new_segment(draft, source, ids[chosen], write)
+        source = GivenRows(rows, chosen, place.stop - place.start, ids[chosen], recomputed)
+        yield new_segment(draft, alike(source), write)
 
 
-def new_segment(draft: Draft, source: Source, ids: Integers, write: Write) -> Segment:
-    """Write one segment; ``ids`` ascend."""
-    follow = int(ids[-1]) - int(ids[0]) == ids.size - 1
+def new_segment(draft: Draft, source: Source, write: Write) -> Segment:
+    """Write one segment."""
+    ids = source.ids
+    is_rising = bool((ids[1:] > ids[:-1]).all())
+    follow = is_rising and int(ids[-1]) - int(ids[0]) == ids.size - 1
+    order = None if is_rising else np.argsort(ids).astype(np.int32)
     return Segment(
         pictures=int(ids.size),
         removed=0,
-        first_id=int(ids[0]),
+        first_id=int(ids.min()),
         ids=None if follow else draft.add("ids", lambda file: file.write(ids)),
         alive=None,
+        order=None if order is None else draft.add("order", lambda file: file.write(order)),
         groups=write(draft, source) if source.words else (),
     )
 

@@ -18,7 +18,7 @@ from visterm.index.index_memory import IndexMemory
 from visterm.index.input_checks import after, checked_rows, new_ids, whole_numbers
 from visterm.index.layout import Bytes
 from visterm.index.manifest import NAME, Group, Manifest, Segment
-from visterm.index.open_segments import MergedRows, OpenSegment, Source
+from visterm.index.open_segments import GivenRows, MergedRows, OpenSegment, Source
 from visterm.index.recomputed import Recomputed
 from visterm.index.score import Floats, Integers
 from visterm.index.segment_changes import due, new_segment, new_segments, without
@@ -77,6 +77,14 @@ class Segmented(ABC):
     def _write(self, draft: Draft, source: Source) -> tuple[Group, ...]:
         """Write all words of a source as groups."""
 
+    def _alike(self, source: GivenRows) -> GivenRows:
+        """New rows in the order in which they are stored."""
+        return source
+
+    def _merged_alike(self, source: MergedRows) -> MergedRows:
+        """Rows written together, in the order in which they are stored."""
+        return source
+
     @abstractmethod
     def _read(self, part: OpenSegment, positions: Integers, words: slice) -> Floats:
         """The exact values of consecutive words, one row a position."""
@@ -106,16 +114,17 @@ class Segmented(ABC):
 
     def spans(self) -> list[tuple[int, int]]:
         """The first and the last id of each segment, whether those pictures are alive or not."""
-        ends = (part.ids(np.array([0, part.segment.pictures - 1])) for part in self._parts)
-        return [(int(first), int(last)) for first, last in ends]
+        return [part.span() for part in self._parts]
 
     def ids(self) -> Integers:
         """The ids of all pictures, ascending."""
         now, (parts, known) = self._parts, self._ids
         if parts is now:
             return known
-        found = [part.ids(part.living()) for part in now]
-        numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+        found = [part.ids(positions) for part, _, positions in self._rising()]
+        numbers = np.concatenate([np.empty(0, np.int64), *found])
+        if not (numbers[1:] > numbers[:-1]).all():
+            numbers = np.sort(numbers)
         numbers.flags.writeable = False
         self._ids = (now, numbers)
         return numbers
@@ -191,7 +200,7 @@ class Segmented(ABC):
             if not run:
                 return False
             source = MergedRows([self._parts[number] for number in run], self._read, self.words)
-            new = new_segment(draft, source, source.ids, self._write)
+            new = new_segment(draft, self._merged_alike(source), self._write)
             segments = enumerate(self._manifest.segments)
             self._commit(draft, [*(s for number, s in segments if number not in run), new])
         return True
@@ -208,6 +217,15 @@ class Segmented(ABC):
             return False
         self._take(*self._open())
         return True
+
+    def _rising(self) -> Iterator[tuple[OpenSegment, slice, Integers]]:
+        """Part by part, those with smaller ids first: the places that its living pictures have
+        among all, and their positions, both in ascending order of id."""
+        first = 0
+        for part in sorted(self._parts, key=lambda part: part.segment.first_id):
+            positions = part.smallest(part.segment.pictures, part.alive)
+            yield part, slice(first, first + positions.size), positions
+            first += positions.size
 
     # How a state is read.
 
@@ -248,6 +266,7 @@ class Segmented(ABC):
             tuple(
                 mapped(group.file, self._group_size(pictures, group)) for group in segment.groups
             ),
+            None if segment.order is None else mapped(segment.order, 4 * pictures).view(np.int32),
         )
 
     def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
@@ -296,7 +315,13 @@ class Segmented(ABC):
             numbers = new_ids(ids, len(given), next_id)
             old = kept(draft, numbers)
             new = new_segments(
-                draft, given, numbers, self._write, size=self.segment_size, recomputed=recomputed
+                draft,
+                given,
+                numbers,
+                self._write,
+                self._alike,
+                size=self.segment_size,
+                recomputed=recomputed,
             )
             self._commit(draft, [*old, *new], next_id=after(numbers, next_id))
         return numbers

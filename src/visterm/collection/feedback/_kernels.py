@@ -28,19 +28,26 @@ def dense_products(rows, places, directions, found):
 def coded_products(codes, scales, places, directions, found):
     """The same for rows of ``low + step * code``: ``low * sum(directions[j])`` is added at last."""
     sums = np.array([directions[j].sum() for j in range(directions.shape[0])])
+    count = directions.shape[0]
     for i in range(places.size):
         place = places[i]
-        for j in range(directions.shape[0]):
-            total = _code_product(codes[place], directions[j])
-            found[i, j] = scales[place, 0] * sums[j] + scales[place, 1] * total
+        low, step = scales[place, 0], scales[place, 1]
+        for j in range(0, count, 2):
+            # A lone direction has itself beside it, so that every product is added up alike.
+            k = min(j + 1, count - 1)
+            one, other = _code_products(codes[place], directions[j], directions[k])
+            found[i, j] = low * sums[j] + step * one
+            found[i, k] = low * sums[k] + step * other
 
 
 @njit(cache=True, nogil=True, fastmath=_FREE)
-def _code_product(codes, direction):
-    total = np.float32(0)
+def _code_products(codes, direction, beside):
+    one = other = np.float32(0)
     for place in range(codes.size):
-        total += np.float32(codes[place]) * direction[place]
-    return total
+        code = np.float32(codes[place])
+        one += code * direction[place]
+        other += code * beside[place]
+    return one, other
 
 
 @njit(cache=True, nogil=True)

@@ -294,8 +294,9 @@ class FeedbackOffsets:
         odds = link.intercepts[new], link.slopes[new]
 
         def run(some: slice) -> None:
+            before: NDArray[np.floating]
             if self._weights is not None:
-                before = link.odds(numbers[known], found[some, len(words) :])
+                before = link.odds(numbers[known], found[some, len(words) :]).astype(np.float32)
             else:
                 assert kept is not None
                 before = log_odds(kept[some])
