@@ -5,7 +5,7 @@
 A collection of drawn scenes is added and trained again and again, each time in a process of its
 own: as it is, with two threads, with files that come in another order, and by a processor
 without AVX2, as far as NumPy, OpenBLAS and numba can be told so. For each, whether the model is the
-same to the last bit, and how far probabilities and ranks are from those of the first.
+same to the last bit, and how far scores (log-probabilities) and ranks are from those of the first.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _in_a_process(
 
 
 def _learn(folder: Path, features: str) -> dict[str, Any]:
-    """A model's bits, and each picture's probability and rank by its content."""
+    """A model's bits, and each picture's score and rank by its content."""
     from visterm.collection import Collection
 
     with Collection.open(folder) as collection:
@@ -113,7 +113,7 @@ def _learn(folder: Path, features: str) -> dict[str, Any]:
             results = collection.search(query, 10_000).results
             digests = [hashlib.sha256(Path(one.path).read_bytes()).hexdigest() for one in results]
             answers[query] = {
-                digest: [one.probability or 0.0, rank]
+                digest: [one.score, rank]
                 for rank, (digest, one) in enumerate(zip(digests, results, strict=True))
             }
         bits = hashlib.sha256(model.read_bytes()).hexdigest()
@@ -123,15 +123,15 @@ def _learn(folder: Path, features: str) -> dict[str, Any]:
 def _compared(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     moved, apart = 0, 0.0
     for query, pictures in first["answers"].items():
-        for digest, (probability, rank) in pictures.items():
+        for digest, (score, rank) in pictures.items():
             there = other["answers"][query][digest]
-            apart = max(apart, abs(probability - there[0]))
+            apart = max(apart, abs(score - there[0]))
             moved = max(moved, abs(rank - there[1]))
     return {
         "same_model": first["model"] == other["model"],
         "same_ranking": moved == 0,
         "most_ranks_moved": moved,
-        "most_probability_moved": float(f"{apart:.2g}"),
+        "most_score_moved": float(f"{apart:.2g}"),
     }
 
 
