@@ -173,6 +173,8 @@ CHANGES: tuple[Change, ...] = (truncated, flipped, overwritten, forged)
 def mutated(healthy: list[Mutant], number: int, rng: np.random.Generator) -> Mutant:
     """One of the healthy files, damaged in one of nine ways."""
     kind, data = healthy[number % len(healthy)]
+    if len(data) < 10:
+        return f"{kind} as small as it is", data  # nothing to be taken from it
     other, tail = healthy[rng.integers(len(healthy))]
     how = number % 9
     if how < 7:

@@ -119,7 +119,27 @@ def _from_json(written: dict[str, Any]) -> Manifest:
     )
     files = {name: Record(**record) for name, record in written["files"].items()}
     rest = {name: written[name] for name in ("kind", "words", "version", "next_id")}
-    return Manifest(**rest, segments=segments, files=files)
+    found = Manifest(**rest, segments=segments, files=files)
+    _check_kinds(found)
+    return found
+
+
+def _check_kinds(manifest: Manifest) -> None:
+    """JSON may hold anything in any place; a number that is none would be met much later."""
+    numbers = [manifest.words, manifest.version, manifest.next_id]
+    names: list[object] = [manifest.kind]
+    for segment in manifest.segments:
+        numbers += [segment.pictures, segment.removed, segment.first_id]
+        names += segment.files()
+        for group in segment.groups:
+            numbers += [group.layout, *(edge for ends in group.ranges for edge in ends)]
+    for record in manifest.files.values():
+        numbers.append(record.size)
+        names.append(record.sha256)
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TypeError("a number of it is none")
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("a name of it is none")
 
 
 def _group(written: dict[str, Any]) -> Group:
