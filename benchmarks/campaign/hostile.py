@@ -101,7 +101,7 @@ def _watched(
                 word, _, rest = line.partition("\t")
                 if word == "reading":
                     reading, began = rest, time.monotonic()
-                else:
+                elif word in ("read", "refused", "broken"):  # others are what libraries print
                     memory, _, reason = rest.partition("\t")
                     keep(word, int(memory), reason)
         except TimeoutError:

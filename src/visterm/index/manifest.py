@@ -140,6 +140,8 @@ def _check_kinds(manifest: Manifest) -> None:
         raise TypeError("a number of it is none")
     if not all(isinstance(name, str) for name in names):
         raise TypeError("a name of it is none")
+    if {*manifest.files} != {name for one in manifest.segments for name in one.files()}:
+        raise ValueError("its files are not those of its segments")
 
 
 def _group(written: dict[str, Any]) -> Group:
