@@ -159,3 +159,18 @@ def test_corel_gives_the_statistics_of_the_papers(corel_test_captions):
     assert ((words == 1).sum(), (words > 1).sum()) == (179, 2062)
     assert ((relevant >= 3).sum(), (relevant < 3).sum()) == (421, 1820)
     assert (round(relevant.mean(), 2), round(words.mean(), 2)) == (2.37, 2.51)
+
+
+def test_levels_ask_for_every_gain_and_the_higher_ones():
+    gains = csr_array(np.array([[2.0, 1.0, 0.0, 2.0], [0.0, 5.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]))
+    graded = Relevance(csr_array(np.eye(3, dtype=np.float32)), gains)
+    plain = graded.levels()
+    asked = plain.queries.toarray().argmax(axis=1).tolist()
+    answers = (plain.pictures.toarray() > 0).astype(int).tolist()
+    assert sorted(zip(asked, map(tuple, answers), strict=True)) == [
+        (0, (1, 0, 0, 1)),
+        (0, (1, 1, 0, 1)),
+        (1, (0, 1, 0, 0)),
+    ]
+    again = plain.levels()
+    assert (again.pictures != plain.pictures).nnz == 0

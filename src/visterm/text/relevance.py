@@ -66,6 +66,32 @@ class Relevance:
         """Only the chosen queries."""
         return Relevance(self.queries[chosen], self.pictures[chosen])
 
+    def levels(self) -> Relevance:
+        """Graded answers as plain ones: a query stands there once for each gain that it has.
+
+        It is then answered by the pictures of at least that gain, so that what learns from triplets
+        ranks pictures of every gain above those of all lower ones. Equal gains change nothing.
+
+        >>> from scipy.sparse import csr_array
+        >>> graded = Relevance(csr_array([[1.0]]), csr_array([[3.0, 1.0, 0.0]]))
+        >>> graded.levels().pictures.toarray().tolist()
+        [[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+        """
+        from scipy.sparse import csr_array, vstack
+
+        owner = np.repeat(np.arange(len(self)), np.diff(self.pictures.indptr))
+        columns, gains = self.pictures.indices, self.pictures.data
+        queries, answers = [], []
+        for gain in np.unique(gains):
+            having, at_least = np.unique(owner[gains == gain]), gains >= gain
+            ones = np.ones(int(at_least.sum()), np.float32)
+            places = owner[at_least], columns[at_least]
+            queries.append(self.queries[having])
+            answers.append(csr_array((ones, places), shape=self.pictures.shape)[having])
+        if not queries:
+            return self
+        return Relevance(vstack(queries, format="csr"), vstack(answers, format="csr"))
+
 
 def relevance_from_captions(
     captions: csr_array,
