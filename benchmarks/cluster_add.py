@@ -16,6 +16,7 @@ value for each quarter of the pictures.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -25,11 +26,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def main() -> None:
     show(result, as_json=given.json)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _on_two_cores() -> Iterator[None]:
     """Keep this process, and all that it begins, on two cores."""
     if not hasattr(os, "sched_setaffinity"):
@@ -98,12 +99,56 @@ class Adding:
 
     def run(self, folder: Path, *, ray: bool) -> dict[str, float]:
         """Add all pictures of a folder to a new collection: its seconds."""
-        before, began = _processor_seconds(), time.perf_counter()
-        report = finished(self.begin(folder, ray=ray))
-        seconds, processor = time.perf_counter() - began, _processor_seconds() - before
+        with ProcessorClock() as clock:
+            began = time.perf_counter()
+            report = finished(self.begin(folder, ray=ray))
+            seconds = time.perf_counter() - began
         rate = report["extracted"] / seconds
         say(f"{'Ray' if ray else 'processes'}: {rate:.1f} pictures a second")
-        return {"rate": rate, "processor": processor}
+        return {"rate": rate, "processor": clock.seconds}
+
+
+class ProcessorClock:
+    """Processor seconds of all processes that this one has begun, the nodes' workers among them.
+
+    They are looked at all the time: those that have ended are in nobody's account, as Ray's nodes
+    do not wait for their workers.
+    """
+
+    _OFTEN = 0.1
+
+    def __enter__(self) -> Self:
+        self._before = self._look()
+        self._last: dict[int, int] = {}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    @property
+    def seconds(self) -> float:
+        ticks = sum(now - self._before.get(one, 0) for one, now in self._last.items())
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def _watch(self) -> None:
+        while True:
+            over = self._done.wait(self._OFTEN)
+            self._last |= self._look()
+            if over:
+                return
+
+    @staticmethod
+    def _look() -> dict[int, int]:
+        found = {}
+        for process in child_processes(os.getpid()):
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                found[process] = int(fields[11]) + int(fields[12])
+        return found
 
 
 def compare(adding: Adding, pictures: int, rounds: int) -> dict[str, Any]:
@@ -225,19 +270,6 @@ def _resident_megabytes(process: int) -> float:
     except OSError:
         return 0.0
     return pages * os.sysconf("SC_PAGESIZE") / 1e6
-
-
-def _processor_seconds() -> float:
-    """Of all processes that this one has begun, the nodes' workers among them."""
-    ticks = 0
-    for process in child_processes(os.getpid()):
-        try:
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += sum(map(int, fields[11:15]))
-    waited = os.times()
-    return ticks / os.sysconf("SC_CLK_TCK") + waited.children_user + waited.children_system
 
 
 if __name__ == "__main__":

@@ -9,24 +9,27 @@ unwanted, some weighted, half of them under filters, after clicks, have the same
 all; ``ratio_latency`` is the median time over shards over that of one process, in turns. Then
 ``visterm serve --ray`` answers ``--connections`` connections for ``--seconds``, while one replica
 is killed by SIGKILL every ``--every`` seconds: ``errors``, ``wrong`` answers that do not say they
-are partial, and the fraction of ``partial`` ones. ``--folder`` keeps the collection.
+are partial, and the fraction of ``partial`` ones. ``replica_mb`` is the memory that a replica has
+to itself, mapped files left out, and ``begin_s`` what it took until all shards answered.
+``--folder`` keeps the collection.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -68,7 +71,7 @@ def main() -> None:
         show(measure(folder, nodes.address, given), as_json=given.json)
 
 
-@contextmanager
+@contextlib.contextmanager
 def collection_folder(given: argparse.Namespace) -> Iterator[Path]:
     """The folder of the collection, with as many segments to a shard."""
     folder = given.folder or Path(tempfile.mkdtemp(prefix="visterm-cluster-"))
@@ -88,12 +91,17 @@ def collection_folder(given: argparse.Namespace) -> Iterator[Path]:
 
 
 def measure(folder: Path, address: str, given: argparse.Namespace) -> dict[str, Any]:
-    about = {"shards": given.shards, "replicas": given.replicas, "pictures": given.pictures}
+    about: dict[str, Any] = {
+        "shards": given.shards,
+        "replicas": given.replicas,
+        "pictures": given.pictures,
+    }
     requests = drawn_requests(given)
     store = folder / ".visterm"
     began = time.perf_counter()
     with searching_on(address, store, shards=given.shards, replicas=given.replicas) as shared:
-        say(f"{given.shards} shards began in {time.perf_counter() - began:.0f} s")
+        about["begin_s"] = round(time.perf_counter() - began, 1)
+        say(f"{given.shards} shards began in {about['begin_s']} s")
         with Collection.open(folder) as one, Collection.open(folder, shared=shared) as several:
             one.prepare()
             about |= compare(one, several, requests)
@@ -101,6 +109,8 @@ def measure(folder: Path, address: str, given: argparse.Namespace) -> dict[str, 
             for request in requests[:ASKED]:
                 found = one.search(request).results
                 expected[path_of(request)] = [(result.picture, result.score) for result in found]
+        sizes = [private_megabytes(process) for process in replica_processes()]
+        about["replica_mb"] = round(statistics.median(sizes)) if sizes else None
     if given.seconds:
         ray = ("--ray", address, "--shards", str(given.shards), "--replicas", str(given.replicas))
         with serving(folder, *ray) as (_, url):
@@ -212,13 +222,24 @@ def judged(head: bytes, body: bytes, expected: list[tuple[int, float]]) -> str |
     return None if found == expected else "wrong"
 
 
+def replica_processes() -> list[int]:
+    """The processes that search."""
+    found = []
+    for process in child_processes(os.getpid()):
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{process}/cmdline").read_bytes()
+            found += [process] if name.startswith(b"ray::ServeReplica:visterm-") else []
+    return found
+
+
+def private_megabytes(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.findall(r"RssAnon:\s+(\d+)", status)[0]) / 1000
+
+
 def kill_a_replica() -> list[int]:
     """SIGKILL to one of the processes that search."""
-    found = [
-        process
-        for process in child_processes(os.getpid())
-        if Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"ray::ServeReplica:visterm-")
-    ]
+    found = replica_processes()
     if not found:
         return []
     chosen = random.choice(found)
