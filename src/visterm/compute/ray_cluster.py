@@ -34,9 +34,11 @@ _QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",
 }
-# Replicas answer by gRPC, which takes half the time of Ray's tasks.
+# Replicas answer by gRPC, which takes half the time of Ray's tasks, and in the thread that hears
+# the question, which takes a quarter less again.
 _SERVE = {
     "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
+    "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
     "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),
 }
 # One task a core: threads of libraries would only wait for each other.

@@ -16,7 +16,8 @@ PATIENCE = 20.0
 _LOOK_AGAIN = 0.25
 """Seconds after which an answer that is waited for is given up if its part has no replica left."""
 _TRIES = 4
-_ALIVE = {"health_check_period_s": 1.0, "health_check_timeout_s": 10.0}
+_ALIVE = {"health_check_period_s": 1.0, "health_check_timeout_s": 60.0}
+"""A process that dies is noticed at once; one that reads from a cold disk may take its time."""
 
 
 class RayReplicas:
