@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from visterm.collection import Collection, SearchRequest, SharedState
 from visterm.collection.search import sharded
 from visterm.collection.search.request import PartialAnswer
 from visterm.collection.search.shard import SearchShard
+from visterm.collection.search.shard_vectors import SentRows
+from visterm.collection.store.linear_values import LinearValues, LocatedRows
 from visterm.compute import LocalReplicas
 from visterm.index.segments import Segmented
 
@@ -44,7 +47,13 @@ class Kept(LocalReplicas):
     def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
         self.before()
         given = [None if n in self.gone else one for n, one in enumerate(arguments)]
-        return super().ask(method, given)
+        return as_sent(super().ask(method, as_sent(given)))
+
+
+def as_sent(values: list[Any]) -> list[Any]:
+    """The same, as they arrive elsewhere."""
+    found: list[Any] = pickle.loads(pickle.dumps(values))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +118,22 @@ def test_clicks_captions_and_other_pictures_reach_the_shards(
     several.undo()
     several.train(max_iter=500, force=True)
     assert_alike(one, several)
+
+
+def test_shards_compute_values_without_the_catalogue(
+    several: Collection, replicas: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[LocatedRows] = []
+    computed = LinearValues._vectors
+
+    def noting(values: LinearValues, rows: LocatedRows, pictures: Sequence[int]) -> Any:
+        read.append(rows)
+        return computed(values, rows, pictures)
+
+    monkeypatch.setattr(LinearValues, "_vectors", noting)
+    several.search("sky -sea", k=60)
+    assert read
+    assert all(isinstance(rows, SentRows) for rows in read)
 
 
 def test_long_lists_are_sent_once_and_named_after_that(

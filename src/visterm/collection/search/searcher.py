@@ -92,7 +92,7 @@ def _sharded(
 
     if sentence:
         space = active_space(catalogue, request.space)
-        return sharded.ShardedSentenceRanker(space, sentence, replicas)
+        return sharded.ShardedSentenceRanker(catalogue, space, sentence, replicas)
     active = active_model(catalogue)
     if active.link is None:
         return word_ranker(catalogue, active, query)

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
-from visterm.collection.store.linear_values import values_of_index
+from visterm.collection.search.shard_vectors import SentRows, VectorSegment
+from visterm.collection.store.linear_values import LinearValues
+from visterm.collection.store.versions import Version
 from visterm.errors import VistermError
 from visterm.index import DenseIndex, Index
 from visterm.index.index_folder import IndexFolder
@@ -68,6 +70,9 @@ class Question:
         Ask for the scores of these, not for the best.
     least
         Ask how many have such a score or a higher one.
+    version, vectors
+        What computes values anew that the index does not keep: a version whose model is linear, and
+        the segments of vectors that may hold those of the shard's pictures.
     """
 
     state: IndexState
@@ -81,6 +86,8 @@ class Question:
     allow: Ids | None = None
     pictures: Ids | None = None
     least: float | None = None
+    version: Version | None = None
+    vectors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +117,11 @@ def fingerprint(manifest: Manifest) -> str:
     files = sorted((name, record.sha256) for name, record in manifest.files.items())
     told = repr((manifest.kind, manifest.words, manifest.version, files))
     return hashlib.sha256(told.encode()).hexdigest()
+
+
+def vectors_name(number: int) -> str:
+    """How a segment of vectors is named among the arrays of a question."""
+    return f"vectors {number}"
 
 
 @lru_cache(maxsize=64)
@@ -158,18 +170,30 @@ class SearchShard:
             Index.in_memory(np.zeros((1, 1), np.float32)).prepare()
 
     def answer(self, question: Question) -> Answer | Moved | Lacking:
-        index = self._index(question.state)
+        index = self._index(question)
         if index is None:
             return Moved()
         if question.query is not None:
             found = index.search(question.query, question.k, allow=question.allow)
             return Answer(*found)
+        assert isinstance(index, Index)
         self._keep(question.arrays)
         names = {name for name in (*question.holders, question.lengths) if name}
-        if lacking := names - self._arrays.keys():
+        lacking = [*(names - self._arrays.keys()), *self._lacking_vectors(index, question)]
+        if lacking:
             return Lacking(tuple(sorted(lacking)))
-        assert isinstance(index, Index)
-        return self._with_captions(index, question)
+        try:
+            return self._with_captions(index, question)
+        except FileNotFoundError:
+            return Moved()  # a writer has merged segments of vectors
+
+    def _lacking_vectors(self, index: Index, question: Question) -> list[str]:
+        rows = index.exact.rows if isinstance(index.exact, LinearValues) else None
+        if not isinstance(rows, SentRows):
+            return []
+        sent = (one for one in question.arrays.values() if isinstance(one, VectorSegment))
+        rows.take(sent, question.vectors)
+        return [vectors_name(number) for number in question.vectors if number not in rows]
 
     def _with_captions(self, index: Index, question: Question) -> Answer:
         terms = [
@@ -188,14 +212,15 @@ class SearchShard:
         ids, scores = evidence.best(question.k, question.allow)
         return Answer(ids, scores, evidence.parts(ids))
 
-    def _index(self, state: IndexState) -> Index | DenseIndex | None:
+    def _index(self, question: Question) -> Index | DenseIndex | None:
         """The index in the state that is asked for; None where the folder holds another by now."""
+        state = question.state
         if state in self._open:
             self._open.move_to_end(state)
             return self._open[state]
         before = next((one for s, one in self._open.items() if s.folder == state.folder), None)
         try:
-            index = self._opened(state) if before is None else copy.copy(before)
+            index = self._opened(question) if before is None else copy.copy(before)
             index.refresh()
         except (OSError, VistermError):
             return None  # a writer has swept it
@@ -207,16 +232,19 @@ class SearchShard:
             self._open.popitem(last=False)
         return index if found == state else None
 
-    def _opened(self, state: IndexState) -> Index | DenseIndex:
+    def _opened(self, question: Question) -> Index | DenseIndex:
+        state = question.state
         folder = _ShardFolder(Path(state.folder), self._number, self._shards)
         if state.kind == DenseIndex.kind:
             return DenseIndex(folder)
         index = Index(folder)
-        index.exact = values_of_index(folder.path)
+        if question.version is not None:
+            index.exact = LinearValues(question.version, SentRows())
         return index
 
     def _keep(self, arrays: dict[str, Any]) -> None:
-        for name, array in arrays.items():
+        kept = {n: one for n, one in arrays.items() if not isinstance(one, VectorSegment)}
+        for name, array in kept.items():
             self._arrays[name] = array.whole() if isinstance(array, Pieces) else array
         while len(self._arrays) > _ARRAYS + len(arrays):
             self._arrays.popitem(last=False)

@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,13 @@ from visterm.collection.search.shard import (
     Pieces,
     Question,
     dealt,
+    vectors_name,
 )
+from visterm.collection.search.shard_vectors import VectorSegment, vector_segments
 from visterm.collection.store.active_model import Active
 from visterm.collection.store.caption_words import Postings
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.linear_values import LinearValues
 from visterm.compute import Replicas
 from visterm.errors import VistermError
 from visterm.index.score import best
@@ -63,7 +67,7 @@ def while_index_moves(search: Callable[[], Any]) -> Any:
 class ShardedIndex:
     """One state of an index, dealt out to shards that hold it."""
 
-    def __init__(self, replicas: Replicas, active: Active) -> None:
+    def __init__(self, replicas: Replicas, active: Active, catalogue: Catalogue) -> None:
         self.replicas = replicas
         index = copy.copy(active.index)  # as it is now, whoever refreshes it meanwhile
         self.version = index.version
@@ -76,8 +80,37 @@ class ShardedIndex:
             sum(manifest.segments[n].pictures - manifest.segments[n].removed for n in numbers)
             for numbers in segments
         ]
+        self.vectors = self._vectors(index, active, catalogue)
         self.missing: set[int] = set()
         """The shards that had nobody to answer."""
+
+    def _vectors(
+        self, index: Any, active: Active, catalogue: Catalogue
+    ) -> list[dict[int, Callable[[], VectorSegment]]]:
+        """For each shard, by number, what reads a segment of vectors of its pictures."""
+        exact = getattr(index, "exact", None)
+        self.linear = (
+            active.version if isinstance(exact, LinearValues) and exact.is_linear else None
+        )
+        if self.linear is None:
+            return [{} for _ in self.sizes]
+        every = vector_segments(catalogue.store, active.version.extractor)
+
+        def read(number: int) -> VectorSegment:
+            found = every.read(catalogue, number)
+            if found is None:
+                raise IndexMoved("vectors have been written anew meanwhile")
+            return found
+
+        spans = every.current(catalogue)
+        return [
+            {
+                number: partial(read, number)
+                for number, (low, high) in spans.items()
+                if any(first <= high and low <= last for first, last in stretches)
+            }
+            for stretches in self.stretches
+        ]
 
     @property
     def partial(self) -> PartialAnswer | None:
@@ -113,7 +146,7 @@ class ShardedIndex:
         lacking = {n: one.names for n, one in enumerate(answers) if isinstance(one, Lacking)}
         if lacking:
             again = [
-                replace(q, arrays={name: arrays[n][name] for name in lacking[n]})
+                replace(q, arrays={name: _sent(arrays[n][name]) for name in lacking[n]})
                 if n in lacking
                 else None
                 for n, q in enumerate(questions)
@@ -212,8 +245,16 @@ class ShardedEvidence:
             holders=tuple(names),
             lengths=lengths,
             completeness=self.completeness,
+            version=self.index.linear,
+            vectors=tuple(self.index.vectors[number]),
         )
-        return question, arrays
+        vectors = self.index.vectors[number].items()
+        return question, arrays | {vectors_name(one): read for one, read in vectors}
+
+
+def _sent(array: Any) -> Any:
+    """An array as it is sent: read now, where that is left until somebody lacks it."""
+    return array() if callable(array) else array
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

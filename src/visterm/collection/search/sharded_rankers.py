@@ -22,7 +22,7 @@ class ShardedWordRanker(WordRanker):
     def __init__(
         self, catalogue: Catalogue, active: ActiveModel, query: Query, replicas: Replicas
     ) -> None:
-        self._index = ShardedIndex(replicas, active)
+        self._index = ShardedIndex(replicas, active, catalogue)
         super().__init__(catalogue, active, query)
 
     def _evidence(self, terms: Sequence[Term], postings: Postings, complete: Floats) -> RanksTerms:
@@ -44,9 +44,11 @@ class ShardedWordRanker(WordRanker):
 class ShardedSentenceRanker(SentenceRanker):
     """A sentence, ranked by all shards."""
 
-    def __init__(self, active: ActiveSpace, sentence: str, replicas: Replicas) -> None:
+    def __init__(
+        self, catalogue: Catalogue, active: ActiveSpace, sentence: str, replicas: Replicas
+    ) -> None:
         super().__init__(active, sentence)
-        self._index = self.index = ShardedIndex(replicas, active)
+        self._index = self.index = ShardedIndex(replicas, active, catalogue)
 
     @property
     def partial(self) -> PartialAnswer | None:  # type: ignore[override]

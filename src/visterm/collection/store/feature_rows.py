@@ -7,9 +7,10 @@ thousands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,18 +92,7 @@ class Rows:
         ).fetchone()
         if found is None:
             raise VistermError(f"segment {number} of the features is gone; visterm check --repair")
-        arrays = {}
-        for file in json.loads(found[1]):
-            try:
-                array = np.load(self.folder / file, mmap_mode="r", allow_pickle=False)
-            except FileNotFoundError:
-                raise
-            except (OSError, ValueError) as error:
-                raise VistermError(
-                    f"{self.folder / file} is damaged ({error}); visterm check --repair"
-                ) from error
-            arrays[file.split(".")[1]] = array
-        return Block(int(found[0]), arrays)
+        return open_block(self.folder, int(found[0]), json.loads(found[1]))
 
     def blocks(
         self, source: str = "rows", wanted: str = "1"
@@ -185,6 +175,22 @@ class Rows:
                     "INSERT OR IGNORE INTO pending VALUES (?)", ((one,) for one in pictures)
                 )
             db.executemany("DELETE FROM segments WHERE id = ?", ((number,) for number in run))
+
+
+def open_block(folder: Path, width: int, files: Iterable[str]) -> Block:
+    """The vectors in a segment's files, read only when touched."""
+    arrays = {}
+    for file in files:
+        try:
+            array = np.load(folder / file, mmap_mode="r", allow_pickle=False)
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError) as error:
+            raise VistermError(
+                f"{folder / file} is damaged ({error}); visterm check --repair"
+            ) from error
+        arrays[file.split(".")[1]] = array
+    return Block(width, arrays)
 
 
 def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:

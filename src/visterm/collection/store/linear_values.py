@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from visterm.calibration.link import Link, log_logistic
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.vector_files import Block
-from visterm.collection.store.versions import MODEL, WORDS, Version, every_current
+from visterm.collection.store.versions import MODEL, WORDS, Version
 from visterm.errors import VistermError
 from visterm.index import Index
 
@@ -44,13 +45,6 @@ def open_index(catalogue: Catalogue, version: Version) -> Index:
     values = LinearValues(version)
     values.read_through(catalogue)
     return Index.open(version.index, exact=values)
-
-
-def values_of_index(folder: Path) -> LinearValues | None:
-    """What computes the values of the index in a folder of a store, for whoever has only that."""
-    store = folder.parent.parent
-    versions = every_current(Catalogue(store))
-    return next((LinearValues(one) for one in versions if one.index == folder), None)
 
 
 def linear_weights(version: Version, link: Link | None = None) -> Floats | None:
@@ -81,16 +75,32 @@ def _weights(path: Path, _: float) -> Floats | None:
     return np.memmap(path, "<f4", "r", 8 + size + array["data_offsets"][0], tuple(array["shape"]))
 
 
-class LinearValues:
-    """Computes values anew; one object for all threads, each with a catalogue of its own."""
+class LocatedRows(Protocol):
+    """Vectors, by where they lie; as `Rows`."""
 
-    def __init__(self, version: Version) -> None:
-        self.version = version
+    def located(self, pictures: Sequence[int]) -> list[tuple[int, int, int]]: ...
+
+    def segment(self, number: int) -> Block: ...
+
+
+class LinearValues:
+    """Computes values anew; one object for all threads, each with a catalogue of its own.
+
+    ``rows`` are the vectors, for whoever has no catalogue.
+    """
+
+    def __init__(self, version: Version, rows: LocatedRows | None = None) -> None:
+        self.version, self.rows = version, rows
         self._here = threading.local()
         self._blocks: dict[int, Block] = {}
         # Now, while they are there: whoever has a version open answers with it to the end.
         self._link = version.link()
         self._weights = linear_weights(version, self._link)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the version's values can be computed anew."""
+        return self._weights is not None
 
     def read_through(self, catalogue: Catalogue) -> None:
         """Let this thread ask a catalogue where vectors lie."""
@@ -114,14 +124,14 @@ class LinearValues:
             )
         chosen = weights[words]
         found = np.full((ids.size, words.size), np.nan, np.float32)
-        rows = Rows(self._catalogue(), self.version.extractor)
+        rows = self.rows or Rows(self._catalogue(), self.version.extractor)
         for first in range(0, ids.size, _TOGETHER):
             some = ids[first : first + _TOGETHER].tolist()
             for places, vectors in self._vectors(rows, some):
                 found[first + places] = log_logistic(link.odds(words, products(vectors, chosen)))
         return found
 
-    def _vectors(self, rows: Rows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
+    def _vectors(self, rows: LocatedRows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
         """The vectors of pictures segment by segment, with their places among these."""
         for attempt in (1, 2):
             try:
@@ -132,7 +142,7 @@ class LinearValues:
                     raise VistermError(f"{error.filename} is missing; visterm check") from error
         raise AssertionError("unreachable")
 
-    def _read(self, rows: Rows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
+    def _read(self, rows: LocatedRows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
         place = {picture: number for number, picture in enumerate(pictures)}
         located: dict[int, list[tuple[int, int]]] = {}
         for picture, segment, at in rows.located(pictures):
