@@ -19,6 +19,7 @@ from visterm.cli.remove import remove
 from visterm.cli.reproduce import reproduce
 from visterm.cli.search import search
 from visterm.cli.serve import serve
+from visterm.cli.starter import starter
 from visterm.cli.status import status
 from visterm.cli.train import train
 from visterm.cli.tune import tune
@@ -56,3 +57,4 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(encoder)
+app.add_typer(starter)

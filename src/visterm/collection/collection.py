@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.ingest.scopes import scopes
 from visterm.collection.media import captions
-from visterm.collection.picture_views import PictureViews
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
+from visterm.collection.starter_files import StarterFiles
 from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.versions import SENTENCE_SPACES
 from visterm.compute import running_on
@@ -36,7 +36,7 @@ def _ignore(path: str, reason: str) -> None:
     """For a library call to which nobody listens."""
 
 
-class Collection(PictureViews):
+class Collection(StarterFiles):
     """A folder of pictures, what is known about them, and the model that answers.
 
     Examples
@@ -95,9 +95,7 @@ class Collection(PictureViews):
         on_skip
             Called for every file that is skipped, with its path and the reason.
         on_first
-            Called once the first few hundred pictures of a new collection, the newest, can be
-            searched by what is known before any caption, while the others are still to be
-            described: with how many files are done, and how many there are.
+            Called with the files done and all there are, once the newest can be searched.
         """
         from visterm.collection.ingest.extractors import choose
         from visterm.collection.ingest.given_features import named_features
@@ -333,9 +331,8 @@ class Collection(PictureViews):
         from visterm.collection.ingest.removal import remove
         from visterm.collection.training.index_sync import catch_up
 
-        inside = [self._inside(path) for path in paths]
         with self._writing("removing pictures"):
-            count = remove(self.catalogue, inside)
+            count = remove(self.catalogue, [self._inside(path) for path in paths])
             catch_up(self.catalogue)
         return count
 

@@ -15,8 +15,19 @@ if TYPE_CHECKING:
     from visterm.starter import Starter
 
 
+OWN = "starter.safetensors"
+"""A starter that somebody shared, in the store of a collection that begins with it."""
+
+
 def starter_of(catalogue: Catalogue, extractor: str | None) -> Starter | None:
     """What knows this extractor's vectors before any caption: the starter, or their encoder."""
+    own = catalogue.store / OWN
+    if own.exists():
+        from visterm.starter.starter import read_starter
+
+        found = read_starter(own)
+        if found.extractor == extractor:
+            return found
     if has_starter(extractor):
         from visterm.starter import load_starter
 
@@ -44,8 +55,10 @@ def has_starter(extractor: str | None) -> bool:
     return load_starter().extractor == extractor
 
 
-def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
+def begin(catalogue: Catalogue, *, again: bool = False, progress: Progress = silent) -> bool:
     """Let the starter answer where nothing else does; the caller holds the lock.
+
+    ``again`` is for another starter than the one that answers.
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
@@ -57,7 +70,7 @@ def begin(catalogue: Catalogue, *, progress: Progress = silent) -> bool:
         write_vocabulary,
     )
 
-    if versions.current(catalogue) is not None:
+    if versions.current(catalogue) is not None and not again:
         return False
     extractor = current_key(catalogue)
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
