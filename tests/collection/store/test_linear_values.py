@@ -80,6 +80,17 @@ def test_rankings_of_a_linear_model_are_exact_though_no_value_is_kept(learnt: Co
     check_exact(learnt)
 
 
+def test_values_of_a_few_pictures_are_computed_once(learnt: Collection, monkeypatch) -> None:
+    values = active_model(learnt.catalogue).index.exact
+    assert isinstance(values, linear_values.LinearValues)
+    words, ids = np.array([3, 1]), np.array([5, 999, 2])
+    first = values(words, ids)
+    assert np.isnan(first).tolist() == [[False, False], [True, True], [False, False]]
+    monkeypatch.setattr(values, "_computed", None)
+    again = values(words, np.array([2, 5]))
+    np.testing.assert_array_equal(again, first[[2, 0]])
+
+
 def test_a_model_that_is_not_linear_keeps_its_values(learnt: Collection) -> None:
     learnt.train(model="cmtt", force=True)
     version = current(learnt.catalogue)

@@ -32,6 +32,8 @@ from visterm.index import Index
 _PAMIR = {"pamir": "weights_"}
 LANES = 16
 _TOGETHER = 1 << 11
+_REMEMBERED = 1 << 16
+"""Values, by word and picture: a picture's vector never changes while a version lasts."""
 _KERNELS = "visterm.index._kernels"
 _FEW = 1 << 18
 """Up to so many products of words and pictures are not worth loading compiled code."""
@@ -93,6 +95,7 @@ class LinearValues:
         self.version, self.rows = version, rows
         self._here = threading.local()
         self._blocks: dict[int, Block] = {}
+        self._known: dict[tuple[int, int], float] = {}
         # Now, while they are there: whoever has a version open answers with it to the end.
         self._link = version.link()
         self._weights = linear_weights(version, self._link)
@@ -116,7 +119,28 @@ class LinearValues:
         return found
 
     def __call__(self, words: Ids, ids: Ids) -> Floats:
-        """The values of some words for some pictures; NaN for pictures without a vector."""
+        """The values of some words for some pictures; NaN for pictures without a vector.
+
+        Those of a few are remembered: one search asks for its best pictures several times.
+        """
+        if words.size * ids.size > _REMEMBERED // 16:
+            return self._computed(words, ids)
+        known = self._known.get
+        found = np.array(
+            [[known((word, one), np.nan) for word in words.tolist()] for one in ids.tolist()],
+            np.float32,
+        ).reshape(ids.size, words.size)
+        new = np.flatnonzero(np.isnan(found).any(axis=1))
+        if new.size:
+            found[new] = self._computed(words, ids[new])
+            if len(self._known) > _REMEMBERED:
+                self._known.clear()
+            for picture, values in zip(ids[new].tolist(), found[new].tolist(), strict=True):
+                pairs = ((word, picture) for word in words.tolist())
+                self._known.update(zip(pairs, values, strict=True))
+        return found
+
+    def _computed(self, words: Ids, ids: Ids) -> Floats:
         weights, link = self._weights, self._link
         if weights is None or link is None:
             raise VistermError(
