@@ -105,6 +105,7 @@ def measure(folder: Path, address: str, given: argparse.Namespace) -> dict[str, 
         with Collection.open(folder) as one, Collection.open(folder, shared=shared) as several:
             one.prepare()
             about |= compare(one, several, requests)
+            say(f"over shards {about['ratio_latency']} times as long as one process")
             expected = {}
             for request in requests[:ASKED]:
                 found = one.search(request).results
