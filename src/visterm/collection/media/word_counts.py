@@ -13,6 +13,7 @@ from visterm.errors import VistermError
 from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form, tokens
+from visterm.text.unoffered_words import UNOFFERED
 
 _REST = 20.0
 """Counting again waits so many times as long as counting took: a page asks at every key."""
@@ -94,7 +95,7 @@ def _counted(catalogue: Catalogue) -> list[CountedWord]:
     found = [
         CountedWord(word, count, word in known)
         for word, count in counts.items()
-        if word in known or word not in stop
+        if (word in known or word not in stop) and (count or word not in UNOFFERED)
     ]
     # What captions hold is found even if it cannot be seen; what only the starter knows comes last.
     return sorted(found, key=lambda one: (not one.captions, not one.known, -one.captions, one.word))

@@ -23,11 +23,13 @@ from visterm.collection.prediction.neighbours import (
 from visterm.collection.search import ScoreParts
 from visterm.collection.search.rankers import word_ranker
 from visterm.collection.store.active_model import ActiveModel, active_model
+from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.text.query import parse_query
+from visterm.text.unoffered_words import UNOFFERED
 
 if TYPE_CHECKING:
     from visterm.features.contributions import Parts
@@ -121,13 +123,26 @@ def likeliest(
     found = _word_probabilities(now, values)
     if found is not None:
         found = with_neighbours(catalogue, now.vocabulary, found, near)
-    order = np.argsort(-(values if found is None else found), axis=1, kind="stable")[:, :k]
+    ranked = (values if found is None else found).copy()
+    ranked[:, _unoffered(catalogue, now)] = -np.inf
+    order = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
 
     def likely(row: int, word: int) -> Likely:
         probability = None if found is None else float(found[row, word])
         return Likely(now.vocabulary.words[word], float(values[row, word]), probability)
 
     return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
+
+
+def _unoffered(catalogue: Catalogue, now: ActiveModel) -> list[int]:
+    """Words that are not to be said of strangers, and that no caption here uses."""
+    return [
+        number
+        for number, (word, key) in enumerate(
+            zip(now.vocabulary.words, now.vocabulary.keys, strict=True)
+        )
+        if word in UNOFFERED and not holders(catalogue.db, key).size
+    ]
 
 
 def _word_probabilities(

@@ -1,0 +1,30 @@
+"""Words for a person's age, sex or origin are answered when typed, and offered to nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visterm.collection import Collection
+from visterm.datasets.scenes import draw_scenes
+from visterm.text.unoffered_words import UNOFFERED
+
+
+def test_they_are_answered_and_neither_described_nor_completed_until_captions_use_them(
+    tmp_path: Path,
+) -> None:
+    draw_scenes(tmp_path, 12, size=(48, 32))
+    (tmp_path / "captions.tsv").unlink()
+    with Collection.open(tmp_path) as collection:
+        collection.add()
+        answer = collection.search("woman", k=12)
+        assert not answer.unknown
+        every = answer.results
+        first = every[0].picture
+        said = {one.word for one in collection.describe(first, 2000)[:1100]}
+        assert len(said) == 1100
+        assert not said & UNOFFERED
+        assert not {one.word for one in collection.complete("wom", 50)} & UNOFFERED
+        collection.caption(first, "a woman by the sea")
+        assert "woman" in {one.word for one in collection.complete("wom", 50)}
+        last = every[-1].picture
+        assert "woman" in {one.word for one in collection.describe(last, 2000)}
