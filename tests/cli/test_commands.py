@@ -49,6 +49,7 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
         (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),
         (["reproduce", "tpami-9", "--figure", "x.gif"], "a figure's name ends in .png, .svg, .pdf"),
         (["reproduce", "tpami-9", "tpami-10", "--figure", "x.png"], "several tables need a folder"),
+        (["reproduce", "bitr-1", "bitr-fig6", "--page", "x.html"], "need a folder for their pages"),
         (["demo", "--pictures", "3"], "60"),
         (["nonsense"], "nonsense"),
     ],
