@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from build_assets.graph import EPSILON, MEAN, SCALE, STAGES
-from build_assets.weights import efficientnet_lite0
+from build_assets.graph import BLOCKS, EPSILON, MEAN, SCALE, STAGES
+from build_assets.weights import tensors_of
 from joblib import cpu_count
 from numpy.typing import NDArray
 
@@ -208,7 +208,7 @@ def eager_network() -> Callable[[Any], Any]:
     import torch
     from torch import nn
 
-    weights = {name: torch.from_numpy(array) for name, array in efficientnet_lite0().items()}
+    weights = {name: torch.from_numpy(array) for name, array in tensors_of("lite0").items()}
 
     def layer(kernel: str, norm: str, stride: int = 1, *, last: bool = False) -> nn.Module:
         kernels = weights[f"{kernel}.weight"]
@@ -240,7 +240,8 @@ def eager_network() -> Callable[[Any], Any]:
         def forward(self, x: Any) -> Any:
             return x + self.layers(x) if self.shortcut else self.layers(x)
 
-    plan = [(stride, i) for repeats, _, stride in STAGES for i in range(repeats)]
+    stages = zip(BLOCKS[16], STAGES, strict=True)
+    plan = [(stride, i) for repeats, (_, stride) in stages for i in range(repeats)]
     blocks = [
         Block(f"_blocks.{number}", stride if i == 0 else 1, i > 0)
         for number, (stride, i) in enumerate(plan)

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from build_assets.network import build_network
+from build_assets.network import build_networks
 
-print(build_network(Path(__file__).parents[1]))
+print(*build_networks(Path(__file__).parents[1]), sep="\n")

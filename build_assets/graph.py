@@ -1,10 +1,10 @@
-"""EfficientNet-Lite0 as an ONNX graph, built from the tensors of its checkpoint.
+"""EfficientNet-Lite0, 1 and 2 as ONNX graphs, built from the tensors of their checkpoints.
 
-The network (Tan and Le, 2019; the Lite variant of 2020) is a 3 × 3 stem, sixteen inverted
-residual blocks — widen with 1 × 1, look around with a depth-wise k × k, narrow with 1 × 1 — and a
-1 × 1 head, all with ReLU6 and without squeeze-and-excitation. It was trained in TensorFlow, so an
-odd row or column of padding goes to the bottom and right (``SAME_UPPER``), the batch norms'
-epsilon is 1e-3, and pixels enter as (v − 127) / 128.
+A network (Tan and Le, 2019; the Lite variants of 2020) is a 3 × 3 stem, sixteen inverted residual
+blocks (21 in Lite1 and 2) — widen with 1 × 1, look around with a depth-wise k × k, narrow with
+1 × 1 — and a 1 × 1 head, all with ReLU6 and without squeeze-and-excitation. It was trained in
+TensorFlow, so an odd row or column of padding goes to the bottom and right (``SAME_UPPER``), the
+batch norms' epsilon is 1e-3, and pixels enter as (v − 127) / 128.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-3
 MEAN, SCALE = 127.0, 128.0
-# One row a stage: blocks, side of the depth-wise kernel, stride of the stage's first block.
-STAGES = ((1, 3, 1), (2, 3, 2), (2, 5, 2), (3, 3, 2), (3, 5, 1), (4, 5, 2), (1, 3, 1))
+STAGES = ((3, 1), (3, 2), (5, 2), (3, 2), (5, 1), (5, 2), (3, 1))
+"""One a stage: the side of the depth-wise kernel, and the stride of the stage's first block."""
+BLOCKS = {16: (1, 2, 2, 3, 3, 4, 1), 21: (1, 3, 3, 4, 4, 5, 1)}
+"""The blocks of each stage, by the number of all blocks."""
 # Old enough for every onnxruntime that runs on Python 3.11, new enough for all we use.
 _OPSET, _IR_VERSION = 17, 8
 
@@ -41,7 +43,7 @@ def fold(weights: Weights, convolution: str, norm: str) -> tuple[NDArray, NDArra
             for part in ("weight", "bias", "running_mean", "running_var")
         )
     except KeyError as error:
-        raise ValueError(f"the checkpoint has no {error}: it is not EfficientNet-Lite0") from None
+        raise ValueError(f"the checkpoint has no {error}: it is no EfficientNet-Lite") from None
     factor = gamma / np.sqrt(variance + EPSILON)
     folded = kernel * factor[:, None, None, None]
     return folded.astype(np.float32), (beta - mean * factor).astype(np.float32)
@@ -63,7 +65,7 @@ def build_graph(weights: Weights) -> bytes:
     kernel, bias = fold(weights, "_conv_stem", "_bn0")
     x = sketch.relu6(sketch.convolve(x, kernel / np.float32(SCALE), bias, stride=2))
     block = 0
-    for repeats, side, first_stride in STAGES:
+    for repeats, (side, first_stride) in zip(_repeats(weights), STAGES, strict=True):
         for repeat in range(repeats):
             stride = first_stride if repeat == 0 else 1
             x = sketch.block(x, weights, f"_blocks.{block}", side, stride)
@@ -75,7 +77,7 @@ def build_graph(weights: Weights) -> bytes:
     described = helper.make_tensor_value_info
     graph = helper.make_graph(
         sketch.nodes,
-        "efficientnet-lite0",
+        "efficientnet-lite",
         [described("pictures", TensorProto.UINT8, ["n", "height", "width", 3])],
         [
             described("grid", TensorProto.FLOAT, ["n", width, "rows", "columns"]),
@@ -91,6 +93,13 @@ def build_graph(weights: Weights) -> bytes:
     )
     checker.check_model(model)
     return bytes(model.SerializeToString())
+
+
+def _repeats(weights: Weights) -> tuple[int, ...]:
+    count = len({name.split(".")[1] for name in weights if name.startswith("_blocks.")})
+    if count not in BLOCKS:
+        raise ValueError(f"the checkpoint has {count} blocks: it is no EfficientNet-Lite0, 1 or 2")
+    return BLOCKS[count]
 
 
 class _Sketch:
@@ -139,9 +148,7 @@ class _Sketch:
         around, around_bias = fold(weights, f"{name}._depthwise_conv", f"{name}._bn1")
         narrow, narrow_bias = fold(weights, f"{name}._project_conv", f"{name}._bn2")
         if around.shape[2:] != (side, side):
-            raise ValueError(
-                f"{name} has a {around.shape[2:]} kernel: it is not EfficientNet-Lite0"
-            )
+            raise ValueError(f"{name} has a {around.shape[2:]} kernel: it is no EfficientNet-Lite")
         width = len(around)
         if f"{name}._expand_conv.weight" in weights:
             wide, wide_bias = fold(weights, f"{name}._expand_conv", f"{name}._bn0")

@@ -12,7 +12,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class AssetsHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         sys.path.insert(0, self.root)
-        from build_assets.network import ASSET, build_network
+        from build_assets.network import ASSETS, build_networks
 
-        build_network(Path(self.root))
-        build_data["artifacts"].append(f"/{ASSET.as_posix()}")
+        build_networks(Path(self.root))
+        build_data["artifacts"] += [f"/{path.as_posix()}" for path in ASSETS.values()]

@@ -1,4 +1,4 @@
-"""The CNN's network as a file of the package."""
+"""The CNN's networks as files of the package."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import os
 from pathlib import Path
 
 from build_assets.graph import build_graph
-from build_assets.weights import efficientnet_lite0
+from build_assets.weights import CHECKPOINTS, tensors_of
 
-ASSET = Path("src", "visterm", "features", "cnn", "efficientnet-lite0.onnx")
+_FOLDER = Path("src", "visterm", "features", "cnn")
+ASSETS = {name: _FOLDER / f"efficientnet-{name}.onnx" for name in CHECKPOINTS}
 
 
-def build_network(root: Path) -> Path:
-    """Build the network below ``root``, whole or not at all, and return its path."""
-    path = root / ASSET
-    data = build_graph(efficientnet_lite0())
+def build_networks(root: Path) -> list[Path]:
+    """Build the networks below ``root``, each whole or not at all, and return their paths."""
+    return [_built(root / path, name) for name, path in ASSETS.items()]
+
+
+def _built(path: Path, name: str) -> Path:
+    data = build_graph(tensors_of(name))
     if not path.exists() or path.read_bytes() != data:
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         part.write_bytes(data)

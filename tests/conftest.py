@@ -9,15 +9,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from build_assets.network import ASSET, build_network
+from build_assets.network import ASSETS, build_networks
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 
 # Set before anything asks for it. Worker processes inherit it, and those of pytest-xdist share it.
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    if not (ROOT / ASSET).exists():  # a checkout that nobody installed, such as a new worktree
-        build_network(ROOT)
+    # A checkout that nobody installed, such as a new worktree, has none of them.
+    if not all((ROOT / path).exists() for path in ASSETS.values()):
+        build_networks(ROOT)
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="visterm-cache-")
     atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 

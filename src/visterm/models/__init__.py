@@ -13,6 +13,7 @@ from visterm.models.cmrm import Cmrm
 from visterm.models.cmtt import Cmtt
 from visterm.models.concept_svm import ConceptSvm
 from visterm.models.contrastive import Contrastive
+from visterm.models.kernel_ridge import KernelRidge
 from visterm.models.pamir import Pamir
 from visterm.models.pamir.kernel_pamir import KernelPamir
 from visterm.models.plsa import Plsa
@@ -21,7 +22,7 @@ from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 
 _KINDS = (
-    *(Pamir, KernelPamir, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm),
+    *(Pamir, KernelPamir, KernelRidge, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm),
     *(Cca, Bitr, WeightedKnn, Wsabie, Contrastive),
 )
 MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
@@ -59,6 +60,7 @@ __all__ = [
     "ConceptSvm",
     "Contrastive",
     "KernelPamir",
+    "KernelRidge",
     "Model",
     "Pamir",
     "Plsa",

@@ -25,6 +25,7 @@ class Grid(NamedTuple):
 GRIDS: dict[str, dict[str, Grid]] = {
     "pamir": {"C": Grid(0.1, (0.1, 0.3, 1.0))},
     "kernel_pamir": {"C": Grid(0.1, (0.03, 0.1, 0.3))},
+    "kernel_ridge": {"alpha": Grid(0.3, (0.1, 0.3, 1.0))},
     "cmrm": {
         "alpha": Grid(0.1, (0.0, 0.1, 0.5)),
         "beta": Grid(0.1, (0.1, 0.2, 0.4)),
@@ -54,6 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "pamir": {"max_iter": 10_000_000},
     "plsa": {"visterm_steps": 2, "folding_steps": 8},
     "kernel_pamir": {"kernel": RBF(2.0), "averaged": True},
+    "kernel_ridge": {"kernel": RBF(2.0)},
     "bitr": {"max_iter": 200},
 }
 """What commands set beside that: kernels, and as much work as brings something."""

@@ -166,10 +166,15 @@ def _shortened(captions: csr_array, most: int) -> csr_array:
     lengths = np.diff(captions.indptr)
     if lengths.max(initial=0) <= most:
         return captions
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.lexsort((np.random.default_rng(0).random(captions.nnz), row))
-    rank = np.arange(captions.nnz) - captions.indptr[row]
-    kept = np.sort(order[rank < most])
+    random = np.random.default_rng(0)
+    drawn = np.repeat(np.arange(most)[None], len(lengths), axis=0)
+    for taken in range(most):  # R. Floyd's way to draw a set, for all long captions at once
+        last = lengths - most + taken
+        places = random.integers(np.maximum(last, 0) + 1)
+        is_met = (drawn[:, :taken] == places[:, None]).any(axis=1)
+        drawn[:, taken] = np.where(lengths > most, np.where(is_met, last, places), taken)
+    is_there = drawn < lengths[:, None]
+    kept = (captions.indptr[:-1, None] + np.sort(drawn, axis=1))[is_there]
     starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
     return csr_array((captions.data[kept], captions.indices[kept], starts), shape=captions.shape)
 

@@ -109,6 +109,7 @@ def test_saved_and_cloned_it_stays_the_same(tmp_path: Path) -> None:
         ({"crop": "random"}, "crop must be one of"),
         ({"output": "logits"}, "output must be 'pooled' or 'grid'"),
         ({"normalise": "l1"}, "normalise must be one of"),
+        ({"network": "lite9"}, "network must be one of lite0, lite1, lite2"),
     ],
 )
 def test_wrong_parameters_are_named_by_fit(wrong: dict, reason: str) -> None:
@@ -120,8 +121,8 @@ def test_a_missing_library_or_network_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(efficientnet, "NETWORK", Path("nowhere.onnx"))
-        efficientnet._efficientnet_lite0.cache_clear()
+        patched.setitem(efficientnet.NETWORKS, "lite0", Path("nowhere.onnx"))
+        efficientnet._opened.cache_clear()
         with pytest.raises(MissingExtra, match="python -m build_assets"):
             CNN().fit()
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
@@ -132,6 +133,7 @@ def test_a_missing_library_or_network_says_what_to_install(
 def test_where_the_network_is_computed_is_part_of_the_key_and_never_another_place() -> None:
     assert CNN().key == "cnn-1"
     assert CNN(provider="cuda").key == "cnn-1(provider=cuda)"
+    assert CNN(network="lite2").key == "cnn-1(network=lite2)"
     assert (CNN().gpus, CNN(provider="cuda").gpus) == (0, 1)
     with pytest.raises(BadInput, match="provider must be one of cpu, cuda"):
         CNN(provider="abacus").fit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,15 @@ from visterm.progress import Progress
 
 def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """CNN vectors of pictures."""
-    return np.asarray(extracted(paths, CNN(n_jobs=n_jobs), paths, progress), np.float32)
+    return view_vectors(paths, CNN(), n_jobs, progress)
+
+
+def view_vectors(
+    paths: list[Path], view: CNN, n_jobs: int, progress: Progress
+) -> NDArray[np.float32]:
+    """What a CNN set up in some way sees in pictures."""
+    asked = replace(view, n_jobs=n_jobs)
+    return np.asarray(extracted(paths, asked, paths, progress), np.float32)
 
 
 def extracted(

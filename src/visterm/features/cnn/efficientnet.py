@@ -1,4 +1,4 @@
-"""The CNN that comes with visterm: EfficientNet-Lite0."""
+"""The CNNs that come with visterm: EfficientNet-Lite0, 1 and 2."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from visterm.features.cnn.onnx_network import OnnxNetwork
 from visterm.features.cnn.recipe import Recipe
 from visterm.features.picture_batches import Pixels
 
-NETWORK = Path(__file__).with_name("efficientnet-lite0.onnx")
-"""Pixels to a grid of activations and their mean; ``build_assets`` makes it with the wheel."""
+NETWORKS = {
+    name: Path(__file__).with_name(f"efficientnet-{name}.onnx")
+    for name in ("lite0", "lite1", "lite2")
+}
+"""Pixels to a grid of activations and their mean; ``build_assets`` makes them with the wheel."""
 # Pixels v enter as (v − mean) / scale, which the network itself computes.
 MEAN, SCALE = 127.0, 128.0
 
 
 @dataclass(repr=False, eq=False)
 class CNN(NetworkExtractor):
-    """What EfficientNet-Lite0, trained on ImageNet, sees in a picture: 1,280 numbers.
+    """What EfficientNet-Lite, trained on ImageNet, sees in a picture: 1,280 numbers.
 
     The activations of its last convolution, averaged over a 7 × 7 grid or cell by cell.
 
@@ -43,6 +46,10 @@ class CNN(NetworkExtractor):
         Square roots and unit length, unit length only, or the activations as they are.
     n_jobs : int
         Processes that decode pictures and extract features.
+    provider : {"cpu", "cuda", "coreml"}
+        Where onnxruntime computes.
+    network : {"lite0", "lite1", "lite2"}
+        A larger one sees a little more, and takes about two and three times as long.
 
     Examples
     --------
@@ -66,6 +73,7 @@ class CNN(NetworkExtractor):
     normalise: str = "sqrt-l2"
     n_jobs: int = 1
     provider: str = "cpu"
+    network: str = "lite0"
 
     def seen(self, pixels: Pixels) -> tuple[float, float, float, float]:
         """The part of a picture that the grid covers: left, top, right and bottom, in pixels."""
@@ -87,11 +95,13 @@ class CNN(NetworkExtractor):
             raise BadInput(f"size must be a multiple of 32, not {self.size}")
         if self.output not in ("pooled", "grid"):
             raise BadInput(f"output must be 'pooled' or 'grid', not {self.output!r}")
+        if self.network not in NETWORKS:
+            raise BadInput(f"network must be one of {', '.join(NETWORKS)}, not {self.network!r}")
         return recipe
 
     def _opened(self) -> tuple[OnnxNetwork, Recipe, str]:
         recipe = self._recipe()
-        return _efficientnet_lite0(recipe.provider), recipe, self.output
+        return _opened(self.network, recipe.provider), recipe, self.output
 
     def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
         return output.reshape(len(output), -1).T if output.ndim == 3 else output
@@ -99,10 +109,11 @@ class CNN(NetworkExtractor):
 
 # Kept here and not on the extractor, which travels to other processes and is saved and cloned.
 @cache
-def _efficientnet_lite0(provider: str) -> OnnxNetwork:
-    if not NETWORK.exists():
+def _opened(name: str, provider: str) -> OnnxNetwork:
+    path = NETWORKS[name]
+    if not path.exists():
         raise MissingExtra(
-            f"the CNN's network {NETWORK} is built when visterm is installed, and is not there; "
+            f"the CNN's network {path} is built when visterm is installed, and is not there; "
             "install visterm again or, in a checkout, run: python -m build_assets"
         )
-    return OnnxNetwork(str(NETWORK), "the CNN", provider)
+    return OnnxNetwork(str(path), "the CNN", provider)

@@ -23,7 +23,8 @@ from visterm.experiments.papers.leaderboards.label_scores import WAYS, Annotator
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source, protocol_of
 from visterm.experiments.runner.reports import Report
-from visterm.experiments.runner.vector_cache import cnn_vectors
+from visterm.experiments.runner.vector_cache import view_vectors
+from visterm.features import CNN
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 
@@ -31,6 +32,8 @@ READERS = {"corel5k": read_corel5k, "iaprtc12": read_iaprtc12}
 FUSED = "balanced neighbours + kernel ridge"
 _FAVOURS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 _WEIGHTS = (0.2, 0.4, 0.6, 0.8)
+VIEWS = (CNN(size=288), CNN(network="lite1", size=320), CNN(network="lite2", size=352))
+"""What each of three networks sees of a picture, side by side."""
 _COLUMNS = ["P", "R", "F1", "N+"]
 
 
@@ -88,7 +91,9 @@ def _datasets(data: Source) -> dict[str, CaptionedDataset]:
 def _labelled(dataset: CaptionedDataset, seed: int, progress: Progress) -> Labelled:
     protocol = protocol_of(dataset, seed=seed)
     development, test = protocol.development, protocol.test
-    vectors = cnn_vectors(development.paths + test.paths, os.cpu_count() or 1, progress)
+    paths, n_jobs = development.paths + test.paths, os.cpu_count() or 1
+    views = [view_vectors(paths, view, n_jobs, progress) for view in VIEWS]
+    vectors = np.hstack(views) / np.float32(np.sqrt(len(views)))
     words = development.words + test.words
     known = Vocabulary.from_captions(words, language=None).counts(words) > 0
     labels = csr_array(known).toarray().astype(np.float32)

@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
+from visterm.kernels import RBF
 from visterm.models import Cca
-from visterm.text.spaces.space import unit
 
 Rows = NDArray[np.float32]
 WAYS: dict[str, dict[str, tuple[float, ...]]] = {
     "neighbours": {"sharpness": (10.0, 20.0, 40.0), "neighbours": (100,)},
     "balanced neighbours": {"sharpness": (10.0, 20.0), "neighbours": (2, 5)},
-    "kernel ridge": {"gamma": (1.0, 2.0), "ridge": (0.1, 0.3)},
+    "kernel ridge": {"gamma": (1.0, 2.0), "ridge": (0.1, 0.3, 1.0)},
 }
 """A way's parameters, and the values that validation pictures choose from."""
-_LANDMARKS = 4096
+_EXACT, _LANDMARKS = 8192, 4096
+"""So many pictures are compared with each other; more of them with so many landmarks."""
 _FLOOR = 1e-3  # of a probability, before its logarithm
 
 
@@ -75,27 +77,37 @@ class Annotators:
         return np.asarray(np.log(shares + _FLOOR), np.float32)
 
     def _ridge(self, asked: Rows, gamma: float, ridge: float) -> Rows:
-        """Regression of labels on ``exp(γ (cos(x, l) − 1))``, landmarks l some of the pictures."""
-        mean = unit(self.pictures).mean(axis=0)
-        seen, others = unit(unit(self.pictures) - mean), unit(unit(asked) - mean)
-        order = np.random.default_rng(self.seed).permutation(len(seen))
-        landmarks = seen[np.sort(order[:_LANDMARKS])]
+        """Kernel ridge regression, of many pictures on some landmarks among them.
 
-        def kernel(rows: Rows) -> Rows:
-            return np.asarray(np.exp(gamma * (rows @ landmarks.T - 1)), np.float32)
-
-        known = kernel(seen)
-        system = known.T @ known + ridge * kernel(landmarks)
-        system[np.diag_indices_from(system)] += 1e-4 * np.trace(system) / len(system)
-        given = self.labels - self.labels.mean(axis=0)
-        return kernel(others) @ np.linalg.solve(system, known.T @ given).astype(np.float32)
+        A label's estimates are standardised by those of the training pictures without their own
+        labels (leave one out): rare and frequent labels are compared fairly.
+        """
+        kernel = RBF(gamma).fit(self.pictures)
+        count, landmarks = len(self.pictures), self.pictures
+        if count > _EXACT:
+            order = np.random.default_rng(self.seed).permutation(count)
+            landmarks = self.pictures[np.sort(order[:_LANDMARKS])]
+        known = kernel(self.pictures, landmarks)
+        if count > _EXACT:
+            system, given = known.T @ known + ridge * kernel(landmarks), known.T @ self.labels
+            system[np.diag_indices_from(system)] += 1e-5 * np.trace(system) / len(system)
+            turned = known.T
+        else:
+            system, given = known + ridge * np.eye(count, dtype=np.float32), self.labels
+            turned = np.eye(count, dtype=np.float32)
+        factor = cho_factor(system, check_finite=False)
+        weights = cho_solve(factor, given)
+        hat = np.einsum("ij,ji->i", known, cho_solve(factor, turned))
+        left_out = self.labels - (self.labels - known @ weights) / (1 - hat)[:, None]
+        deviation = np.maximum(left_out.std(axis=0), 1e-6)
+        return np.asarray((kernel(asked, landmarks) @ weights - left_out.mean(axis=0)) / deviation)
 
 
 def choices(way: str) -> list[dict[str, Any]]:
     """All settings of a way.
 
     >>> len(choices("kernel ridge"))
-    4
+    6
     """
     grid = WAYS[way]
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
