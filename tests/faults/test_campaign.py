@@ -33,16 +33,16 @@ def campaign(*words: str) -> dict[str, Any]:
 
 
 def test_a_sample_of_all_faults_at_all_changes_of_all_commands_breaks_no_promise() -> None:
-    found = campaign("--part", "faults", "--limit", "30", "--seed", "19")
+    found = campaign("--part", "faults", "--limit", "25", "--seed", "19")
     assert found["broken_promises"] == 0, found["said"]
-    assert found["fault_points"] == 30
+    assert found["fault_points"] == 25
     assert found["parts"]["faults"]["of"] > 3000
 
 
 def test_kills_at_seeded_moments_break_no_promise() -> None:
-    found = campaign("--part", "kills", "--limit", "12", "--seed", "19")
+    found = campaign("--part", "kills", "--limit", "8", "--seed", "19")
     assert found["broken_promises"] == 0, found["said"]
-    assert found["kills"] == 12
+    assert found["kills"] == 8
 
 
 def test_hostile_files_of_every_kind_give_something_or_a_reason() -> None:

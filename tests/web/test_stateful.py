@@ -89,8 +89,8 @@ def test_whatever_is_called_in_whatever_order_what_was_said_is_there(taught_fold
     run_state_machine_as_test(
         Remembered,
         settings=settings(
-            max_examples=2,
-            stateful_step_count=8,
+            max_examples=1,
+            stateful_step_count=10,
             deadline=None,
             database=None,
             derandomize=True,
