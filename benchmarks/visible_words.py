@@ -237,12 +237,14 @@ def _ranked(collection: Collection, numbers: NDArray[np.int64], texts: list[str]
     """A score for each picture that ranks it as the collection does; those not found come last."""
     now = active_model(collection.catalogue)
     scores = np.full((len(texts), len(numbers)), -float(len(numbers)))
+    mask = np.zeros(int(numbers[-1]) + 1, bool)
+    mask[numbers] = True
     for row, text in enumerate(texts):
         try:
             ranker = word_ranker(collection.catalogue, now, parse_query(text))
         except UnknownWords:
             continue
-        ids, _ = ranker.best(len(numbers), numbers)
+        ids, _ = ranker.best(len(numbers), mask)
         scores[row, np.searchsorted(numbers, ids)] = -np.arange(len(ids), dtype=float)
     return scores
 

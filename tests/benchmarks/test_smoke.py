@@ -64,6 +64,7 @@ RUNS = [
     ("determinism", "--pictures 20 --features blocks --only again", "again"),
     ("describe", "--data {}/iaprtc12 --collection 30 --rounds 1", "with_words"),
     ("encoder", "--pictures 60 --many 300 --width 64", "unseen"),
+    ("filters", "--pictures 2000 --words 20 --queries 2", "ratios"),
     (
         "feature_bits",
         "--data {}/corel5k --vectors {} --iterations 500 --seeds 1",
@@ -90,6 +91,13 @@ RUNS = [
         "--data {}/corel5k --vectors {}/vectors.npy --flickr8k {}/flickr8k --held 1",
         "flickr8k_ap",
     ),
+    (
+        "teaching",
+        "--data {}/corel5k --vectors {} --seeds 1 --words 1 --share 0.5 --least 4 --ways teaching",
+        "rise",
+    ),
+    ("near_duplicates", "--pictures 3", "precision"),
+    ("watching", "--operations 30 --pictures 12 --changes 0", "equal"),
     ("visible_words", "--data {} --iterations 2000 --queries 20", "p_at_5"),
 ]
 

@@ -69,6 +69,7 @@ def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
     found = json.loads(ran.stdout)
     keys = {"path", "score", "probability", "evidence", "also"}
+    keys |= {"taken", "taken_from", "latitude", "longitude", "type"}
     assert [set(one) for one in found["results"]] == [keys] * 2
     evidence = found["results"][0]["evidence"]
     assert evidence["words"] == ["tree"]
@@ -122,7 +123,7 @@ def test_captions_training_and_removal_step_by_step(tmp_path: Path) -> None:
     assert len(alike.stdout.split()) == 4
     assert told("remove", "scene-0001.jpg", cwd=folder) == {"removed": 1}
     assert told("add", cwd=folder)["pictures"] == 29
-    assert told("remove", "--everything", cwd=folder) == {"removed": 29}
+    assert told("remove", "--everything", "--yes", cwd=folder) == {"removed": 29}
     assert not (folder / ".visterm").exists()
 
 

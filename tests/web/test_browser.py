@@ -193,11 +193,12 @@ def test_rows_fill_the_page_and_more_come_with_scrolling(served: Server, visit: 
     for _ in range(10):
         page.mouse.wheel(0, 20_000)
         page.wait_for_timeout(200)
-        if len(order(page, 999)) == 200:
+        if page.locator(".tile").last.get_attribute("aria-posinset") == "200":
             break
-    everything = order(page, 999)
-    assert len(everything) == 200
-    assert len(set(everything)) == 200
+    places = page.locator(".tile").evaluate_all("tiles => tiles.map(one => one.ariaPosInSet)")
+    assert places == [str(place) for place in range(200 - len(places) + 1, 201)]
+    assert page.locator(".tile").first.get_attribute("aria-setsize") == "200"
+    assert len(set(order(page, 999))) == len(places)
 
 
 def test_a_picture_opens_with_its_words_why_and_neighbours(served: Server, visit: Opener) -> None:
@@ -474,3 +475,136 @@ def harmed(page: Page) -> bool:
             || document.querySelectorAll("img[src=x], [onload], [onerror]").length > 0"""
         )
     )
+
+
+def test_years_narrow_by_a_click_and_time_orders(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+    page.locator("#filters .chip", has_text="in:alps").click()
+    expect(page.locator("#heading")).to_have_text("in:alps")
+    expect(page.locator("#summary")).to_contain_text("Only pictures in the folder alps")
+    assert len(order(page)) == 20
+    page.locator("#filters .order").select_option("time")
+    expect(page).to_have_url(re.compile("sort=time"))
+    assert len(order(page)) == 20
+    page.locator("#filters [aria-pressed=true]").click()
+    expect(page.locator("#heading")).to_have_text("Newest pictures")
+
+
+def test_a_range_is_chosen_answered_and_taken_back_as_one(changed: Server, visit: Opener) -> None:
+    page = visit(changed.url)
+    before = ask(page, "sea")
+    tiles = page.locator(".tile .open")
+    tiles.nth(2).click(modifiers=["Shift"])
+    tiles.nth(5).click(modifiers=["Shift"])
+    expect(page.locator(".tile.chosen")).to_have_count(4)
+    page.get_by_role("button", name="No to all").click()
+    expect(page.locator("#toasts")).to_contain_text("4 pictures marked no", timeout=20_000)
+    expect(page.locator("#selection")).to_be_hidden()
+    page.locator("#toasts button").click()
+    expect(page.locator("#toasts")).to_contain_text("Taken back for 4 pictures", timeout=20_000)
+    expect(page.locator(".said-no")).to_have_count(0, timeout=20_000)
+    assert order(page) == before
+
+
+def test_teaching_asks_ten_questions_and_says_what_they_brought(
+    changed: Server, visit: Opener
+) -> None:
+    page = visit(changed.url)
+    ask(page, "boat")
+    page.click("#about-word")
+    page.get_by_role("button", name="Teach this word").click()
+    expect(page.locator(".question")).to_have_count(10)
+    for place in range(10):
+        page.locator(".question").nth(place).locator(".yes" if place % 2 else ".no").click()
+    page.get_by_role("button", name="Learn from 10 answers").click()
+    expect(page.locator("#sheet")).to_contain_text("foreseen", timeout=20_000)
+    page.request.delete(f"{changed.url}/api/v1/feedback")
+
+
+def test_fifty_thousand_pictures_are_a_few_hundred_in_the_page(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(served.url)
+    order(page)
+    counts = page.evaluate(
+        """async () => {
+            const { Grid } = await import('/page/grid.js')
+            const grid = new Grid({ onOpen() {}, onJudge() {}, onChoose() {} })
+            const items = Array.from({ length: 50000 }, (_, n) => ({
+                picture: n + 1, path: `${n}.jpg`, width: 3, height: 2 + n % 3,
+                thumbnail: '/page/icon.svg?v=1', caption: null }))
+            grid.show(items)
+            const seen = []
+            for (const share of [0, 0.5, 1]) {
+                scrollTo(0, share * document.documentElement.scrollHeight)
+                grid.render()
+                seen.push(document.querySelectorAll('.tile').length)
+            }
+            grid.focus(25000)
+            seen.push(document.activeElement.closest('.tile').dataset.picture)
+            return seen
+        }"""
+    )
+    *tiles, focused = counts
+    assert all(20 < count < 1000 for count in tiles)
+    assert focused == "25001"
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """axe-core, from VISTERM_AXE or from npm; it is no part of visterm."""
+    given = os.environ.get("VISTERM_AXE")
+    if given:
+        return Path(given).read_text()
+    folder = tmp_path_factory.mktemp("axe")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: accessibility is not checked")
+    packed = subprocess.run(
+        [npm, "pack", "axe-core@4", "--silent"], cwd=folder, capture_output=True, timeout=60
+    )
+    archives = list(folder.glob("*.tgz"))
+    if packed.returncode or not archives:
+        pytest.skip("npm does not bring axe-core: accessibility is not checked")
+    shutil.unpack_archive(archives[0], folder, "gztar")
+    return (folder / "package" / "axe.min.js").read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_serious_finding_of_axe(
+    served: Server, visit: Opener, axe: str, scheme: str
+) -> None:
+    page = visit(served.url, color_scheme=scheme, bypass_csp=True)
+    ask(page, "sea")
+
+    def check(view: str) -> None:
+        page.evaluate(axe)
+        found = page.evaluate(
+            "axe.run({ resultTypes: ['violations'] }).then(found => found.violations)"
+        )
+        serious = [
+            (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert not serious, view
+
+    check("results")
+    page.locator(".tile .open").first.click(modifiers=["Shift"])
+    check("selection")
+    page.keyboard.press("Escape")
+    page.click("#about-word")
+    page.locator("#sheet .cards img").first.wait_for()
+    check("word")
+    page.get_by_role("button", name="Teach this word").click()
+    page.locator(".question").first.wait_for()
+    check("teaching")
+    page.keyboard.press("Escape")
+    page.click("#status")
+    check("status")
+    page.get_by_role("button", name="Near-duplicates").click()
+    check("duplicates")
+    page.keyboard.press("Escape")
+    page.locator(".tile .open").first.click()
+    page.locator("#view .says").wait_for()
+    check("picture")

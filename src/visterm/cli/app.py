@@ -12,8 +12,10 @@ from visterm.cli.caption import caption
 from visterm.cli.check import check
 from visterm.cli.demo import demo
 from visterm.cli.describe import describe
+from visterm.cli.duplicates import duplicates
 from visterm.cli.encoder import encoder
 from visterm.cli.evaluate import evaluate
+from visterm.cli.export import export, import_
 from visterm.cli.feedback import feedback
 from visterm.cli.remove import remove
 from visterm.cli.reproduce import reproduce
@@ -21,14 +23,15 @@ from visterm.cli.search import search
 from visterm.cli.serve import serve
 from visterm.cli.starter import starter
 from visterm.cli.status import status
+from visterm.cli.teach import teach
 from visterm.cli.train import train
 from visterm.cli.tune import tune
+from visterm.cli.watch import watch
 
 app = typer.Typer(
     name="visterm",
     help="Find pictures from words, and teach it what your words look like.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -52,9 +55,11 @@ def _root(
 
 
 for command in (
-    *(search, add, caption, describe, feedback, train, status, check, remove, serve),
+    *(search, add, caption, describe, feedback, train, status, check, remove, serve, watch),
+    *(teach, duplicates, export),
     *(demo, evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)
 app.add_typer(starter)
+app.command("import")(import_)

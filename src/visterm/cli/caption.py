@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from visterm.cli.export import ListFile, chosen
 from visterm.cli.messages import say
 from visterm.cli.options import Folder, Json, Store, opened
 from visterm.cli.output import show
@@ -22,6 +23,13 @@ def caption(
         Path | None,
         typer.Option("--from", help="A CSV, TSV or JSON-lines table of paths and texts."),
     ] = None,
+    listed: ListFile = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="With --list: add the words to what is there.")
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back the last --list, as one step.")
+    ] = False,
     collection: Folder = Path("."),
     store: Store = None,
     json: Json = False,
@@ -33,6 +41,17 @@ def caption(
     """
     from visterm.collection import as_path
 
+    if undo or listed is not None:
+        with opened(collection, store) as found:
+            said = " ".join([picture or "", *(words or [])]).strip()
+            many = (
+                found.undo_step()
+                if undo
+                else found.caption_many(chosen(found, [], listed), said, more=more)
+            )
+        line = f"{many:,} pictures {'as before' if undo else 'captioned'}"
+        show({"pictures": many}, line, json=json)
+        return
     if (picture is None) == (table is None):
         raise BadInput("name a picture and its words, or a table with --from")
     with opened(collection, store) as found:
@@ -47,6 +66,6 @@ def caption(
         named = as_path(picture or "")
         if words:
             found.caption(named, " ".join(words))
-        said = found.captions(named)
-    lines = [f"{source:<24} {text.replace(chr(10), ' · ')}" for source, text in said.items()]
-    show({"picture": str(named), "captions": said}, *(lines or ["no captions"]), json=json)
+        known = found.captions(named)
+    lines = [f"{source:<24} {text.replace(chr(10), ' · ')}" for source, text in known.items()]
+    show({"picture": str(named), "captions": known}, *(lines or ["no captions"]), json=json)

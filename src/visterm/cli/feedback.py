@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visterm.cli.export import ListFile, chosen
 from visterm.cli.options import Folder, Json, Store, opened
 from visterm.cli.output import show
 from visterm.errors import BadInput
@@ -34,6 +35,10 @@ def feedback(
     rest: Annotated[
         list[str] | None, typer.Argument(help="QUERY and PICTURES, or the NUMBER to undo.")
     ] = None,
+    listed: ListFile = None,
+    step: Annotated[
+        bool, typer.Option("--step", help="With undo: take back all of the last list at once.")
+    ] = False,
     collection: Folder = Path("."),
     store: Store = None,
     json: Json = False,
@@ -47,6 +52,9 @@ def feedback(
 
     given = rest or []
     with opened(collection, store) as found:
+        if step or listed is not None:
+            _many(found, what, given, listed, json=json)
+            return
         if what in (What.YES, What.NO):
             if len(given) < 2:
                 raise BadInput(f'name a query and a picture: visterm feedback {what} "snow" a.jpg')
@@ -60,14 +68,29 @@ def feedback(
             said = found.judgements()
             if what is What.RESET:
                 found.forget_judgements()
-        listed = [_object(found, one) for one in said]
+        shown = [_object(found, one) for one in said]
     lines = []
-    for one in listed:
+    for one in shown:
         answer = "yes" if one["relevant"] else "no"
         lines.append(f"{one['id']:>6}  {answer:<3}  {one['query']:<24}  {one['path']}")
     if what in (What.UNDO, What.RESET):
-        lines.append(f"{len(listed):,} taken back")
-    show({what.value: listed}, *(lines or ["nothing was said yet"]), json=json)
+        lines.append(f"{len(shown):,} taken back")
+    show({what.value: shown}, *(lines or ["nothing was said yet"]), json=json)
+
+
+def _many(
+    found: Collection, what: What, given: list[str], listed: Path | None, *, json: bool
+) -> None:
+    """One answer to all pictures of a list, or the last such step taken back."""
+    if what is What.UNDO:
+        count = found.undo_step()
+    elif what in (What.YES, What.NO) and listed is not None and given:
+        answers = dict.fromkeys(chosen(found, [], listed), what is What.YES)
+        count = found.judge_many(" ".join(given), answers)
+    else:
+        raise BadInput("a list takes yes or no and a query; undo takes --step alone")
+    line = f"{count:,} answers {'taken back' if what is What.UNDO else 'given'}"
+    show({what.value: count}, line, json=json)
 
 
 def _number(given: list[str]) -> int | None:

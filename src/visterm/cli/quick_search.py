@@ -28,6 +28,7 @@ VALUES = {
     "-k": "limit",
     "--like": "like",
     "--space": "space",
+    "--sort": "sort",
     "--collection": "collection",
     "-C": "collection",
     "--store": "store",
@@ -42,6 +43,7 @@ class SearchOptions:
     limit: int = 20
     like: Path | Url | None = None
     space: str = "words"
+    sort: str = "relevance"
     good: bool = False
     fold: bool = False
     paths: bool = False
@@ -89,5 +91,5 @@ def _set(options: SearchOptions, name: str, value: str) -> bool:
 
         options.like = as_path(value)
     else:
-        setattr(options, name, {"limit": int, "space": str}.get(name, Path)(value))
+        setattr(options, name, {"limit": int, "space": str, "sort": str}.get(name, Path)(value))
     return True

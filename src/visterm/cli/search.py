@@ -13,7 +13,10 @@ from visterm.cli.options import Folder, Json, Store
 def search(
     query: Annotated[
         list[str] | None,
-        typer.Argument(help="Words, -word, word:2, in:FOLDER, captioned:no; best in quotes."),
+        typer.Argument(
+            help="Words, -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, before:2020, "
+            "near:38.7,-9.1,5km, type:video; best in quotes."
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-k", min=1, help="How many pictures.")] = 20,
     like: Annotated[
@@ -26,6 +29,9 @@ def search(
             help="words, or lsa, sentences (any language) or encoder for whole sentences."
         ),
     ] = "words",
+    sort: Annotated[
+        str, typer.Option(help="By relevance, or by time: those taken last first.")
+    ] = "relevance",
     good: Annotated[
         bool, typer.Option("--good", help="Only good matches: as many as answer, up to the limit.")
     ] = False,
@@ -49,7 +55,7 @@ def search(
 
     In a folder that is no collection yet, its pictures are indexed first, and a first answer comes
     from the newest few hundred (with --json only if --partial asks for it); pictures that came
-    since the last time are added. Example: visterm search "snow:2 tree -people in:alps".
+    since the last time are added. Example: visterm search "snow:2 tree -people in:alps 2019".
     """
     from visterm.cli.quick_search import SearchOptions
     from visterm.cli.search_command import run
@@ -61,6 +67,7 @@ def search(
             limit=limit,
             like=None if like is None else as_path(like),
             space=space,
+            sort=sort,
             good=good,
             fold=fold,
             paths=paths,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run(options: SearchOptions) -> None:
     """Search, and print what was found."""
-    if not options.query.strip() and options.like is None:
+    if not options.query.strip() and options.like is None and options.sort == "relevance":
         raise BadInput('nothing to search for; write words, as in visterm search "tree snow"')
     request = SearchRequest(
         options.query,
@@ -26,6 +26,7 @@ def run(options: SearchOptions) -> None:
         like=options.like,
         good=options.good,
         fold=options.fold,
+        sort=options.sort,
     )
     words = options.like is None and options.space == WORDS
     first = _FirstAnswer(options, request) if words else None
@@ -140,6 +141,8 @@ def _train_space(found: Collection, space: str) -> None:
 
 
 def _report_words(answer: SearchResponse) -> None:
+    if answer.conditions:
+        say(f"only pictures {' and '.join(answer.conditions)}")
     for word, known in answer.replaced.items():
         if word in answer.unsure:
             say(f"{word!r} is perhaps {', '.join(known)}, which is a guess")
@@ -160,6 +163,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
                 "probability": None if one.probability is None else round(one.probability, 4),
                 "evidence": _evidence(one),
                 "also": [str(path) for path in one.paths[1:]],
+                **one.capture.fields(),
             }
             for one in answer.results
         ],
@@ -168,6 +172,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
         "replaced": answer.replaced,
         "partial": None if answer.partial is None else vars(answer.partial),
         "unsure": list(answer.unsure),
+        "conditions": list(answer.conditions),
     }
 
 

@@ -32,9 +32,16 @@ def serve(
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which this machine is reached.")
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Let a front end of your own ask: its origin, http://localhost:3000."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     as_is: Annotated[
-        bool, typer.Option("--as-is", help="Do not look for new pictures first.")
+        bool, typer.Option("--as-is", help="Do not look for new pictures, now or later.")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Train by itself when enough captions have changed.")
     ] = False,
     ray: Ray = None,
     shards: Annotated[
@@ -51,9 +58,10 @@ def serve(
 ) -> None:
     """Search, look at and teach a collection in a browser.
 
-    The page answers at once; new pictures are looked for meanwhile. Nothing leaves this machine
-    unless --host says so. With --ray, processes of a cluster search; this one goes on serving the
-    page, and is the only one that writes. Ctrl-C ends it.
+    The page answers at once; new pictures are looked for meanwhile, and files that come, go or
+    change later are noticed. Nothing leaves this machine unless --host says so. With --ray,
+    processes of a cluster search; this one goes on serving the page, and is the only one that
+    writes. Ctrl-C ends it.
     """
     import sys
 
@@ -78,7 +86,10 @@ def serve(
             address,
             store=store,
             names=name or [],
+            origins=allow_origin or [],
             begin=begin,
+            watches=not as_is,
+            learns=learn,
             open_browser=browser and sys.stdout.isatty(),
             ready=lambda url: _announce(url, root, address, json=json),
             shared=shared,

@@ -26,16 +26,21 @@ from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import WORDS
+from visterm.collection.supervision import Queued
 from visterm.text.query import UnknownWords
 
 if TYPE_CHECKING:
+    from visterm.collection.duplicates.groups import DuplicateGroup
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
     from visterm.collection.media.thumbnails import decoding_elsewhere
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
+    from visterm.collection.teaching.service import RoundReport
     from visterm.collection.training.trainer import Trained
+    from visterm.collection.watching.service import follow
+    from visterm.collection.watching.watcher import Watcher
 
 __all__ = [
     "WORDS",
@@ -43,12 +48,15 @@ __all__ = [
     "ClusterStatus",
     "Collection",
     "Description",
+    "DuplicateGroup",
     "Judgement",
     "Location",
     "Locked",
     "NotTrained",
     "PartialAnswer",
     "PictureRecord",
+    "Queued",
+    "RoundReport",
     "ScoreParts",
     "SearchRequest",
     "SearchResponse",
@@ -60,10 +68,12 @@ __all__ = [
     "UnknownPicture",
     "UnknownWords",
     "Url",
+    "Watcher",
     "as_path",
     "cluster_status",
     "decoding_elsewhere",
     "effective_caption",
+    "follow",
     "has_pictures",
     "is_container",
     "locate",
@@ -75,11 +85,15 @@ _LATER = {
     "ClusterStatus": "serving",
     "cluster_status": "serving",
     "decoding_elsewhere": "media.thumbnails",
+    "DuplicateGroup": "duplicates.groups",
+    "RoundReport": "teaching.service",
     "Description": "prediction.descriptions",
     "Status": "status",
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
     "Trained": "training.trainer",
+    "Watcher": "watching.watcher",
+    "follow": "watching.service",
 }
 
 

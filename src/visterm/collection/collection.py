@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.feedback.log import Judgement, entries, words_of
-from visterm.collection.ingest.scopes import scopes
+from visterm.collection.ingest.scopes import changed_scopes, scopes
 from visterm.collection.media import captions
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
 from visterm.collection.starter_files import StarterFiles
-from visterm.collection.store.caption_words import PERSON
-from visterm.collection.store.versions import SENTENCE_SPACES
+from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes
+from visterm.collection.supervision import Supervision
 from visterm.compute import running_on
 from visterm.errors import BadInput, VistermError
 from visterm.progress import Progress, silent
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.plan import OnSkip
-    from visterm.collection.media.captions import Imported
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
     from visterm.features.own_features import Embedder
@@ -36,7 +33,7 @@ def _ignore(path: str, reason: str) -> None:
     """For a library call to which nobody listens."""
 
 
-class Collection(StarterFiles):
+class Collection(Supervision, StarterFiles):
     """A folder of pictures, what is known about them, and the model that answers.
 
     Examples
@@ -64,6 +61,7 @@ class Collection(StarterFiles):
         n_jobs: int | None = None,
         ray: str | None = None,
         remote: bool = True,
+        changed: Iterable[str] | None = None,
         wait: float | None = None,
         progress: Progress = silent,
         on_skip: OnSkip = _ignore,
@@ -90,6 +88,9 @@ class Collection(StarterFiles):
             Do both on a Ray cluster instead: "auto", "local" or its address.
         remote
             Whether, without ``paths``, URLs that were named before are listed again, too.
+        changed
+            Folders below the collection's, as `Watcher` gives them: of what was named before,
+            nothing but these is listed again.
         wait
             Seconds to wait for another writer, ten where not given, before `Locked` names it.
         on_skip
@@ -97,6 +98,7 @@ class Collection(StarterFiles):
         on_first
             Called with the files done and all there are, once the newest can be searched.
         """
+        from visterm.collection.ingest.batches import Added
         from visterm.collection.ingest.extractors import choose
         from visterm.collection.ingest.given_features import named_features
         from visterm.collection.ingest.pipeline import ingest
@@ -116,6 +118,10 @@ class Collection(StarterFiles):
             if folders is not None:
                 with self.catalogue.transaction():
                     self.catalogue.set("folders", "yes" if folders else None)
+            if changed is not None:
+                named = changed_scopes(self.catalogue, self.root, changed)
+                if not named:
+                    return Added()
             report = ingest(
                 self.catalogue,
                 self.root,
@@ -135,26 +141,6 @@ class Collection(StarterFiles):
         """What was named before; the collection's folder where nothing was."""
         every = scopes(self.catalogue)
         return scopes(self.catalogue, remote=remote) if every else [""]
-
-    def caption(self, picture: int | str | os.PathLike[str], text: str) -> None:
-        """Say what is to be seen in a picture; it wins over words from anywhere else.
-
-        An empty text takes back what was said before.
-        """
-        with self.catalogue.writing("captioning"):
-            number = self._number(picture)
-            with self.catalogue.transaction():
-                captions.give(self.catalogue, number, PERSON, text)
-            self._learn_completeness()
-        self._shared.word_counts.forget()
-
-    def caption_from(self, table: str | os.PathLike[str]) -> Imported:
-        """Take captions from a CSV, TSV or JSON-lines table of paths and texts, all or none."""
-        with self.catalogue.writing("captioning"):
-            with self.catalogue.transaction():
-                imported = captions.import_table(self.catalogue, self.root, Path(table))
-            self._learn_completeness()
-        return imported
 
     def train(
         self,
@@ -189,6 +175,8 @@ class Collection(StarterFiles):
                 if is_stale(self.catalogue, space):
                     train_space(self.catalogue, space, progress=progress)
             self._learn_completeness()
+            with self.catalogue.transaction():
+                self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
             return trained
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
@@ -249,60 +237,6 @@ class Collection(StarterFiles):
         with self._writing("training a text space"):
             train_space(self.catalogue, space, progress=progress)
         return True
-
-    def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
-        """Say whether a picture answers a query; the ranking learns from it at once.
-
-        A yes makes the picture beat others for the query's words, a no makes it lose. Conditions
-        such as ``in:alps`` do not matter. Saying the opposite later takes the first back.
-
-        >>> import tempfile
-        >>> from visterm.datasets.scenes import draw_scenes
-        >>> folder = tempfile.mkdtemp()
-        >>> _ = draw_scenes(folder, 30, size=(48, 32))
-        >>> with Collection.open(folder) as collection:
-        ...     _ = collection.add(features="blocks")
-        ...     _ = collection.caption_from(f"{folder}/captions.tsv")
-        ...     _ = collection.train(max_iter=2000)
-        ...     before = collection.search("sky", k=5)
-        ...     said = collection.judge("sky", before.results[-1].picture, True)
-        ...     after = collection.search("sky", k=5)
-        ...     undone = collection.undo()
-        ...     same = collection.search("sky", k=5) == before
-        >>> said == undone, after.results[0].score > before.results[-1].score, same
-        (True, True, True)
-        """
-        from visterm.collection.feedback.service import judge
-
-        with self.catalogue.writing("learning from a click"):
-            number = self._number(picture)
-            return judge(self.catalogue, query, number, bool(relevant))
-
-    def prepare(self) -> None:
-        """Load now what searches and clicks need, so that no person has to wait for it."""
-        from visterm.collection.feedback.service import prepare
-
-        if self.has_model:
-            prepare(self.catalogue)
-
-    def judgements(self, query: str | None = None) -> list[Judgement]:
-        """Every yes and no that counts, or those about one query, oldest first."""
-        wanted = ("1",) if query is None else ("query = ?", words_of(query))
-        return [entry.judgement for entry in entries(self.catalogue, *wanted)]
-
-    def undo(self, number: int | None = None) -> Judgement:
-        """Take back one yes or no, by its id, or the last: as if it had never been said."""
-        from visterm.collection.feedback.service import undo
-
-        with self.catalogue.writing("taking a click back"):
-            return undo(self.catalogue, number)
-
-    def forget_judgements(self) -> int:
-        """Take back every yes and no; returns how many there were."""
-        from visterm.collection.feedback.service import forget
-
-        with self.catalogue.writing("taking all clicks back"):
-            return forget(self.catalogue)
 
     def status(self) -> Status:
         """How much there is of everything."""

@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from visterm.collection.ingest.scopes import unchanged
+from visterm.collection.ingest.scopes import edited, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.shared_state import SharedState
 from visterm.collection.sources import is_container
 from visterm.collection.store import active_model, location
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
-from visterm.collection.store.versions import current, sweep
+from visterm.collection.store.versions import caption_changes, current, sweep
 from visterm.errors import BadInput
+
+LOOKED_AT = 5000
+"""So many files are looked at one by one before a search: that takes some 30 ms."""
+_DUE = 20
+"""Changed captions, and a tenth of all, from which training again is worth it."""
 
 
 class OpenCollection:
@@ -85,8 +90,14 @@ class OpenCollection:
 
     @property
     def has_news(self) -> bool:
-        """Whether pictures came or went since the folders were last listed."""
-        return not unchanged(self.catalogue, self.root)
+        """Whether pictures came, went or were edited since the folders were last listed.
+
+        Edits in place are looked for in collections of up to `LOOKED_AT` files; in larger ones
+        ``visterm watch`` and ``visterm serve`` notice them.
+        """
+        return not unchanged(self.catalogue, self.root) or edited(
+            self.catalogue, self.root, LOOKED_AT
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -118,6 +129,17 @@ class OpenCollection:
         return version is not None and version.is_trained
 
     @property
+    def is_worth_training(self) -> bool:
+        """Whether so many captions have changed since the last training that another is due."""
+        if self.awaits_training:
+            return True
+        version = current(self.catalogue)
+        if version is None or not version.is_trained:
+            return False
+        tried = int(self.catalogue.get("trained_changes") or 0)
+        return caption_changes(self.catalogue) - tried >= max(_DUE, version.captioned // 10)
+
+    @property
     def needs_training(self) -> bool:
         """Whether the model cannot rank new pictures, because it learnt from other features."""
         version = current(self.catalogue)
@@ -138,6 +160,7 @@ class OpenCollection:
         """Finish what a killed writer left for the index, unless somebody is writing now."""
         from visterm.collection.training.completeness import is_of_another_model
 
+        self.apply_waiting()
         waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
         if not (waiting or self.catalogue.get("clicks") or is_of_another_model(self.catalogue)):
             return
@@ -153,6 +176,9 @@ class OpenCollection:
             catch_up(self.catalogue)
             learn_again(self.catalogue)
             self._learn_completeness()
+
+    def apply_waiting(self) -> None:
+        """Do what people said while somebody was writing."""
 
     def _learn_completeness(self) -> None:
         """Learn how complete captions are, where enough has changed; the caller holds the lock."""
@@ -171,6 +197,7 @@ class OpenCollection:
         with self.catalogue.writing(doing, wait):
             sweep(self.catalogue)  # what a killed writer left
             yield
+            self.apply_waiting()
             sweep(self.catalogue)  # what this one replaced
 
     def _inside(self, path: str | os.PathLike[str]) -> str:

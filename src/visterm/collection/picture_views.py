@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.media import captions, records
-from visterm.collection.media.records import PictureRecord
+from visterm.collection.media.records import CaptureRecord, PictureRecord
 from visterm.collection.open_collection import OpenCollection
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.collection.duplicates.groups import DuplicateGroup
     from visterm.collection.media.thumbnails import Thumbnails
     from visterm.collection.media.word_counts import CountedWord
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.prediction.explanations import Explanation, Likely
+    from visterm.collection.search.quick_filters import QuickFilter
 
 
 class PictureViews(OpenCollection):
@@ -35,6 +38,16 @@ class PictureViews(OpenCollection):
         """Numbers of pictures, those that came last first."""
         return records.newest(self.catalogue, k, offset=offset)
 
+    def captures(self, pictures: Sequence[int]) -> dict[int, CaptureRecord]:
+        """When and where pictures were taken, by number."""
+        return records.captures(self.catalogue, pictures)
+
+    def quick_filters(self, query: str = "") -> list[QuickFilter]:
+        """Terms that would narrow a query, and how many pictures each would leave."""
+        from visterm.collection.search.quick_filters import quick_filters
+
+        return quick_filters(self.catalogue, self.root, query)
+
     @cached_property
     def thumbnails(self) -> Thumbnails:
         """Small pictures of the pictures."""
@@ -49,6 +62,60 @@ class PictureViews(OpenCollection):
     def effective_captions(self, pictures: Sequence[int]) -> dict[int, str]:
         """What is learnt from, for those of the pictures that have captions."""
         return captions.effective_captions(self.catalogue, pictures)
+
+    def number(self, picture: int | str | os.PathLike[str]) -> int:
+        """The number of a picture, by one of its files."""
+        return self._number(picture)
+
+    def matches(self, query: str, k: int = 1000) -> list[int]:
+        """All good matches of a query, or all that its filters let through; best first.
+
+        ``k`` is how many where it is not known which are good.
+        """
+        from visterm.collection.search.request import SearchRequest
+        from visterm.collection.search.searcher import matches
+
+        return [int(one) for one in matches(self.catalogue, self.root, SearchRequest(query, k))]
+
+    def export_text(self, pictures: Sequence[int], kind: str) -> str:
+        """Pictures as a ``list`` of paths, or as ``csv`` or ``json`` with what is known of them."""
+        from visterm.collection.exchange.export import export_text
+
+        return export_text(self.catalogue, self.root, pictures, kind)
+
+    def export_folder(
+        self, pictures: Sequence[int], to: str | os.PathLike[str], *, copies: bool = False
+    ) -> int:
+        """A folder of links to pictures, or of copies; returns how many were put there."""
+        from visterm.collection.exchange.export import export_folder
+
+        return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
+
+    def export_keywords(self, pictures: Sequence[int]) -> int:
+        """Write captions as keywords into XMP sidecars; returns how many changed."""
+        from visterm.collection.exchange.export import export_keywords
+
+        return export_keywords(self.catalogue, self.root, pictures)
+
+    def near_duplicates(self, *, progress: Progress = silent) -> list[DuplicateGroup]:
+        """Groups of pictures that are one picture, with the best one of each proposed.
+
+        They are remembered where the collection can be written, for `kept_duplicates`.
+        """
+        from visterm.collection.duplicates.groups import keep_groups, near_duplicates
+
+        every = [picture for (picture,) in self.catalogue.db.execute("SELECT id FROM pictures")]
+        known = records.records(self.catalogue, every)
+        found = near_duplicates(self.catalogue, known, self.thumbnails, progress)
+        if self.is_writable:
+            keep_groups(self.catalogue, found)
+        return found
+
+    def kept_duplicates(self) -> tuple[list[DuplicateGroup], bool] | None:
+        """What `near_duplicates` found last, and whether that is of the files of now."""
+        from visterm.collection.duplicates.groups import kept_groups
+
+        return kept_groups(self.catalogue)
 
     def close(self) -> None:
         if "thumbnails" in self.__dict__:

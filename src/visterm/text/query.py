@@ -1,8 +1,9 @@
 """The query language: what a person types, read into words with weights, and filters.
 
 ``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
-much. ``in:FOLDER`` and ``captioned:no`` narrow the pictures. Quotes hold spaces together, as in
-``in:"summer 2019"``; a quoted word is never a filter.
+much. ``in:FOLDER``, ``captioned:no``, ``2019-07`` and others narrow the pictures
+(`visterm.text.filters`). Quotes hold spaces together, as in ``in:"summer 2019"``; a quoted word is
+never a filter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.text.filters import NO_FILTERS, Filters, parse_filter
 from visterm.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ Meant: TypeAlias = "Callable[[str, Vocabulary], Sequence[tuple[int, float]]]"
 
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
-_ANSWERS = {"yes": True, "no": False}
 SHORT, _LONG, _STEM = 4, 8, 4
 """Letters of words that no other spelling is sought for, that may hold two slips, of beginnings."""
 _TIME = re.compile(r"\d{1,2}:\d\d")
@@ -42,39 +43,6 @@ class UnknownWords(BadInput):
     def __init__(self, message: str, unknown: dict[str, list[str]]) -> None:
         super().__init__(message)
         self.unknown = unknown
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Which pictures may answer, whatever their rank.
-
-    Attributes
-    ----------
-    folders : tuple of str
-        Pictures must lie in one of them; all may answer where there is none.
-    captioned : bool or None
-        Pictures must have a caption, or must not.
-    """
-
-    folders: tuple[str, ...] = ()
-    captioned: bool | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.folders) or self.captioned is not None
-
-    def __and__(self, other: Filters) -> Filters:
-        """Both: folders of either, and whatever either says about captions.
-
-        >>> Filters(("alps",)) & Filters(captioned=False)
-        Filters(folders=('alps',), captioned=False)
-        """
-        if None not in (self.captioned, other.captioned) and self.captioned != other.captioned:
-            raise BadInput("no picture is captioned and not captioned; ask for one of them")
-        captioned = other.captioned if self.captioned is None else self.captioned
-        return Filters(tuple(dict.fromkeys(self.folders + other.folders)), captioned)
-
-
-NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True)
@@ -132,7 +100,7 @@ def parse_query(text: str) -> Query:
     BadInput
         Where it cannot be read, with what to write instead.
     """
-    terms, filters = _without_filters(text)
+    terms, filters = _without_filters(text, dates=True)
     words = [word for term, quoted in terms for word in _weighted(term, quoted)]
     return Query(tuple(words), filters)
 
@@ -140,10 +108,13 @@ def parse_query(text: str) -> Query:
 def parse_sentence(text: str) -> tuple[str, Filters]:
     """Read a query that is a whole sentence; what only words can have is refused.
 
-    >>> parse_sentence('at 10:30, a dog in:"summer 2019" captioned:no')
-    ('at 10:30, a dog', Filters(folders=('summer 2019',), captioned=False))
+    A year in a sentence is a word of it; ``after:`` and ``before:`` narrow by time.
+
+    >>> said, filters = parse_sentence('at 10:30, a dog in:"summer 2019" captioned:no')
+    >>> said, filters.folders, filters.captioned
+    ('at 10:30, a dog', ('summer 2019',), False)
     """
-    terms, filters = _without_filters(text)
+    terms, filters = _without_filters(text, dates=False)
     for term, quoted in terms:
         if not quoted and _FOR_WORDS.fullmatch(term):
             raise BadInput(
@@ -152,20 +123,16 @@ def parse_sentence(text: str) -> tuple[str, Filters]:
     return " ".join(term for term, _ in terms), filters
 
 
-def _without_filters(text: str) -> tuple[list[tuple[str, bool]], Filters]:
+def _without_filters(text: str, *, dates: bool) -> tuple[list[tuple[str, bool]], Filters]:
     """The terms that are no filters, each with whether it was quoted, and the filters."""
     terms: list[tuple[str, bool]] = []
     filters = NO_FILTERS
     for term, quoted in _terms(text):
-        name, colon, value = term.partition(":")
-        if colon and name == "in" and not quoted:
-            filters &= Filters((_folder(value),))
-        elif colon and name == "captioned" and not quoted:
-            if value not in _ANSWERS:
-                raise BadInput(f"captioned is yes or no, not {value!r}; write captioned:no")
-            filters &= Filters(captioned=_ANSWERS[value])
-        else:
+        found = None if quoted else parse_filter(term, dates=dates)
+        if found is None:
             terms.append((term, quoted))
+        else:
+            filters &= found
     return terms, filters
 
 
@@ -316,17 +283,3 @@ def _weighted(term: str, quoted: bool) -> list[tuple[str, float]]:
     if not found:
         raise BadInput(f"{term!r} is no word; leave it out")
     return [(word, sign * weight) for word in found]
-
-
-def _folder(value: str) -> str:
-    """A folder below the collection, with slashes and without them at its ends.
-
-    >>> _folder("./alps/")
-    'alps'
-    """
-    folder = value.replace("\\", "/").strip("/")
-    while folder.startswith("./"):
-        folder = folder[2:].strip("/")
-    if not folder or folder == ".":
-        raise BadInput("in: needs the name of a folder, such as in:holidays")
-    return folder

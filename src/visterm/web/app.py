@@ -14,10 +14,17 @@ from visterm import __version__
 from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
 from visterm.web.jobs import Jobs
+from visterm.web.living_folder import LivingFolder
 from visterm.web.page_files import page_file, page_files
 from visterm.web.problems import answer_with_problems, problem, refuse_unknown_parameters
 from visterm.web.reader_pool import ReaderPools
-from visterm.web.routes import feedback_routes, job_routes, picture_routes, search_routes
+from visterm.web.routes import (
+    feedback_routes,
+    job_routes,
+    library_routes,
+    picture_routes,
+    search_routes,
+)
 from visterm.web.security import Guard, Rules
 from visterm.web.server import Server
 
@@ -29,6 +36,9 @@ def make_app(
     store: Path | None = None,
     rules: Rules | None = None,
     shared: SharedState | None = None,
+    *,
+    watches: bool = False,
+    learns: bool = False,
 ) -> Guard:
     """An ASGI app over a collection, which is made if there is none.
 
@@ -40,17 +50,27 @@ def make_app(
         Who may ask; without any, whoever reaches the loopback address.
     shared
         What all threads share, such as shards on a cluster (`searching_on`).
+    watches
+        Whether changes of the folder are noticed as they happen.
+    learns
+        Whether training may start by itself, when enough captions have changed.
     """
     with Collection.open(folder, store=store) as collection:
         where = collection.root, collection.store
     server = Server(ReaderPools(*where, shared), Jobs(*where))
+    server.jobs.on_end = lambda job: server.readers.changes.tell(Collection.apply_waiting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         # What is wrong with the collection is said to whoever asks something of it.
         with contextlib.suppress(VistermError):
             await server.readers.questions.ask(lambda collection: _prepare())
+        living = LivingFolder(*where, server.jobs, learns=learns) if watches else None
+        if living is not None:
+            living.start()
         yield
+        if living is not None:
+            living.stop()
         server.close()
 
     app = FastAPI(
@@ -65,7 +85,7 @@ def make_app(
     )
     app.state.server = server
     api = APIRouter(prefix=API, dependencies=[Depends(refuse_unknown_parameters)])
-    for routes in (search_routes, picture_routes, feedback_routes, job_routes):
+    for routes in (search_routes, picture_routes, feedback_routes, library_routes, job_routes):
         api.include_router(routes(server))
     app.include_router(api)
     app.include_router(_page())

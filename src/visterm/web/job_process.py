@@ -1,6 +1,6 @@
 """A job in a process of its own: its progress and outcome go to stdout, one JSON object a line.
 
-    python -m visterm.web.job_process train FOLDER STORE [SPACE]
+    python -m visterm.web.job_process train FOLDER STORE [SPACE [CHANGED]]
 
 Searches keep the interpreter to themselves meanwhile, its memory goes back when it ends, and a kill
 leaves the collection as it was last committed.
@@ -21,8 +21,8 @@ from visterm.errors import VistermError
 _OFTEN = 0.1
 
 
-def main(kind: str, folder: str, store: str, space: str = "words") -> int:
-    """Do the job; 0 when it is done."""
+def main(kind: str, folder: str, store: str, space: str = "words", changed: str = "") -> int:
+    """Do the job; 0 when it is done. ``changed`` are folders to be listed again, as JSON."""
     before: tuple[str, float] = ("", 0.0)
 
     def progress(what: str, done: int, total: int) -> None:
@@ -35,7 +35,9 @@ def main(kind: str, folder: str, store: str, space: str = "words") -> int:
     try:
         with Collection.open(folder, store=store, create=False) as collection:
             if kind == "add":
-                result = _add(collection, progress)
+                result = _add(collection, progress, json.loads(changed) if changed else None)
+            elif kind == "duplicates":
+                result = {"groups": len(collection.near_duplicates(progress=progress))}
             elif space == "words":
                 result = asdict(collection.train(progress=progress))
             else:
@@ -47,9 +49,9 @@ def main(kind: str, folder: str, store: str, space: str = "words") -> int:
     return 0
 
 
-def _add(collection: Collection, progress: Any) -> dict[str, Any]:
+def _add(collection: Collection, progress: Any, changed: list[str] | None) -> dict[str, Any]:
     """Look for pictures; learn from their captions, if nothing has been learnt yet."""
-    added = collection.add(progress=progress)
+    added = collection.add(changed=changed, progress=progress)
     found: dict[str, Any] = {**asdict(added), "skipped": len(added.skipped), "trained": False}
     if collection.awaits_training:
         try:
@@ -66,7 +68,7 @@ def _report(**news: Any) -> None:
 
 if __name__ == "__main__":
     try:
-        code = main(*sys.argv[1:5])
+        code = main(*sys.argv[1:6])
     except (KeyboardInterrupt, BrokenPipeError):
         # The server has gone, or its terminal asked it to stop: what is committed stays.
         code = 130

@@ -8,14 +8,19 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from visterm.collection import Locked
 
-Kind = Literal["train", "add"]
+Kind = Literal["train", "add", "duplicates"]
+_DOING = {
+    "train": "learning",
+    "add": "looking for pictures",
+    "duplicates": "looking for near-duplicates",
+}
 _WATCHERS = 32
 _ALIVE = 15.0
 """Seconds after which a quiet stream says that it is still there."""
@@ -49,6 +54,8 @@ class Jobs:
         self._changing = threading.Lock()
         self._watchers: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._closed = False
+        self.on_end: Callable[[Job], None] = lambda job: None
+        """Called, in a thread of the jobs, with each job that has ended."""
 
     @property
     def last(self) -> Job | None:
@@ -58,17 +65,25 @@ class Jobs:
         """Say at once what waiting for the lock would say much later."""
         job = self._job
         if job is not None and not job.is_over:
-            doing = "learning" if job.kind == "train" else "looking for pictures"
+            doing = _DOING[job.kind]
             raise Locked(f"visterm is {doing} just now; try again when that is done")
 
-    def start(self, kind: Kind, space: str = "words") -> Job:
-        """Begin a job, unless one is running; ``space`` is the text space to be trained."""
+    @property
+    def is_running(self) -> bool:
+        return self._job is not None and not self._job.is_over
+
+    def start(self, kind: Kind, space: str = "words", changed: Iterable[str] | None = None) -> Job:
+        """Begin a job, unless one is running.
+
+        ``space`` is the text space to be trained, ``changed`` the folders to be listed again.
+        """
+        folders = "" if changed is None else json.dumps(sorted(changed))
         with self._changing:
             self.refuse_while_running()
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "visterm.web.job_process"),
-                    *(kind, self._folder, self._store, space),
+                    *(kind, self._folder, self._store, space, folders),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -142,6 +157,8 @@ class Jobs:
         else:
             job = replace(job, state="failed", error="the job ended unexpectedly; see the terminal")
         self._set(job)
+        if not self._closed:
+            self.on_end(job)
 
     def _set(self, job: Job) -> None:
         self._job = job

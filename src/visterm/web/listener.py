@@ -74,7 +74,10 @@ def serve(
     *,
     store: Path | None = None,
     names: Iterable[str] = (),
+    origins: Iterable[str] = (),
     begin: str | None = None,
+    watches: bool = False,
+    learns: bool = False,
     open_browser: bool = False,
     ready: Callable[[str], None] = lambda url: None,
     shared: SharedState | None = None,
@@ -85,8 +88,12 @@ def serve(
     ----------
     names
         Host names under which this machine is reached, besides ``localhost``.
+    origins
+        Origins of other front ends that may ask.
     begin
         A job to begin with: ``add`` or ``train``.
+    watches, learns
+        As for `make_app`.
     ready
         Called with the address as soon as the server answers.
     shared
@@ -103,9 +110,10 @@ def serve(
         token=address.token,
         beyond=not address.is_loopback,
         names=frozenset(name.lower() for name in names),
+        origins=frozenset(origin.rstrip("/") for origin in origins),
         cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
-    guard = make_app(folder, store, rules, shared)
+    guard = make_app(folder, store, rules, shared, watches=watches, learns=learns)
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

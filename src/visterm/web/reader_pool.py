@@ -79,6 +79,10 @@ class ReaderPool:
         self._line.put((future, lambda collection: question(collection, *values, **named)))
         return await asyncio.wrap_future(future)
 
+    def tell(self, question: Callable[[Collection], object]) -> None:
+        """Have something done by whichever thread is free first; nobody waits for it."""
+        self._line.put((Future(), question))
+
     def close(self) -> None:
         """Answer what is in line, and close."""
         for _ in self._threads:
@@ -121,7 +125,7 @@ class ReaderPools:
         self.pictures = ReaderPool(
             folder, store, threads=max(2, cores), shared=self._shared, max_waiting=1024
         )
-        self.changes = ReaderPool(folder, store, threads=1, shared=self._shared, max_waiting=32)
+        self.changes = ReaderPool(folder, store, threads=1, shared=self._shared, max_waiting=256)
 
     def close(self) -> None:
         for pool in (self.questions, self.pictures, self.changes):

@@ -12,7 +12,7 @@ LONGEST_QUERY = 500
 MOST_WORDS = 32
 LONGEST_CAPTION = 4000
 MOST_AT_ONCE = 200
-FARTHEST = 20_000
+FARTHEST = 100_000
 LARGEST_NUMBER = 2**53 - 1
 """Numbers of pictures stay whole in JavaScript."""
 
@@ -50,6 +50,11 @@ class Picture(BaseModel):
     width: int | None = Field(description="Pixels, upright; null where the file cannot be read.")
     height: int | None
     thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
+    taken: str | None = Field(description="When it was taken, by the camera's clock.")
+    taken_from: str | None = Field(description="How that is known: exif, xmp, name or file.")
+    latitude: float | None
+    longitude: float | None
+    type: str = Field(description="picture, raw or video.")
 
 
 class Evidence(BaseModel):
@@ -101,6 +106,19 @@ class Ranking(BaseModel):
         default_factory=list,
         description="Those of the replaced words for which the known ones are a guess.",
     )
+    conditions: list[str] = Field(description="What the filters let through, in words.")
+
+
+class QuickFilterResponse(BaseModel):
+    """A term that narrows a query."""
+
+    kind: Literal["year", "type", "folder"]
+    term: str = Field(description="As it is written in a query.")
+    count: int = Field(description="How many pictures it would leave.")
+
+
+class QuickFilters(BaseModel):
+    filters: list[QuickFilterResponse]
 
 
 class Pictures(BaseModel):
@@ -142,6 +160,7 @@ class PictureDetails(Picture):
     """Everything about one picture."""
 
     captions: dict[str, str]
+    location: str = Field(description="Where its file lies on the server, or its URL.")
 
 
 class CompletedWord(BaseModel):
@@ -215,11 +234,17 @@ class Undone(BaseModel):
     undone: int
 
 
+class QueuedResponse(BaseModel):
+    """A change that waits until the running job has ended; it is on the disk already."""
+
+    queued: Literal[True] = True
+
+
 class NewJob(BaseModel):
-    """Work to be done in the background: learn from captions, or look for new pictures."""
+    """Work in the background: learn from captions, look for pictures or for near-duplicates."""
 
     model_config = ConfigDict(extra="forbid")
-    kind: Literal["train", "add"] = "train"
+    kind: Literal["train", "add", "duplicates"] = "train"
     space: Literal["words", "lsa", "sentences", "encoder"] = Field(
         default="words", description="The text space that is to be trained."
     )
@@ -229,7 +254,7 @@ class JobResponse(BaseModel):
     """Work in the background."""
 
     id: int
-    kind: Literal["train", "add"]
+    kind: Literal["train", "add", "duplicates"]
     state: Literal["running", "done", "failed", "stopped"]
     what: str = Field(description="What is being done, or was last.")
     done: int

@@ -36,6 +36,11 @@ LONGEST_ADDRESS = 16 << 10
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
 
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Max-Age": "600",
+}
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -60,6 +65,8 @@ class Rules:
     """
 
     token: str | None = None
+    origins: frozenset[str] = frozenset()
+    """Origins of other front ends that may ask, such as http://localhost:3000."""
     beyond: bool = False
     names: frozenset[str] = frozenset()
     cookie: str = "visterm"
@@ -87,15 +94,24 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks WebSocket
             return
 
+        allowed = self._allowed_origin(Headers(scope=scope))
+
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
+                if allowed is not None:
+                    headers["Access-Control-Allow-Origin"] = allowed
+                    headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+                    headers.add_vary_header("Origin")
                 message["headers"] = headers.raw
             await send(message)
 
+        if scope["method"] == "OPTIONS" and allowed is not None:
+            await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, with_headers)
+            return
         refusal = self._refusal(scope, Headers(scope=scope))
         if refusal is not None:
             await refusal(scope, receive, with_headers)
@@ -152,7 +168,14 @@ class Guard:
             return problem(400, "the address holds a zero byte")
         return None
 
+    def _allowed_origin(self, headers: Headers) -> str | None:
+        """The origin of a request, where it is one that the rules name."""
+        origin = headers.get("origin")
+        return origin if origin is not None and origin in self.rules.origins else None
+
     def _bad_origin(self, scope: Scope, headers: Headers) -> Response | None:
+        if self._allowed_origin(headers) is not None:
+            return None
         site = headers.get("sec-fetch-site", "same-origin")
         origin = headers.get("origin")
         own = origin is None or _origin(origin) == _origin(f"{scope['scheme']}://{headers['host']}")

@@ -15,6 +15,7 @@ def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int,
     found = collection.records(pictures)
     sizes = collection.thumbnails.sizes(found.values())
     captions = collection.effective_captions(list(found))
+    taken = collection.captures(list(found))
     return {
         number: {
             "picture": number,
@@ -24,6 +25,7 @@ def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int,
             "width": sizes.get(number, (None, None))[0],
             "height": sizes.get(number, (None, None))[1],
             "thumbnail": thumbnail_address(record),
+            **taken[number].fields(),
         }
         for number, record in found.items()
     }

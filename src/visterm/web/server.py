@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Concatenate
+from typing import Any
 
-from visterm.collection import Collection
 from visterm.web.jobs import Jobs
-from visterm.web.reader_pool import Found, ReaderPools, Values
+from visterm.web.reader_pool import ReaderPools
 
 
 @dataclass
@@ -18,15 +16,9 @@ class Server:
     readers: ReaderPools
     jobs: Jobs
 
-    async def change(
-        self,
-        change: Callable[Concatenate[Collection, Values], Found],
-        *values: Values.args,
-        **named: Values.kwargs,
-    ) -> Found:
-        """What a change of the collection returns; it is refused at once while a job is running."""
-        self.jobs.refuse_while_running()
-        return await self.readers.changes.ask(change, *values, **named)
+    async def submit(self, verb: str, **values: Any) -> Any:
+        """What a change of the collection returns; `Queued` where it waits for a job to finish."""
+        return await self.readers.changes.ask(lambda collection: collection.submit(verb, **values))
 
     def close(self) -> None:
         self.jobs.close()

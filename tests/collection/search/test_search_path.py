@@ -14,7 +14,7 @@ from visterm.collection import Collection, SearchRequest
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.index import Index
-from visterm.text.query import Filters
+from visterm.text.filters import Filters
 
 
 @pytest.fixture(scope="module")

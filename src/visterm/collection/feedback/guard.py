@@ -42,22 +42,26 @@ class HeldOutGuard:
         """
         from visterm.models.feedback import bounded
 
+        before = self.avgp(query, {})
+        if before is None:
+            return 1.0  # nobody who watches knows these words
+        known = before
+        return bounded(lambda part: known - (self.avgp(query, fitted(part)) or 0.0))
+
+    def avgp(
+        self, query: QueryVector, directions: Mapping[int, NDArray[np.float64]]
+    ) -> float | None:
+        """AvgP of a query and its words, with what clicks add to them; None where nobody knows."""
         asked = self._asked(query)
         if not asked:
-            return 1.0  # nobody who watches knows these words
-        trained = np.zeros((len(self.rows), len(query.numbers)))
+            return None
+        values = np.zeros((len(self.rows), len(query.numbers)))
         known = query.numbers < self.rows.shape[1]  # of words that a yes began nothing is known
-        trained[:, known] = self.rows[:, query.numbers[known]]
-        before = _avgp(trained, asked)
-
-        def harm(part: float) -> float:
-            now, directions = trained.copy(), fitted(part)
-            for place, word in enumerate(query.numbers.tolist()):
-                if word in directions:
-                    now[:, place] += self.vectors @ directions[word]
-            return before - _avgp(now, asked)
-
-        return bounded(harm)
+        values[:, known] = self.rows[:, query.numbers[known]]
+        for place, word in enumerate(query.numbers.tolist()):
+            if word in directions:
+                values[:, place] += self.vectors @ directions[word]
+        return _avgp(values, asked)
 
     def _asked(self, query: QueryVector) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """The query and each of its words alone, as weights, with the pictures that answer."""

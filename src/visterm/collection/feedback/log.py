@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
+from visterm.text.filters import parse_filter
 from visterm.text.query import Query, QueryVector, parse_query
 
 
@@ -119,4 +120,6 @@ def set_step(catalogue: Catalogue, entry: Entry, step: float) -> None:
 
 def _spelt(word: str, weight: float) -> str:
     sign, size = ("-" if weight < 0 else ""), abs(weight)
+    if weight == 1 and parse_filter(word) is not None:
+        return f'"{word}"'  # a year that is a word
     return f"{sign}{word}" if size == 1 else f"{sign}{word}:{size:g}"

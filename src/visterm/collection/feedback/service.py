@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from visterm.collection.feedback import log
@@ -27,30 +30,49 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     Saying the same again changes nothing; saying the opposite takes the first back, in the same
     transaction: whatever happens on the way, one of the two is there.
     """
+    return judge_many(catalogue, query, {picture: relevant})[picture]
+
+
+def judge_many(
+    catalogue: Catalogue, query: str, answers: Mapping[int, bool]
+) -> dict[int, Judgement]:
+    """Several answers to one query, yes before no, learnt one after another in one commit."""
     words = log.words_of(query)
     offsets = current_offsets(catalogue)
     if not is_up_to_date(catalogue):
         relearn(offsets)  # what a killed writer left
-    before = log.entries(catalogue, "query = ? AND picture = ?", words, picture)
-    if before and before[0].relevant == relevant:
-        return before[0].judgement
+    before = {
+        entry.picture: entry
+        for entry in log.entries(catalogue, "query = ?", words)
+        if entry.picture in answers
+    }
+    found = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
+    new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
+    if not new:
+        return found
     directions = dict(offsets.directions)
-    earlier = [one for one in log.entries(catalogue) if one not in before]
-    if before:
+    earlier = [
+        one for one in log.entries(catalogue) if one.query != words or one.picture not in new
+    ]
+    if len(found) < len(before):
         offsets.replay(earlier)
-    if relevant or offsets.encoder_words is not None:
+    if any(answers[one] for one in new) or offsets.encoder_words is not None:
         offsets.begin(words)
     vector = offsets.vector(words)
     if not vector.numbers.size and not before:
         raise _nothing_to_correct(offsets, vector)
     with catalogue.transaction():
-        entry = log.write(catalogue, words, picture, relevant)
-        log.set_step(catalogue, entry, offsets.learn(entry, earlier, judge=True))
+        for picture in new:
+            entry = log.write(catalogue, words, picture, answers[picture])
+            step = offsets.learn(entry, earlier, judge=True)
+            log.set_step(catalogue, entry, step)
+            earlier.append(replace(entry, step=step))
+            found[picture] = entry.judgement
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
     offsets.update_index(touched)
     mark_up_to_date(catalogue)
-    return entry.judgement
+    return found
 
 
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:

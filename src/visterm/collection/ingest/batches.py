@@ -179,10 +179,19 @@ class Batches:
         alone = self.catalogue.one("SELECT present FROM pictures WHERE id = ?", picture) < 2
         captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
         self.report.captions += bool(one.captions) or task.what == CAPTIONS
-        db.execute(
-            "UPDATE places SET sidecars = ? WHERE folder = ? AND name = ?",
-            (task.file.sidecars, task.folder, task.file.name),
-        )
+        from visterm.pictures.decoding.formats import kind_of_name
+
+        at = one.capture
+        if at is not None:
+            db.execute(
+                """UPDATE places SET sidecars = ?, kind = ?, taken = ?, taken_from = ?,
+                    latitude = ?, longitude = ? WHERE folder = ? AND name = ?""",
+                (
+                    *(task.file.sidecars, kind_of_name(task.file.name)),
+                    *(at.taken, at.source, at.latitude, at.longitude),
+                    *(task.folder, task.file.name),
+                ),
+            )
 
     def _keep_listed(self, task: IngestTask, picture: int, *, is_news: bool) -> None:
         """What tables say of a picture, all places where it lies together."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.ingest.mounts import AWAY
 from visterm.collection.ingest.plan import (
     CAPTIONS,
     FACTS,
@@ -88,6 +89,10 @@ def _survey_folder(plan: Survey, scope: str, extractor: str, on_skip: OnSkip) ->
             continue
         if listing.problem is not None:
             on_skip(listing.folder or ".", listing.problem)
+            closed.append(listing.folder)
+            continue
+        if plan.mounts.is_away(listing):
+            on_skip(listing.folder or ".", AWAY)
             closed.append(listing.folder)
             continue
         for name, reason in listing.unusable:
@@ -195,12 +200,13 @@ class KnownFile:
     vanished: int
     caption: str | None
     listed: str | None
+    taken_from: str | None
     described: int
 
 
 def known_files(plan: Survey, folder: str, extractor: str) -> dict[str, KnownFile]:
     found = plan.catalogue.db.execute(
-        """SELECT name, id, size, mtime_ns, sidecars, vanished, caption, listed,
+        """SELECT name, id, size, mtime_ns, sidecars, vanished, caption, listed, taken_from,
             EXISTS (SELECT 1 FROM rows WHERE extractor = ? AND rows.picture = places.picture)
             FROM places WHERE folder = ?""",
         (extractor, folder),
@@ -224,8 +230,8 @@ def compare(
         return
     if old is None or stamp != (old.size, old.mtime_ns) or not old.described:
         what = READ
-    elif old.sidecars != file.sidecars:
-        what = CAPTIONS
+    elif old.sidecars != file.sidecars or (old.taken_from is None and not is_url(folder)):
+        what = CAPTIONS  # a collection of before does not know yet when and where it was taken
     elif file.listed is not None and (file.caption, file.listed) != (old.caption, old.listed):
         what = LISTED
     elif old.vanished:

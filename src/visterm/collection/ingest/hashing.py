@@ -1,4 +1,4 @@
-"""Opening the files of a batch: their SHA-256 and their captions."""
+"""Opening the files of a batch: their SHA-256 and their metadata."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.plan import READ, IngestTask, Survey
 from visterm.collection.sources.contents import AT_ONCE, fetch, fetch_sidecars
 from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.location import is_unchanged
 from visterm.errors import VistermError
+
+if TYPE_CHECKING:
+    from visterm.pictures.metadata.capture import Capture
 
 CHANGES = "it changes while it is read"
 INCOMING = "incoming"
@@ -31,6 +35,8 @@ class Opened:
     """Where its bytes lie on this machine, be it for a while."""
     digest: bytes | None = None
     captions: list[tuple[str, str]] = field(default_factory=list)
+    capture: Capture | None = None
+    """When and where it was taken; None where its bytes are not needed."""
     problems: list[str] = field(default_factory=list)
     reason: str | None = None
     is_passing: bool = False
@@ -129,9 +135,10 @@ def _lent(incoming: Incoming, coming: Future[list[Opened]]) -> Iterator[list[Ope
 
 
 def _open(found: Opened) -> None:
-    """The content hash and the captions of one file, as far as its task asks for them."""
-    from visterm.pictures import captions_of
+    """The content hash and the metadata of one file, as far as its task asks for them."""
     from visterm.pictures.decoding import Refused, opened
+    from visterm.pictures.metadata import metadata_of
+    from visterm.pictures.metadata.capture import file_capture, name_capture
     from visterm.pictures.metadata.sidecars import read_json_sidecar
 
     if found.task.what == READ:
@@ -147,7 +154,12 @@ def _open(found: Opened) -> None:
         if not found.is_unchanged:
             found.reason = CHANGES
             return
-    said = [(one.source, one.text) for one in captions_of(found.file, problems=found.problems)]
+    written = metadata_of(found.file)
+    found.problems += written.problems
+    said = [(one.source, one.text) for one in written.captions]
+    found.capture = written.capture | name_capture(found.task.file.name)
+    if found.task.is_here:
+        found.capture |= file_capture(found.task.file.mtime_ns)
     if found.task.file.offset is not None:
         said += read_json_sidecar(found.file.with_suffix(".json"), found.problems)
     found.captions = said

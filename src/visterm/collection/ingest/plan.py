@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.ingest.mounts import Mounts
 from visterm.collection.sources.contents import is_local
 from visterm.collection.sources.listing import File, join
 from visterm.collection.store.catalogue import Catalogue
@@ -65,6 +66,7 @@ class Survey:
         """Folders, prefixes and shards that were listed, each with all it contains."""
         self.tables: list[str] = []
         self.shards: set[str] = set()
+        self.mounts = Mounts(catalogue, root)
         db = catalogue.db
         self.excluded = {path for (path,) in db.execute("SELECT path FROM excluded")}
         self.named = {path for (path,) in db.execute("SELECT location FROM sources WHERE named")}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from visterm.collection.ingest.plan import Survey
 from visterm.collection.sources import FILE, FOLDER, kind_of
+from visterm.collection.sources.folders import list_folder
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within
 
@@ -35,6 +36,7 @@ def finish(plan: Survey) -> None:
         for (path,) in db.execute(f"SELECT {key} FROM {table}{unnamed}").fetchall():
             if any(is_within(path, scope) for scope in plan.scopes):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (path,))
+    plan.mounts.keep(plan.catalogue, plan.scopes)
     db.execute("INSERT OR REPLACE INTO folders SELECT * FROM temp.listed")
     db.execute(
         """INSERT INTO sources SELECT location, 0, stamp FROM temp.stamped WHERE true
@@ -59,6 +61,46 @@ def scopes(catalogue: Catalogue, *, remote: bool = True) -> list[str]:
             found.append(folder)
     named = catalogue.db.execute("SELECT location FROM sources WHERE named ORDER BY location")
     return found + [path for (path,) in named if remote or not is_url(path)]
+
+
+def changed_scopes(catalogue: Catalogue, root: Path, folders: Iterable[str]) -> list[str]:
+    """What is to be listed again where these folders have changed: of what is followed, and there.
+
+    A folder that is gone is one of what its outer folder holds.
+    """
+    followed = scopes(catalogue, remote=False)
+    found: set[str] = set()
+    for folder in folders:
+        while folder and not os.path.isdir(os.path.join(root, folder)):
+            folder = folder.rpartition("/")[0]
+        if any(is_within(folder, outer) for outer in followed):
+            found.add(folder)
+        else:
+            found.update(outer for outer in followed if is_within(outer, folder))
+    return sorted(one for one in found if not any(one != o and is_within(one, o) for o in found))
+
+
+def edited(catalogue: Catalogue, root: Path, most: int) -> bool:
+    """Whether a file, or a sidecar, was changed in its place: its folder does not show that.
+
+    Every file is looked at, so it is asked only where there are not more than so many.
+    """
+    count = "SELECT count(*) FROM (SELECT 1 FROM places WHERE offset IS NULL LIMIT ?)"
+    if catalogue.one(count, most + 1) > most:
+        return False
+    known = {
+        (folder, name): rest
+        for folder, name, *rest in catalogue.db.execute(
+            """SELECT folder, name, size, mtime_ns, sidecars FROM places
+                WHERE NOT vanished AND offset IS NULL AND instr(folder, '://') = 0"""
+        )
+    }
+    for folder in {folder for folder, _ in known}:
+        for file in list_folder(root, folder):
+            old = known.get((folder, file.name))
+            if old is not None and old != [file.size, file.mtime_ns, file.sidecars]:
+                return True
+    return False
 
 
 def unchanged(catalogue: Catalogue, root: Path) -> bool:

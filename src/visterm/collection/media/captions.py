@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,7 +18,7 @@ from visterm.collection.store.urls import is_url
 from visterm.errors import BadInput
 
 TABLE = "table"
-_GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
+GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
 READING = "1"
 """Raised when files are read otherwise, so that captions of another reading are read again."""
 PRESENT = "captions.picture IN (SELECT id FROM pictures WHERE present > 0)"
@@ -55,7 +57,7 @@ def keep_read(
     """
     if all_there_is:
         catalogue.db.execute(
-            "DELETE FROM captions WHERE picture = ? AND source NOT IN (?, ?)", (picture, *_GIVEN)
+            "DELETE FROM captions WHERE picture = ? AND source NOT IN (?, ?)", (picture, *GIVEN)
         )
     for source, text in found:
         give(catalogue, picture, source, text)
@@ -66,7 +68,7 @@ def drop_machine_written(catalogue: Catalogue) -> None:
     from visterm.pictures.metadata.texts import values
 
     stored = catalogue.db.execute(
-        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", _GIVEN
+        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", GIVEN
     ).fetchall()
     with catalogue.transaction():
         for picture, source, text in stored:
@@ -104,7 +106,7 @@ def inherit(catalogue: Catalogue, old: int, new: int) -> None:
     db.execute(
         """INSERT OR IGNORE INTO captions SELECT ?, source, text FROM captions
             WHERE picture = ? AND source IN (?, ?)""",
-        (new, old, *_GIVEN),
+        (new, old, *GIVEN),
     )
     db.execute(
         """INSERT OR IGNORE INTO feedback (query, picture, answer, time, against, step)
@@ -209,8 +211,32 @@ def at_path(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> i
     inside = below(root, path)
     if inside is None:
         return None
+    exact = "SELECT picture FROM places WHERE folder = ? AND name = ?"
+    for spelt in dict.fromkeys((inside, *_normal_forms(inside))):
+        folder, _, name = spelt.rpartition("/")
+        picture = catalogue.one(exact, folder, name)
+        if picture is not None:
+            return int(picture)
+    return None if is_url(inside) else _in_other_case(catalogue, root, inside)
+
+
+def _normal_forms(path: str) -> tuple[str, ...]:
+    """The same path as other systems spell it: macOS takes accents and letters apart."""
+    if path.isascii():
+        return ()
+    return unicodedata.normalize("NFC", path), unicodedata.normalize("NFD", path)
+
+
+def _in_other_case(catalogue: Catalogue, root: Path, inside: str) -> int | None:
+    """The picture of a path in other capitals, where the file system says it is the same file."""
     folder, _, name = inside.rpartition("/")
-    picture = catalogue.one(
-        "SELECT picture FROM places WHERE folder = ? AND name = ?", folder, name
+    found = catalogue.db.execute(
+        """SELECT picture, folder, name FROM places
+            WHERE name = ? COLLATE NOCASE AND folder = ? COLLATE NOCASE AND NOT vanished""",
+        (name, folder),
     )
-    return None if picture is None else int(picture)
+    for picture, its_folder, its_name in found:
+        with contextlib.suppress(OSError):
+            if os.path.samefile(root / its_folder / its_name, root / inside):
+                return int(picture)
+    return None

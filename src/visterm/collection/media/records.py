@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
+
+_EPOCH = datetime(1970, 1, 1)
 
 
 class UnknownPicture(BadInput):
@@ -38,6 +42,50 @@ class PictureRecord:
     picture: int
     digest: str
     files: tuple[PictureFile, ...]
+
+
+@dataclass(frozen=True)
+class CaptureRecord:
+    """When and where a picture was taken, and how the time is known: exif, xmp, name or file."""
+
+    taken: datetime | None = None
+    source: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    kind: str = "picture"
+
+    def fields(self) -> dict[str, Any]:
+        """As every front end writes it.
+
+        >>> UNKNOWN_CAPTURE.fields()["taken"] is None
+        True
+        """
+        return {
+            "taken": self.taken and self.taken.isoformat(),
+            "taken_from": self.source,
+            "latitude": self.latitude,
+            "longitude": self.longitude,
+            "type": self.kind,
+        }
+
+
+UNKNOWN_CAPTURE = CaptureRecord()
+
+
+def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, CaptureRecord]:
+    """When and where pictures were taken, by number."""
+    question = """SELECT id, taken, taken_from, latitude, longitude, kind FROM pictures
+        WHERE id IN {numbers}"""
+    return {
+        picture: CaptureRecord(
+            None if taken is None else _EPOCH + timedelta(seconds=taken),
+            source or None,
+            latitude,
+            longitude,
+            kind or "picture",
+        )
+        for picture, taken, source, latitude, longitude, kind in catalogue.among(question, pictures)
+    }
 
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:

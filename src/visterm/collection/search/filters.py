@@ -1,40 +1,159 @@
-"""Filters of a search: the pictures that folders and captions let through."""
+"""Filters of a search: the pictures that folders, captions, times, places and kinds let through."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.store.active_model import kept_masks
+from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.errors import BadInput
-from visterm.text.query import Filters, closest_words
+from visterm.text.filters import Circle, Filters, Period
+from visterm.text.query import closest_words
+from visterm.text.tokens import stem
+
+Mask: TypeAlias = NDArray[np.bool_]
+"""By the number of a picture, whether it may answer; those beyond it may not."""
+
+_EARTH_KM = 6371.0
 
 
-def allowed(catalogue: Catalogue, filters: Filters) -> NDArray[np.int64] | None:
-    """The pictures that filters let through; None where there is no filter."""
+def allowed(catalogue: Catalogue, filters: Filters) -> Mask | None:
+    """The pictures that filters let through; None where there is no filter.
+
+    What was asked before is remembered until files or captions change.
+    """
     if not filters:
         return None
-    conditions, values = ["present > 0"], []
+    version = filter_version(catalogue)
+    masks = kept_masks(catalogue)
+    found = masks.get(version, filters)
+    if found is None:
+        found = _mask(catalogue, filters)
+        masks.keep(version, filters, found)
+    if not found.any():
+        _explain_nothing(catalogue, filters)
+    return found
+
+
+def filter_version(catalogue: Catalogue) -> Hashable:
+    """Another one whenever filters may let other pictures through."""
+    found = catalogue.db.execute(
+        "SELECT value FROM settings WHERE name IN ('caption_words', 'place_changes') ORDER BY name"
+    )
+    return tuple(found.fetchall())
+
+
+def _mask(catalogue: Catalogue, filters: Filters) -> Mask:
+    size = catalogue.last_number("pictures") + 1
+    masks = [_by_sql(catalogue, *_conditions(filters), size)] if _has_conditions(filters) else []
+    if filters.periods:
+        masks.append(_of_periods(catalogue, filters.periods, size))
+    if filters.near is not None:
+        masks.append(_within(catalogue, filters.near, size))
     if filters.folders:
-        inside = " OR ".join("'/' || folder || '/' LIKE ? ESCAPE '\\'" for _ in filters.folders)
-        conditions.append(f"id IN (SELECT picture FROM places WHERE NOT vanished AND ({inside}))")
-        values += [f"%/{below_pattern(folder)}" for folder in filters.folders]
+        masks.append(_in_folders(catalogue, filters.folders, size))
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def _by_sql(catalogue: Catalogue, conditions: list[str], values: list[Any], size: int) -> Mask:
+    found = catalogue.db.execute(
+        f"SELECT id FROM pictures WHERE present > 0 AND {' AND '.join(conditions)}", values
+    )
+    mask = np.zeros(size, bool)
+    mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+    return mask
+
+
+def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) -> Mask:
+    """Pictures that were taken in one of them, or whose captions say so."""
+    condition = " OR ".join(["(taken >= ? AND taken < ?)"] * len(periods))
+    days = [_seconds(day) for period in periods for day in period]
+    mask = _by_sql(catalogue, [f"({condition})"], days, size)
+    for period in periods:
+        mask[holders(catalogue.db, stem(str(period)))] = True
+    return mask
+
+
+def _within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
+    low, high = circle.latitudes
+    rows = catalogue.db.execute(
+        """SELECT id, latitude, longitude FROM pictures
+            WHERE latitude IS NOT NULL AND latitude BETWEEN ? AND ? AND present > 0""",
+        (low, high),
+    ).fetchall()
+    found = np.array(rows, np.float64).reshape(-1, 3)
+    inside = _distances(circle, found[:, 1], found[:, 2]) <= circle.km
+    mask = np.zeros(size, bool)
+    mask[found[inside, 0].astype(np.int64)] = True
+    return mask
+
+
+def _has_conditions(filters: Filters) -> bool:
+    return bool(replace(filters, folders=(), periods=(), near=None))
+
+
+def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
+    """What SQL asks of a picture, but for periods, places and folders."""
+    conditions, values = list[str](), list[Any]()
     if filters.captioned is not None:
         negation = "" if filters.captioned else "NOT"
         conditions.append(f"id {negation} IN (SELECT picture FROM captions)")
-    found = catalogue.db.execute(
-        f"SELECT id FROM pictures WHERE {' AND '.join(conditions)}", values
-    )
-    ids = np.fromiter((picture for (picture,) in found), np.int64)
-    if not ids.size:
-        _check_folders(catalogue, filters)
-    return ids
+    if filters.kind is not None:
+        conditions.append("kind IS ?")
+        values.append(None if filters.kind == "picture" else filters.kind)
+    for day, sign in ((filters.after, ">="), (filters.before, "<")):
+        if day is not None:
+            conditions.append(f"taken {sign} ?")
+            values.append(_seconds(day))
+    return conditions, values
 
 
-def _check_folders(catalogue: Catalogue, filters: Filters) -> None:
+def _distances(
+    circle: Circle, latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Kilometres along great circles, by the haversine formula."""
+    here, there = np.radians(circle.latitude), np.radians(latitudes)
+    across = np.radians(longitudes - circle.longitude)
+    half = np.sin((there - here) / 2) ** 2 + np.cos(here) * np.cos(there) * np.sin(across / 2) ** 2
+    return np.asarray(2 * _EARTH_KM * np.arcsin(np.sqrt(np.minimum(half, 1.0))))
+
+
+def _in_folders(catalogue: Catalogue, folders: tuple[str, ...], size: int) -> Mask:
+    mask = np.zeros(size, bool)
+    patterns = [f"%/{below_pattern(folder)}" for folder in folders]
+    inside = " OR ".join("'/' || folder || '/' LIKE ? ESCAPE '\\'" for _ in folders)
+    for (folder,) in catalogue.db.execute(f"{_FOLDERS} AND ({inside})", patterns).fetchall():
+        found = catalogue.db.execute(
+            "SELECT picture FROM places WHERE folder = ? AND NOT vanished", (folder,)
+        )
+        mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+    return mask
+
+
+_FOLDERS = """WITH RECURSIVE every (folder) AS (
+    SELECT min(folder) FROM places
+    UNION ALL SELECT (SELECT min(folder) FROM places WHERE folder > every.folder) FROM every
+        WHERE folder IS NOT NULL
+) SELECT folder FROM every WHERE folder IS NOT NULL"""
+"""Every folder, by one step in the index of files each."""
+
+
+def _seconds(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+
+def _explain_nothing(catalogue: Catalogue, filters: Filters) -> None:
+    """Where no picture is let through because of a slip, say so."""
     known = {
         part
-        for (folder,) in catalogue.db.execute("SELECT DISTINCT folder FROM places")
+        for (folder,) in catalogue.db.execute(_FOLDERS)
         for part in (folder, *folder.split("/"))
         if part
     }

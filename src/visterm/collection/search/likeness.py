@@ -55,8 +55,11 @@ class LikenessRanker(Ranker):
             both = _standardised(beside.scores(self.ids)) + _standardised(self.cosines)
             self.cosines = both.astype(np.float32)
 
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
-        keep = slice(None) if allow is None else np.isin(self.ids, allow)
+    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
+        if allow is None:
+            return best(self.ids, self.cosines, k)
+        keep = np.flatnonzero(self.ids < allow.size)
+        keep = keep[allow[self.ids[keep]]]
         return best(self.ids[keep], self.cosines[keep], k)
 
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -38,11 +38,12 @@ class LinearRanker(CalibratedRanker):
         self.asked = with_clicks(vector, learnt, active.version.words, active.index.words)
         self.key = (active.index.version, *(part.tobytes() for part in self.asked))
 
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
+    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
         return self.active.index.search(self.asked, k, allow=allow)
 
-    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
-        scores = self.best(len(self.active.index), allow)[1]
+    def count(self, least: float, among: NDArray[np.int64] | None) -> int:
+        index = self.active.index
+        scores = index.search(self.asked, len(index), allow=among)[1]
         return int((scores >= least).sum())
 
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -44,7 +44,7 @@ class Ranker(ABC):
         self.replaced: dict[str, list[str]] = {}
 
     @abstractmethod
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
+    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
         """The ``k`` best of the pictures that filters ``allow``, or of all."""
 
     @abstractmethod
@@ -59,8 +59,8 @@ class Ranker(ABC):
         """How likely pictures with these scores answer; None where that is not known."""
         return [None] * len(scores)
 
-    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
-        """How many pictures that filters allow have such a score or a higher one."""
+    def count(self, least: float, among: NDArray[np.int64] | None) -> int:
+        """How many pictures, of some or of all, have such a score or a higher one."""
         raise NotImplementedError("the scores of this ranker are not calibrated")
 
     # Where good matches end, for rankers whose scores are calibrated.
@@ -69,12 +69,13 @@ class Ranker(ABC):
         """The score from which a match is good, given the highest of all."""
         raise NotImplementedError("the scores of this ranker are not calibrated")
 
-    def known_cutoff(self) -> int | None:
-        """How many good matches the same query had before, if that is remembered."""
+    def known_cutoff(self, under: Hashable = None) -> tuple[int, float] | None:
+        """How many good matches the same query had ``under`` some filters, and the highest score
+        of all pictures, if it is remembered."""
         return None
 
-    def keep_cutoff(self, count: int) -> None:
-        """Remember how many good matches there are, if that is known."""
+    def keep_cutoff(self, count: int, highest: float, under: Hashable = None) -> None:
+        """Remember how many good matches there are."""
         return
 
 
@@ -106,22 +107,22 @@ class CalibratedRanker(Ranker):
         assert self.calibration is not None
         return self.calibration.cutoff(self.numbers, self.weights, highest)
 
-    def known_cutoff(self) -> int | None:
-        return self.active.cutoffs.get(self.key)
+    def known_cutoff(self, under: Hashable = None) -> tuple[int, float] | None:
+        return self.active.cutoffs.get((self.key, under))
 
-    def keep_cutoff(self, count: int) -> None:
+    def keep_cutoff(self, count: int, highest: float, under: Hashable = None) -> None:
         if self.active.index.version == self.key[0]:  # nobody has changed the index meanwhile
-            self.active.cutoffs.keep(self.key, count)
+            self.active.cutoffs.keep((self.key, under), count, highest)
 
 
 class RanksTerms(Protocol):
     """What ranks pictures by terms, wherever their index lies; as `Evidence`."""
 
-    def best(self, k: int, allow: Ids | None = None) -> tuple[Ids, Floats]: ...
+    def best(self, k: int, allow: NDArray[np.bool_] | None = None) -> tuple[Ids, Floats]: ...
 
     def parts(self, pictures: Ids) -> Parts: ...
 
-    def count(self, least: float, allow: Ids | None = None) -> int: ...
+    def count(self, least: float, among: Ids | None = None) -> int: ...
 
 
 class WordRanker(CalibratedRanker):
@@ -158,11 +159,11 @@ class WordRanker(CalibratedRanker):
     def _evidence(self, terms: Sequence[Term], postings: Postings, complete: Floats) -> RanksTerms:
         return Evidence(self.active.index, terms, postings.lengths, complete)
 
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
+    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
         return self.evidence.best(k, allow)
 
-    def count(self, least: float, allow: NDArray[np.int64] | None) -> int:
-        return self.evidence.count(least, allow)
+    def count(self, least: float, among: NDArray[np.int64] | None) -> int:
+        return self.evidence.count(least, among)
 
     def scores(self, pictures: NDArray[np.int64]) -> Scores:
         return self.evidence.parts(pictures).scores
@@ -209,7 +210,7 @@ class SentenceRanker(Ranker):
         self.index: RanksRows = active.index
         self.row = active.model.text_rows(vector)[0]
 
-    def best(self, k: int, allow: NDArray[np.int64] | None) -> Ranked:
+    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
         return self.index.search(self.row, k, allow=allow)
 
     def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -6,10 +6,13 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from visterm.collection.media.records import UNKNOWN_CAPTURE, CaptureRecord
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
-from visterm.text.query import NO_FILTERS, Filters
+from visterm.text.filters import NO_FILTERS, Filters
+
+RELEVANCE, TIME = "relevance", "time"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class SearchRequest:
         Show one of several pictures that are nearly the same.
     filters
         Conditions beside those in the text.
+    sort
+        ``relevance``, or ``time``: those taken last first. With words only good matches are put in
+        that order, where these are known.
 
     Examples
     --------
@@ -51,8 +57,11 @@ class SearchRequest:
     good: bool = False
     fold: bool = False
     filters: Filters = NO_FILTERS
+    sort: str = RELEVANCE
 
     def __post_init__(self) -> None:
+        if self.sort not in (RELEVANCE, TIME):
+            raise BadInput(f"sort by {RELEVANCE} or {TIME}, not {self.sort!r}")
         if self.k < 1:
             raise BadInput(f"ask for 1 or more pictures, not {self.k}")
         if self.offset < 0:
@@ -88,6 +97,8 @@ class SearchResult:
     """The relevance feedback for this query: yes, no, or None where nobody gave any."""
     parts: ScoreParts | None = None
     """What sight and captions add to the score, for words; None for other queries."""
+    capture: CaptureRecord = UNKNOWN_CAPTURE
+    """When and where it was taken, as far as that is known."""
 
     @property
     def path(self) -> Path | Url:
@@ -120,6 +131,8 @@ class SearchResponse:
     """Where not all pictures were searched: how many were."""
     unsure: tuple[str, ...] = ()
     """Those of the replaced words for which the known ones are a guess."""
+    conditions: tuple[str, ...] = ()
+    """What the filters let through, in words."""
 
     def _repr_html_(self) -> str:
         """What notebooks show: the pictures themselves."""

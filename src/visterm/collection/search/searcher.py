@@ -5,6 +5,7 @@ This is the way of every search, so it loads NumPy and SQLite only.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import judged_pictures, spelt
-from visterm.collection.media.records import located
-from visterm.collection.search.filters import allowed
+from visterm.collection.media.records import UNKNOWN_CAPTURE, captures, located
+from visterm.collection.search.filters import allowed, filter_version
 from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
-from visterm.collection.search.request import SearchRequest, SearchResponse, SearchResult
+from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
+from visterm.collection.search.time_order import TimeOrder, by_time
 from visterm.collection.store.active_model import active_model, active_space
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
 from visterm.errors import BadInput
+from visterm.text.filters import Filters
 from visterm.text.query import Query, parse_query, parse_sentence
 
 
@@ -39,6 +42,34 @@ def search(
 def _search(
     catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None
 ) -> SearchResponse:
+    ranking, filters, is_all = _ranking(catalogue, root, request, replicas)
+    ranker = ranking.ranker
+    page = _Page(catalogue, root, request, filters.folders)
+    cutoff = ranking.cutoff(page.needed)
+    if request.sort == TIME:
+        results, more = page.of(by_time(catalogue, ranking, cutoff, is_all=is_all), None)
+    else:
+        results, more = page.of(ranking, cutoff if request.good else None)
+    said = ranker.partial, ranker.unsure, filters.said
+    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more, *said)
+
+
+def matches(catalogue: Catalogue, root: Path, request: SearchRequest) -> NDArray[np.int64]:
+    """All good matches of a request, best first; without words, all that filters let through.
+
+    Where it is not known how many are good, it is as many as are asked for.
+    """
+    ranking, _, is_all = _ranking(catalogue, root, request, None)
+    if is_all and ranking.allow is not None:
+        return np.flatnonzero(ranking.allow)
+    cutoff = ranking.cutoff(request.k)
+    return ranking.best(request.k if cutoff is None else cutoff)[0]
+
+
+def _ranking(
+    catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None
+) -> tuple[Ranking, Filters, bool]:
+    """The ranking of a request, its filters, and whether nothing but these is asked for."""
     query, sentence = Query(), ""
     if request.space == WORDS:
         query = parse_query(request.text)
@@ -47,7 +78,7 @@ def _search(
         sentence, filters = parse_sentence(request.text)
         filters = filters & request.filters
     is_empty = not query.words and not sentence and request.like is None
-    if is_empty and (not filters or request.space != WORDS):
+    if is_empty and (not (filters or request.sort == TIME) or request.space != WORDS):
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
     ranker = (
         _ranker(catalogue, root, request, query, sentence)
@@ -56,13 +87,9 @@ def _search(
     )
     by_words = request.like is None and bool(query.words)
     judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
-    ranking = _Ranking(ranker, allowed(catalogue, filters), judged)
-    page = _Page(catalogue, root, request, filters.folders)
-    cutoff = ranking.cutoff(page.needed)
-    results, more = page.of(ranking, cutoff if request.good else None)
-    return SearchResponse(
-        results, ranker.unknown, ranker.replaced, cutoff, more, ranker.partial, ranker.unsure
-    )
+    allow = allowed(catalogue, filters)
+    under = (filters, filter_version(catalogue)) if filters else None
+    return Ranking(ranker, allow, judged, under), filters, is_empty
 
 
 def _ranker(
@@ -104,15 +131,17 @@ _MANY = 1024
 
 
 @dataclass
-class _Ranking:
+class Ranking:
     """The best pictures for a query, asked for once and in growing numbers.
 
     A no takes its picture out of the good matches: it comes right after the last of them.
     """
 
     ranker: Ranker
-    allow: NDArray[np.int64] | None
+    allow: NDArray[np.bool_] | None
     judged: dict[int, bool]
+    under: Hashable = None
+    """What tells the pictures that are allowed from others, for as long as they stay the same."""
     _found: Ranked = field(default=(np.empty(0, np.int64), np.empty(0, np.float32)))
     _asked: int = 0
     _good: int | None = None
@@ -121,17 +150,21 @@ class _Ranking:
         """How many pictures are good matches; None where that is not known."""
         if not self.ranker.is_calibrated:
             return None
-        self._good = self.ranker.known_cutoff() if self.allow is None else None
-        if self._good is None:
-            self._good = self._count_good(guess)
-            if self.allow is None and self.ranker.partial is None:
-                self.ranker.keep_cutoff(self._good)
+        known = self.ranker.known_cutoff(self.under)
+        if known is None:
+            every = self.ranker.known_cutoff()
+            highest = self._highest(guess) if every is None else every[1]
+            known = self._count_good(guess, highest), highest
+            if self.ranker.partial is None:
+                self.ranker.keep_cutoff(*known, self.under)
+        self._good = known[0]
         refused = np.array([one for one, relevant in self.judged.items() if not relevant], np.int64)
         if not refused.size or not self._good:
             return self._good
         if self.allow is not None:
-            refused = np.intersect1d(refused, self.allow)
-        return self._good - self.ranker.count(self._least(), refused)
+            refused = refused[refused < self.allow.size]
+            refused = refused[self.allow[refused]]
+        return self._good - self.ranker.count(self.ranker.threshold(known[1]), np.sort(refused))
 
     def best(self, k: int) -> Ranked:
         """The ``k`` best, refused ones behind the good matches."""
@@ -149,23 +182,23 @@ class _Ranking:
         ids, scores = self._found
         return ids[:k], scores[:k]
 
-    def _count_good(self, k: int) -> int:
-        _, scores = self._best(k)
-        if not scores.size:
+    def _highest(self, k: int) -> float:
+        """The best of all pictures sets the threshold, so that it is the same under any filter."""
+        scores = self._best(k)[1] if self.allow is None else self.ranker.best(1, None)[1]
+        return float(scores[0]) if scores.size else -np.inf
+
+    def _count_good(self, k: int, highest: float) -> int:
+        if highest == -np.inf:
             return 0
-        least = self._least()
+        _, scores = self._best(k)
+        least = self.ranker.threshold(highest)
         while len(scores) == k and scores[-1] >= least:
             if k >= _MANY:
-                return self.ranker.count(least, self.allow)
+                among = None if self.allow is None else np.flatnonzero(self.allow)
+                return self.ranker.count(least, among)
             k *= 4
             _, scores = self._best(k)
         return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
-
-    def _least(self) -> float:
-        """The score from which a match is good."""
-        # The best of all pictures sets the threshold, so that it is the same under any filter.
-        highest = self._best(1)[1] if self.allow is None else self.ranker.best(1, None)[1]
-        return self.ranker.threshold(float(highest[0]))
 
     def _refused(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.array([self.judged.get(one) is False for one in ids.tolist()], bool)
@@ -185,7 +218,9 @@ class _Page:
         """How many pictures settle what is shown, and whether there are more."""
         return self.request.offset + self.request.k + 1
 
-    def of(self, ranking: _Ranking, limit: int | None) -> tuple[list[SearchResult], bool]:
+    def of(
+        self, ranking: Ranking | TimeOrder, limit: int | None
+    ) -> tuple[list[SearchResult], bool]:
         """The results, from the first ``limit`` pictures, and whether there are more."""
         wanted = self.needed if limit is None else min(self.needed, limit)
         while True:
@@ -208,7 +243,7 @@ class _Page:
 
     def _results(
         self,
-        ranking: _Ranking,
+        ranking: Ranking | TimeOrder,
         pictures: list[int],
         score: dict[int, float],
         places: dict[int, tuple[Path | Url, ...]],
@@ -216,7 +251,16 @@ class _Page:
         scores = np.array([score[one] for one in pictures], np.float64)
         probabilities = ranking.ranker.probabilities(scores)
         parts = ranking.ranker.parts(pictures)
+        taken = captures(self.catalogue, pictures)
         return [
-            SearchResult(one, score[one], places[one], probability, ranking.judged.get(one), part)
+            SearchResult(
+                one,
+                score[one],
+                places[one],
+                probability,
+                ranking.judged.get(one),
+                part,
+                taken.get(one, UNKNOWN_CAPTURE),
+            )
             for one, probability, part in zip(pictures, probabilities, parts, strict=True)
         ]

@@ -209,7 +209,7 @@ class SearchShard:
             here = question.pictures[index.holds(question.pictures)]
             parts = evidence.parts(here)
             return Answer(here, parts.scores, parts)
-        ids, scores = evidence.best(question.k, question.allow)
+        ids, scores = evidence.best(question.k, _mask(question.allow))
         return Answer(ids, scores, evidence.parts(ids))
 
     def _index(self, question: Question) -> Index | DenseIndex | None:
@@ -276,3 +276,12 @@ class Pieces:
         for first, part in zip(self.firsts, self.values, strict=True):
             found[first : first + part.size] = part
         return found
+
+
+def _mask(ids: Ids | None) -> NDArray[np.bool_] | None:
+    """Pictures that may answer, by their numbers, as `Evidence` asks for them."""
+    if ids is None:
+        return None
+    mask = np.zeros(int(ids.max(initial=-1)) + 1, bool)
+    mask[ids] = True
+    return mask

@@ -162,10 +162,11 @@ class ShardedIndex:
             raise IndexMoved("the index has changed meanwhile")
         return answers
 
-    def own(self, number: int, ids: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Those of some pictures that one shard may hold."""
-        if ids is None:
+    def own(self, number: int, some: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Those of some pictures, given by id or as a mask, that one shard may hold."""
+        if some is None:
             return None
+        ids = np.flatnonzero(some) if some.dtype == np.bool_ else some
         ordered = ids if (ids[1:] > ids[:-1]).all() else np.unique(ids)
         cuts = (
             np.searchsorted(ordered, [first, last + 1]) for first, last in self.stretches[number]
@@ -191,9 +192,9 @@ class ShardedEvidence:
         scores = np.concatenate([np.empty(0), *(one.scores for one in found)])
         return best(ids, scores, k)
 
-    def count(self, least: float, allow: NDArray[Any] | None = None) -> int:
-        """How many pictures have such a score or a higher one."""
-        asked = self._answers(lambda n, q: replace(q, least=least, allow=self.index.own(n, allow)))
+    def count(self, least: float, among: Ids | None = None) -> int:
+        """How many pictures, of some or of all, have such a score or a higher one."""
+        asked = self._answers(lambda n, q: replace(q, least=least, allow=self.index.own(n, among)))
         return sum(one.count for one in asked)
 
     def parts(self, pictures: Ids) -> Parts:

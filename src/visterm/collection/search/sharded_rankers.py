@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from visterm.collection.search.evidence import Floats, Term
 from visterm.collection.search.rankers import RanksTerms, SentenceRanker, WordRanker
@@ -36,9 +36,9 @@ class ShardedWordRanker(WordRanker):
         found = super().parts(pictures)
         return [None if one is None or math.isnan(one.sight) else one for one in found]
 
-    def keep_cutoff(self, count: int) -> None:
+    def keep_cutoff(self, count: int, highest: float, under: Hashable = None) -> None:
         if self._index.version == self.key[0]:
-            super().keep_cutoff(count)
+            super().keep_cutoff(count, highest, under)
 
 
 class ShardedSentenceRanker(SentenceRanker):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 
 from visterm.collection.sources.listing import (
     BESIDE,
@@ -56,6 +57,14 @@ def walk(root: str | os.PathLike[str], folder: str = "") -> Iterator[Listing]:
         waiting += sorted(inner, reverse=True)
 
 
+def list_folder(root: str | os.PathLike[str], folder: str) -> list[File]:
+    """The pictures of one folder; none where it cannot be listed."""
+    try:
+        return _list(os.path.join(root, folder), folder, 0)[0].files
+    except OSError:
+        return []
+
+
 def look(root: str | os.PathLike[str], folder: str, name: str) -> File | None:
     """One file, as its folder would list it; None where it is not a file."""
     path = os.path.join(root, folder, name)
@@ -104,7 +113,8 @@ def _list(path: str, folder: str, mtime_ns: int) -> tuple[Listing, list[str]]:
             listing.files.append(File(name, *about, stamp))
         else:
             listing.unusable.append((name, reason))
-    return listing, inner
+    is_bare = not (found or inner or shards or beside or listing.unusable)
+    return replace(listing, is_bare=is_bare), inner
 
 
 def _size_and_time(about: os.stat_result) -> tuple[int, int]:

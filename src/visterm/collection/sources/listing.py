@@ -47,6 +47,8 @@ class Listing:
     """Whether it is a shard, or the prefix that was asked for."""
     is_known: bool = False
     """Whether it is a shard with the stamp that it had before, which was not read again."""
+    is_bare: bool = False
+    """Whether nothing lies in it that visterm looks at, not even another folder."""
 
 
 def join(folder: str, name: str) -> str:

@@ -44,25 +44,50 @@ _YOUNG = 0.2
 
 
 class Cutoffs:
-    """Where good matches end, for queries that were asked before; never more than so many.
+    """Where good matches end, and the highest score, for queries that were asked before.
+
+    Never more than so many are remembered.
 
     >>> cutoffs = Cutoffs(most=1)
-    >>> cutoffs.keep((1, "sea"), 12)
+    >>> cutoffs.keep((1, "sea"), 12, -0.5)
     >>> cutoffs.get((1, "sea")), cutoffs.get((2, "sea"))
-    (12, None)
+    ((12, -0.5), None)
     """
 
     def __init__(self, most: int = 4096) -> None:
-        self._known: dict[Hashable, int] = {}
+        self._known: dict[Hashable, tuple[int, float]] = {}
         self._most = most
 
-    def get(self, key: Hashable) -> int | None:
+    def get(self, key: Hashable) -> tuple[int, float] | None:
         return self._known.get(key)
 
-    def keep(self, key: Hashable, cutoff: int) -> None:
+    def keep(self, key: Hashable, cutoff: int, highest: float) -> None:
         if len(self._known) >= self._most:
             self._known.clear()
-        self._known[key] = cutoff
+        self._known[key] = (cutoff, highest)
+
+
+class KeptMasks:
+    """Which pictures filters let through, as asked before; forgotten when files or captions change.
+
+    >>> masks = KeptMasks()
+    >>> masks.keep("1", "in:alps", np.ones(3, bool))
+    >>> masks.get("1", "in:alps"), masks.get("2", "in:alps")
+    (array([ True,  True,  True]), None)
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._version: Hashable = None
+        self._known: dict[Hashable, NDArray[np.bool_]] = {}
+        self._most = most
+
+    def get(self, version: Hashable, key: Hashable) -> NDArray[np.bool_] | None:
+        return self._known.get(key) if version == self._version else None
+
+    def keep(self, version: Hashable, key: Hashable, mask: NDArray[np.bool_]) -> None:
+        if version != self._version or len(self._known) >= self._most:
+            self._version, self._known = version, {}
+        self._known[key] = mask
 
 
 class UnseenColumns:
@@ -154,6 +179,7 @@ class OpenVersions:
     def __init__(self) -> None:
         self._open: dict[str, Active] = {}
         self._opening = threading.Lock()
+        self.masks = KeptMasks()
 
     def of(self, version: Version) -> Active:
         """A version's text space, model and index, opened now unless they are open."""
@@ -205,6 +231,11 @@ def share(catalogue: Catalogue, versions: OpenVersions) -> None:
 def close(catalogue: Catalogue) -> None:
     """Close what a catalogue answers with, unless it is shared; whoever shares it closes it."""
     _of_catalogue.pop(catalogue, None)
+
+
+def kept_masks(catalogue: Catalogue) -> KeptMasks:
+    """What is remembered of filters, by whoever shares what is open."""
+    return _of_catalogue.setdefault(catalogue, OpenVersions()).masks
 
 
 def active_model(catalogue: Catalogue) -> ActiveModel:

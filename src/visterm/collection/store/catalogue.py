@@ -74,6 +74,11 @@ class Catalogue:
     def close(self) -> None:
         self.db.close()
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether this object holds the writer's lock."""
+        return self._writing > 0
+
     @contextlib.contextmanager
     def writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
         """Be the only writer; inside another ``with`` of the same catalogue it costs nothing."""
@@ -130,6 +135,10 @@ class Catalogue:
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     self.db.execute("ROLLBACK")
+
+    def explained(self) -> contextlib.AbstractContextManager[None]:
+        """Errors of SQLite and of the system, for people."""
+        return _explained(self.path)
 
     def one(self, question: str, *values: Any) -> Any:
         """The first value of the first row; None where there is no row."""

@@ -254,6 +254,51 @@ ALTER TABLE places ADD COLUMN listed TEXT;       -- the table that lists it
 ALTER TABLE places ADD COLUMN caption TEXT;      -- what that says of it
 """
 
+# When and where pictures were taken, and what kind of file they are: by file, as names, times of
+# change and sidecars differ, and by picture what the most trustworthy of its files says. How often
+# files have changed is counted, so that whoever keeps an answer knows when it is old.
+_BEST = """
+    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude) = (
+        SELECT kind, taken, taken_from, latitude, longitude FROM places
+        WHERE picture = pictures.id AND NOT vanished
+        ORDER BY taken IS NULL, instr('exif xmp name file', taken_from), taken, id LIMIT 1)
+    WHERE id IN ({0});
+    UPDATE settings SET value = value + 1 WHERE name = 'place_changes';
+"""
+_CAPTURES = (
+    "".join(
+        f"""
+ALTER TABLE {table} ADD COLUMN kind TEXT;           -- NULL for a picture, raw or video
+ALTER TABLE {table} ADD COLUMN taken INTEGER;       -- seconds since 1970 by the camera's clock
+ALTER TABLE {table} ADD COLUMN taken_from TEXT;     -- exif, xmp, name, file or ''; NULL: not read
+ALTER TABLE {table} ADD COLUMN latitude REAL;
+ALTER TABLE {table} ADD COLUMN longitude REAL;"""
+        for table in ("places", "pictures")
+    )
+    + f"""
+CREATE INDEX pictures_by_time ON pictures (taken, present);
+CREATE INDEX pictures_by_position ON pictures (latitude, longitude, present)
+    WHERE latitude IS NOT NULL;
+CREATE INDEX pictures_by_kind ON pictures (kind) WHERE kind IS NOT NULL;
+INSERT INTO settings VALUES ('place_changes', '0');
+CREATE TRIGGER capture_comes AFTER INSERT ON places BEGIN {_BEST.format("new.picture")} END;
+CREATE TRIGGER capture_goes AFTER DELETE ON places BEGIN {_BEST.format("old.picture")} END;
+CREATE TRIGGER capture_changes AFTER UPDATE OF
+    folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude ON places
+BEGIN {_BEST.format("old.picture, new.picture")} END;
+"""
+)
+
+# What people said while somebody else was writing, in the order in which they said it.
+_QUEUE = """
+CREATE TABLE queue (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    change TEXT NOT NULL                    -- JSON: the name of a verb, and its values by name
+);
+-- How things were before a step that concerned many pictures, so that it is taken back as one.
+CREATE TABLE steps (id INTEGER PRIMARY KEY AUTOINCREMENT, before TEXT NOT NULL);
+"""
+
 STEPS = (
     _PICTURES + _ROWS + _PENDING,
     _FOLDERS,
@@ -261,6 +306,7 @@ STEPS = (
     _SPACES,
     _CAPTION_WORDS,
     _SOURCES,
+    _CAPTURES + _QUEUE,
 )
 NEWEST = len(STEPS)
 

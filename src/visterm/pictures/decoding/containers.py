@@ -165,7 +165,7 @@ def tiff_entries(
 
 def tiff_numbers(file: BinaryIO, entry: TiffEntry, *, start: int = 0, limit: int = 16) -> list[int]:
     """The first whole numbers of a tag (BYTE, SHORT, LONG or LONG8); empty for other kinds."""
-    letter = {1: "B", 3: "H", 4: "I", 16: "Q"}.get(entry.kind)
+    letter = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q"}.get(entry.kind)
     if letter is None:
         return []
     file.seek(start)

@@ -100,6 +100,8 @@ def read_picture(
 
 def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
     try:
+        if _is_raw(file):
+            return _decode_raw(file, max_pixels, max_side)
         format_, cost = examined(file, max_pixels)
         return _decode_as(format_, file, cost, max_pixels, max_side)
     except (Refused, BrokenContainer):
@@ -108,6 +110,51 @@ def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
         raise Refused("there is not enough memory to decode it") from None
     except OSError as problem:
         raise Refused(problem.strerror or "it cannot be read") from None
+
+
+def _is_raw(file: BinaryIO) -> bool:
+    head = file.read(formats.HEAD)
+    file.seek(0)
+    if not head.startswith(formats.RAW_HEADS) and head[4:12] != b"ftypcrx ":
+        return False  # nearly all pictures
+    from visterm.pictures.decoding.raw import is_raw
+
+    found = is_raw(file, head)
+    file.seek(0)
+    return found
+
+
+def _decode_raw(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:
+    """The largest preview that can be read and is of use, or else the picture developed."""
+    from PIL import Image
+
+    from visterm.pictures.decoding import raw
+    from visterm.pictures.decoding.pixels import rgb_array, shrunk_array
+
+    turn = raw.orientation(file)
+    small: Pixels | None = None
+    for data in raw.previews(file):
+        try:
+            pixels = _decode(io.BytesIO(data), max_pixels, max_side)
+        except (Refused, BrokenContainer):
+            continue
+        pixels = pixels if orientation_of_jpeg(data) else rgb_array(Image.fromarray(pixels), turn)
+        if max(pixels.shape[:2]) >= min(raw.USEFUL, max_side or raw.USEFUL):
+            return pixels
+        small = pixels if small is None else small
+    try:
+        picture = Image.fromarray(raw.developed(file, max_pixels))
+    except Refused:
+        if small is not None:
+            return small
+        raise
+    target = _target(picture.size, max_side)
+    return rgb_array(picture) if target is None else shrunk_array(picture, target)
+
+
+def orientation_of_jpeg(data: bytes) -> bool:
+    """Whether a JPEG says itself how it is to be turned; then the file around it need not."""
+    return orientation_of(data[data.find(b"Exif\0\0") :]) != 1 if b"Exif\0\0" in data else False
 
 
 def examined(file: BinaryIO, max_pixels: int) -> tuple[Format, Cost]:

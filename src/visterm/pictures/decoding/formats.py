@@ -32,12 +32,30 @@ WEBP = Format("WebP", "WEBP", "PIL.WebPImagePlugin", (".webp",), 16.5)
 AVIF = Format("AVIF", "AVIF", "PIL.AvifImagePlugin", (".avif",), 16.5)
 HEIC = Format("HEIC", "HEIF", "pillow_heif", (".heic", ".heif"), 16.5)
 
+RAW_HEADS = (b"II*\0", b"MM\0*", b"FUJIFILMCCD-RAW", b"IIRO", b"IIRS", b"MMOR", b"IIU\0")
+"""What RAW files begin with; the first two are TIFF's."""
 FORMATS = (JPEG, PNG, GIF, BMP, TIFF, WEBP, AVIF, HEIC)
 
-SUPPORTED_EXTENSIONS = frozenset(
+RAW_EXTENSIONS = frozenset(
+    (".dng", ".nef", ".nrw", ".cr2", ".cr3", ".arw", ".orf", ".rw2", ".raf", ".pef", ".srw")
+)
+"""Lower-case endings of RAW files, which are recognised by their content as all others are."""
+
+SUPPORTED_EXTENSIONS = RAW_EXTENSIONS | frozenset(
     extension for format_ in FORMATS for extension in format_.extensions
 )
 """Lower-case endings of names under which people keep pictures, for walking folders."""
+
+
+def kind_of_name(name: str) -> str | None:
+    """What a file is besides a picture, by the ending of its name: ``raw``, or None.
+
+    >>> kind_of_name("IMG_0001.CR2"), kind_of_name("a.jpg")
+    ('raw', None)
+    """
+    ending = name[name.rfind(".") :].lower()
+    return "raw" if ending in RAW_EXTENSIONS else None
+
 
 _HEVC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1"}
 

@@ -6,7 +6,7 @@ import os
 
 from visterm.errors import UnreadablePicture
 from visterm.pictures.decoding.containers import BrokenContainer
-from visterm.pictures.decoding.decoder import examined, turn_of
+from visterm.pictures.decoding.decoder import _decode_raw, _is_raw, examined, turn_of
 from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS
 from visterm.pictures.decoding.plugins import open_with_pillow
 from visterm.pictures.decoding.regular_files import Refused, opened
@@ -36,6 +36,9 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
     try:
         with opened(source) as file:
+            if _is_raw(file):  # only what is decoded has a size: a preview, or half of it
+                height, width = _decode_raw(file, DEFAULT_MAX_PIXELS, None).shape[:2]
+                return width, height
             format_, _ = examined(file, DEFAULT_MAX_PIXELS)
             with quiet(), open_with_pillow(file, format_) as picture:
                 width, height = picture.size

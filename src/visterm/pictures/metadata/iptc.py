@@ -13,11 +13,17 @@ from visterm.pictures.metadata.texts import decoded, old_windows, values
 MAX_DATASETS = 10_000
 _IPTC_RESOURCE = 0x0404
 _CHARSET = (1, 90)
-_FIELDS = {(2, 5): "title", (2, 25): "keywords", (2, 105): "headline", (2, 120): "caption"}
+_FIELDS = {
+    (2, 5): "title",
+    (2, 25): "keywords",
+    (2, 105): "headline",
+    (2, 120): "caption",
+    **{(2, number): "place" for number in (90, 92, 95, 101)},  # city, quarter, province, country
+}
 
 
 def read_iptc(block: bytes) -> dict[str, list[str]]:
-    """The title, keywords, headline and caption of a block; what is broken ends it.
+    """The title, keywords, headline, caption and place of a block; what is broken ends it.
 
     >>> read_iptc(b"\\x1c\\x02\\x19\\0\\3sea" + b"\\x1c\\x02\\x19\\0\\4boat")
     {'keywords': ['sea', 'boat']}

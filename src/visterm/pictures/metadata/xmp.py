@@ -20,7 +20,21 @@ VISTERM = "urn:visterm:1.0: "
 OURS = VISTERM + "words"
 """Names the keywords of a packet that visterm wrote: they are no words of a person."""
 _LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
-_FIELDS = {DC + field: field for field in ("title", "description", "subject")} | {OURS: OURS}
+_EXIF = "http://ns.adobe.com/exif/1.0/ "
+_PHOTOSHOP = "http://ns.adobe.com/photoshop/1.0/ "
+_FIELDS = {
+    **{DC + field: field for field in ("title", "description", "subject")},
+    OURS: OURS,
+    _EXIF + "DateTimeOriginal": "taken",
+    _PHOTOSHOP + "DateCreated": "created",
+    "http://ns.adobe.com/xap/1.0/ CreateDate": "created",
+    _EXIF + "GPSLatitude": "latitude",
+    _EXIF + "GPSLongitude": "longitude",
+    "http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/ Location": "place",
+    **{_PHOTOSHOP + field: "place" for field in ("City", "State", "Country")},
+}
+CAPTURE = ("taken", "created", "latitude", "longitude")
+"""The fields that say when and where; they are no captions."""
 
 
 class BrokenXMP(ValueError):
@@ -28,7 +42,8 @@ class BrokenXMP(ValueError):
 
 
 def read_xmp(packet: bytes) -> dict[str, list[str]]:
-    """The values of ``dc:title``, ``dc:description`` and ``dc:subject`` of a packet.
+    """The values of ``dc:title``, ``dc:description`` and ``dc:subject`` of a packet, names of
+    places as ``place``, and when and where the picture was taken (`CAPTURE`).
 
     Of texts in several languages the default comes first; all distinct ones are kept. Subjects that
     visterm wrote itself (`visterm.pictures.metadata.xmp_writer`) are left out.

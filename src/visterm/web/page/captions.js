@@ -67,6 +67,12 @@ export class CaptionEditor {
     try {
       const said = await send('PUT', `/pictures/${picture}/captions`, { text: this.field.value })
       if (picture !== this.picture) return
+      if (said.queued) {
+        this.saved = this.field.value
+        this.mark(true)
+        this.state.textContent = 'Noted; it counts as soon as the work in the background is done.'
+        return
+      }
       this.show(picture, said.captions)
       this.state.textContent = 'Saved. The next training learns from it.'
       this.onSaved(picture, said.caption)

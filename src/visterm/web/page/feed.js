@@ -5,13 +5,14 @@ import { get } from './api.js'
 
 const PAGE = 60
 const LARGEST = 200
-const FARTHEST = 20_000
+const FARTHEST = 100_000
 
 export class Feed {
   constructor(grid, { onTrouble }) {
     this.grid = grid
     this.onTrouble = onTrouble
     this.query = null
+    this.sort = 'relevance'
     this.items = []
     this.answer = null
     this.loading = null
@@ -26,8 +27,9 @@ export class Feed {
   }
 
   /** Ask anew; whatever was being loaded is of no interest any more. */
-  async ask(query) {
+  async ask(query, sort = this.sort) {
     this.query = query
+    this.sort = sort
     this.items = []
     this.answer = null
     await this.load(0, PAGE, { fresh: true })
@@ -71,12 +73,13 @@ export class Feed {
 
   /** So many pictures, in as many questions as the server wants. */
   async pages(offset, k, signal) {
-    const path = this.query ? '/search' : '/pictures'
+    const path = this.query || this.sort === 'time' ? '/search' : '/pictures'
     const query = this.query || null
-    const answer = await get(path, { query, k: Math.min(k, LARGEST), offset }, signal)
+    const sort = path === '/search' ? this.sort : null
+    const answer = await get(path, { query, sort, k: Math.min(k, LARGEST), offset }, signal)
     while (answer.more && answer.results.length < k) {
       const at = offset + answer.results.length
-      const next = await get(path, { query, k: Math.min(k + offset - at, LARGEST), offset: at }, signal)
+      const next = await get(path, { query, sort, k: Math.min(k + offset - at, LARGEST), offset: at }, signal)
       answer.results.push(...next.results)
       answer.more = next.more && next.results.length > 0
     }
@@ -84,10 +87,9 @@ export class Feed {
   }
 
   show(glide, fresh) {
-    const cutoff = this.query ? this.answer.cutoff : null
+    const cutoff = this.query && this.sort !== 'time' ? this.answer.cutoff : null
     this.grid.show(this.items, {
       glide,
-      more: !fresh,
       judges: this.searches,
       // Before the first picture the summary says it all, and nobody has scrolled to the line yet.
       cutoff: !cutoff || cutoff > this.items.length ? null : cutoff,
@@ -101,7 +103,7 @@ export class Feed {
     $('heading').textContent = this.query || 'Newest pictures'
     $('heading').classList.toggle('asked', this.searches)
     document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, unknown, replaced, unsure, partial } = this.answer
+    const { cutoff, unknown, replaced, unsure, partial, conditions } = this.answer
     const parts = []
     if (partial) {
       const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
@@ -111,6 +113,7 @@ export class Feed {
       parts.push(cutoff
         ? counted(cutoff, 'good match', 'good matches') : 'None is certain; these come nearest')
     }
+    if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
     for (const [word, known] of Object.entries(replaced || {})) {
       const taken = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
       parts.push(`“${word}” ${taken} ${known.map(one => `“${one}”`).join(', ')}`)
@@ -125,6 +128,21 @@ export class Feed {
     if (this.searches && !quietly) {
       announce(parts.length ? parts.join('. ') : counted(this.items.length, 'picture'))
     }
+  }
+
+  /** Show pictures that no query found: those like a dropped one. */
+  put(title, results) {
+    this.loading?.abort()
+    this.loading = null
+    this.query = null
+    this.items = results
+    this.answer = { results, more: false }
+    this.grid.show(this.items)
+    $('heading').textContent = title
+    $('summary').replaceChildren(counted(results.length, 'picture'))
+    $('chips').replaceChildren()
+    $('message').hidden = true
+    announce(`${title}: ${counted(results.length, 'picture')}`)
   }
 
   /** The picture after or before one, for leafing through. */

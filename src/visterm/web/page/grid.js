@@ -3,6 +3,8 @@
 import { $, counted, el, icon, percent } from './dom.js'
 
 const SIDES = [160, 320, 640, 1280, 2048]
+const MARGIN = 4000 // pixels around the window whose pictures are in the page
+const LINE = 52 // the height of the line where good matches end
 const USUAL = 1.5 // the shape of a picture whose file cannot be read
 
 /** The address of a thumbnail that is sharp at this many CSS pixels. */
@@ -52,10 +54,14 @@ export function rows(shapes, width, height, gap) {
 }
 
 export class Grid {
-  constructor({ onOpen, onJudge }) {
+  constructor({ onOpen, onJudge, onChoose }) {
     this.list = $('results')
     this.onOpen = onOpen
     this.onJudge = onJudge
+    this.onChoose = onChoose
+    this.chosen = new Set()
+    this.boxes = []
+    this.fresh = true
     this.items = []
     this.cutoff = null
     this.judges = false
@@ -66,47 +72,85 @@ export class Grid {
       const tile = event.target.closest('.tile')
       if (tile) this.activate(this.items.findIndex(one => one.picture === Number(tile.dataset.picture)))
     })
-    new ResizeObserver(() => this.layOut()).observe(this.list)
+    let width = 0
+    new ResizeObserver(() => {
+      const now = Math.floor(this.list.getBoundingClientRect().width)
+      if (now !== width) this.layOut()
+      width = now
+    }).observe(this.list)
+    let waiting = false
+    addEventListener('scroll', () => {
+      if (waiting) return
+      waiting = true
+      requestAnimationFrame(() => { waiting = false; this.render() })
+    }, { passive: true })
   }
 
   /** Show these pictures; those that were there before glide to their new places. */
-  show(items, { cutoff = null, judges = false, glide = false, more = false } = {}) {
+  show(items, { cutoff = null, judges = false, glide = false } = {}) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches
     const before = glide && !still ? this.places() : null
     this.items = items
     this.cutoff = cutoff
     this.judges = judges
     this.active = Math.min(this.active, Math.max(items.length - 1, 0))
-    if (!glide && !more) this.active = 0
-    const kept = new Map()
-    const children = []
-    for (const [number, one] of items.entries()) {
-      if (number === cutoff) children.push(this.line())
-      const tile = this.tiles.get(one.picture) || this.tile(one)
-      // Thousands may be there already, and adding more must not touch them.
-      if (!more || tile.shows !== one) this.update(tile, one, number)
-      kept.set(one.picture, tile)
-      children.push(tile)
-    }
-    if (cutoff !== null && cutoff === items.length && items.length) children.push(this.line())
-    this.tiles = kept
-    this.put(children)
+    this.fresh = true
     this.layOut()
     if (before) this.glide(before)
   }
 
-  /** More pictures at the end leave those before them alone. */
-  put(children) {
-    const old = this.list.children
-    let same = 0
-    while (same < old.length && old[same] === children[same]) same += 1
-    if (same === old.length) {
-      this.list.append(...children.slice(same))
-      return
+  /** Put what is near the window into the page, in its order, and take the rest out. */
+  render() {
+    const top = this.list.getBoundingClientRect().top
+    const [first, last] = [this.at(-top - MARGIN), this.at(innerHeight - top + MARGIN)]
+    const kept = new Map()
+    const children = []
+    const focused = this.list.contains(document.activeElement) ? this.active : -1
+    for (let number = 0; number < this.items.length; number += 1) {
+      if (number === this.cutoff && number >= first && number <= last + 1) children.push(this.line())
+      if (number < first) number = focused >= 0 && focused < first && number <= focused ? focused : first
+      if (number > last && number !== focused) {
+        if (focused <= last) break
+        number = focused
+      }
+      const one = this.items[number]
+      const tile = this.tiles.get(one.picture) || this.tile(one)
+      if (this.fresh || tile.shows !== one || tile.number !== number) this.update(tile, one, number)
+      this.place(tile, one, this.boxes[number])
+      kept.set(one.picture, tile)
+      children.push(tile)
     }
-    const focused = document.activeElement
-    this.list.replaceChildren(...children)
-    if (focused && this.list.contains(focused)) focused.focus({ preventScroll: true })
+    if (this.cutoff !== null && this.cutoff === this.items.length && this.items.length && last >= this.cutoff - 1) children.push(this.line())
+    this.fresh = false
+    this.tiles = kept
+    const wanted = new Set(children)
+    for (const old of [...this.list.children]) if (!wanted.has(old)) old.remove()
+    for (const [place, child] of children.entries()) {
+      if (this.list.children[place] !== child) this.list.insertBefore(child, this.list.children[place] || null)
+    }
+  }
+
+  /** The number of the first picture whose row ends below a height. */
+  at(y) {
+    let [low, high] = [0, this.boxes.length - 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.boxes[middle].y + this.boxes[middle].height < y) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  place(tile, one, box) {
+    const key = `${box.x} ${box.y} ${box.width} ${box.height}`
+    if (tile.dataset.laid === key) return
+    tile.dataset.laid = key
+    for (const [name, value] of [['left', box.x], ['top', box.y], ['width', box.width], ['height', box.height]]) {
+      tile.style[name] = `${value}px`
+    }
+    const picture = tile.querySelector('img')
+    const address = thumbnail(one, Math.max(box.width, box.height))
+    if (picture.getAttribute('src') !== address) picture.src = address
   }
 
   tile(one) {
@@ -115,8 +159,12 @@ export class Grid {
     picture.addEventListener('load', () => tile.classList.add('there'))
     const link = el('a', { class: 'open', tabindex: '-1' }, picture, el('span', { class: 'name' }))
     link.addEventListener('click', event => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey) return
+      if (event.metaKey || event.ctrlKey) return
       event.preventDefault()
+      if (event.shiftKey || this.chosen.size) {
+        this.onChoose(Number(tile.dataset.picture), event.shiftKey)
+        return
+      }
       this.onOpen(Number(tile.dataset.picture))
     })
     const verdict = relevant => el(
@@ -137,13 +185,16 @@ export class Grid {
 
   update(tile, one, number) {
     tile.shows = one
+    tile.number = number
+    tile.setAttribute('aria-posinset', number + 1)
+    tile.setAttribute('aria-setsize', this.items.length)
+    tile.classList.toggle('after', this.cutoff !== null && number >= this.cutoff)
     const link = tile.querySelector('.open')
     const asked = new URLSearchParams(location.search)
     asked.set('picture', one.picture)
     link.href = `/?${asked}`
     link.setAttribute('aria-label', label(one, number))
-    tile.querySelector('.name').textContent = one.probability === null || one.probability === undefined
-      ? (one.caption || one.path) : `${percent(one.probability)} · ${one.caption || one.path}`
+    tile.querySelector('.name').textContent = named(one)
     tile.querySelector('.verdicts').hidden = !this.judges
     const written = says(one)
     tile.classList.toggle('written', written.length > 0)
@@ -152,7 +203,14 @@ export class Grid {
     tile.classList.toggle('said-no', one.judged === false)
     tile.querySelector('.yes').setAttribute('aria-pressed', String(one.judged === true))
     tile.querySelector('.no').setAttribute('aria-pressed', String(one.judged === false))
+    tile.classList.toggle('chosen', this.chosen.has(one.picture))
     this.setTab(tile, number === this.active)
+  }
+
+  /** Show which pictures are chosen. */
+  mark(chosen) {
+    this.chosen = chosen
+    for (const [picture, tile] of this.tiles) tile.classList.toggle('chosen', chosen.has(picture))
   }
 
   line() {
@@ -163,25 +221,32 @@ export class Grid {
   layOut() {
     // clientWidth is rounded, and a row that is a hair too wide loses its last picture.
     const width = Math.floor(this.list.getBoundingClientRect().width)
-    if (!width || !this.items.length) return
+    if (!width) return
     const height = width < 500 ? 118 : width < 900 ? 168 : width < 1600 ? 208 : 240
     const gap = width < 500 ? 4 : 8
-    const parts = this.cutoff === null
-      ? [this.items]
-      : [this.items.slice(0, this.cutoff), this.items.slice(this.cutoff)]
-    for (const part of parts) {
-      const sizes = rows(part.map(shape), width, height, gap)
-      for (const [place, one] of part.entries()) {
-        const tile = this.tiles.get(one.picture)
-        const [wide, tall] = [`${sizes[place].width}px`, `${sizes[place].height}px`]
-        if (tile.style.width === wide && tile.style.height === tall && tile.dataset.laid) continue
-        Object.assign(tile.style, { width: wide, height: tall })
-        tile.dataset.laid = 'yes'
-        const picture = tile.querySelector('img')
-        const address = thumbnail(one, Math.max(sizes[place].width, sizes[place].height))
-        if (picture.getAttribute('src') !== address) picture.src = address
+    this.boxes = []
+    let y = 0
+    const parts = this.cutoff === null ? [this.items] : [this.items.slice(0, this.cutoff), this.items.slice(this.cutoff)]
+    for (const [number, part] of parts.entries()) {
+      if (number) {
+        this.line().style.top = `${y}px`
+        y += LINE
       }
+      let x = 0
+      let tall = 0
+      for (const size of rows(part.map(shape), width, height, gap)) {
+        if (x && x + size.width > width + 1) {
+          x = 0
+          y += tall + gap
+        }
+        this.boxes.push({ x, y, width: size.width, height: size.height })
+        x += size.width + gap
+        tall = size.height
+      }
+      y += part.length ? tall + gap : 0
     }
+    this.list.style.height = `${y}px`
+    this.render()
   }
 
   places() {
@@ -207,7 +272,8 @@ export class Grid {
     const old = this.tiles.get(this.items[this.active]?.picture)
     if (old) this.setTab(old, false)
     this.active = number
-    this.setTab(this.tiles.get(this.items[number].picture), true)
+    const tile = this.tiles.get(this.items[number].picture)
+    if (tile) this.setTab(tile, true)
   }
 
   setTab(tile, on) {
@@ -220,9 +286,14 @@ export class Grid {
     const one = this.items[number]
     if (!one) return
     this.activate(number)
+    const box = this.boxes[number]
+    const top = this.list.getBoundingClientRect().top + box.y
+    if (top < 80) scrollBy(0, top - 80)
+    else if (top + box.height > innerHeight) scrollBy(0, top + box.height - innerHeight + 8)
+    this.render()
     const link = this.tiles.get(one.picture).querySelector('.open')
+    this.setTab(this.tiles.get(one.picture), true)
     link.focus({ preventScroll: true })
-    link.scrollIntoView({ block: 'nearest' })
   }
 
   key(event) {
@@ -236,6 +307,9 @@ export class Grid {
     } else if (key === 'arrowup' || key === 'arrowdown') {
       event.preventDefault()
       this.focus(this.beyond(key === 'arrowdown' ? 1 : -1))
+    } else if (key === 'x' && one) {
+      event.preventDefault()
+      this.onChoose(one.picture, event.shiftKey)
     } else if ((key === 'y' || key === 'n') && one && this.judges) {
       event.preventDefault()
       this.onJudge(one.picture, key === 'y')
@@ -244,7 +318,7 @@ export class Grid {
 
   /** The nearest picture in the next row up or down. */
   beyond(direction) {
-    const box = number => this.tiles.get(this.items[number].picture).getBoundingClientRect()
+    const box = number => this.boxes[number]
     const from = box(this.active)
     const middle = from.x + from.width / 2
     let best = this.active
@@ -263,10 +337,15 @@ export class Grid {
   }
 }
 
+function named(one) {
+  const said = one.caption || one.path
+  return one.probability === null || one.probability === undefined ? said : `${percent(one.probability)} · ${said}`
+}
+
+/** What a picture is called: what can be seen of its name comes first. */
 function label(one, number) {
-  const parts = [one.caption || one.path]
+  const parts = [named(one)]
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
-  if (one.probability !== null && one.probability !== undefined) parts.push(`${percent(one.probability)} likely`)
   if (says(one).length) parts.push(`its caption says ${says(one).join(', ')}`)
   if (one.judged === true) parts.push('marked yes')
   if (one.judged === false) parts.push('marked no')

@@ -4,9 +4,13 @@ import { $, announce, el, isTyping } from './dom.js'
 import { get, onAnswering } from './api.js'
 import { Box } from './box.js'
 import { Feed } from './feed.js'
+import { QuickFilters } from './filters.js'
 import { Grid } from './grid.js'
 import { go, here, leave, onMove } from './route.js'
 import { explain } from './states.js'
+import { onDrop } from './drop.js'
+import { Selection } from './selection.js'
+import { Sheet } from './sheet.js'
 import { Status } from './status.js'
 import { Verdicts } from './verdict.js'
 import { View } from './view.js'
@@ -18,6 +22,7 @@ const status = new Status({ onDone: afterJob })
 const grid = new Grid({
   onOpen: picture => go({ query: here().query, picture }),
   onJudge: (picture, relevant) => verdicts.judge(picture, relevant),
+  onChoose: (picture, range) => selection.toggle(picture, range),
 })
 const feed = new Feed(grid, {
   onTrouble: error => { unanswered = error; explain(error, status) },
@@ -38,10 +43,23 @@ const view = new View({
   },
   onAsk: query => go({ query }),
 })
+const filters = new QuickFilters({
+  onAsk: query => go({ query }),
+  onSort: sort => go({ query: here().query, sort }),
+})
+const selection = new Selection({
+  feed, grid, onChange: () => { feed.again(); status.load().catch(() => {}) },
+})
+const sheet = new Sheet({
+  status,
+  onOpen: picture => go({ query: here().query, picture }),
+  onAsk: query => go({ query }),
+  onChange: () => { feed.again(); status.load().catch(() => {}) },
+})
 const box = new Box(query => go({ query }))
 
-async function arrive({ query, picture }) {
-  if (query !== asked) {
+async function arrive({ query, picture, sort }) {
+  if (query !== asked || sort !== feed.sort) {
     asked = query
     unanswered = null
     box.set(query)
@@ -49,9 +67,13 @@ async function arrive({ query, picture }) {
     $('summary').replaceChildren()
     $('chips').replaceChildren()
     $('heading').textContent = query || 'Newest pictures'
+    $('teach').hidden = !query
+    $('about-word').hidden = !query || /\s/.test(query)
+    selection.clear()
     $('heading').classList.toggle('asked', Boolean(query))
     scrollTo(0, 0)
-    await feed.ask(query)
+    filters.load(query, sort)
+    await feed.ask(query, sort)
     if (!query) suggest()
   }
   if (here().picture !== picture) return
@@ -73,9 +95,10 @@ async function suggest() {
 }
 
 async function afterJob(job) {
-  if (job.kind === 'add' || unanswered) await feed.ask(asked)
+  if (unanswered) await feed.ask(asked)
   else await feed.again()
   if (!asked) suggest()
+  filters.load(asked, feed.sort)
   view.refresh()
 }
 
@@ -97,6 +120,9 @@ addEventListener('keydown', event => {
     box.focus()
   } else if (event.key === '?' && !open) {
     $('help').showModal()
+  } else if (event.key.toLowerCase() === 't' && !open && asked) {
+    event.preventDefault()
+    sheet.teach(asked)
   } else if (event.key.toLowerCase() === 'u' && !open) {
     verdicts.undo()
   } else if (/^Arrow(Down|Right)$/.test(event.key) && !open && document.activeElement === document.body) {
@@ -119,6 +145,13 @@ for (const dialog of [$('help'), $('view')]) {
   })
 }
 
+$('teach').addEventListener('click', () => sheet.teach(asked))
+$('about-word').addEventListener('click', () => sheet.word(asked))
+$('status').addEventListener('duplicates', () => sheet.duplicates())
+onDrop((name, { results }) => {
+  feed.put(`like ${name}`, results)
+  $('filters').hidden = true
+})
 onAnswering(isAnswering)
 onMove(arrive)
 status.load().catch(() => {}).then(() => arrive(here()))

@@ -5,12 +5,17 @@ const listeners = new Set()
 export function here() {
   const asked = new URLSearchParams(location.search)
   const picture = Number.parseInt(asked.get('picture'), 10)
-  return { query: asked.get('q') || '', picture: picture > 0 ? picture : null }
+  return {
+    query: asked.get('q') || '',
+    picture: picture > 0 ? picture : null,
+    sort: asked.get('sort') === 'time' ? 'time' : 'relevance',
+  }
 }
 
-export function go({ query, picture = null }, { replace = false } = {}) {
+export function go({ query, picture = null, sort = here().sort }, { replace = false } = {}) {
   const asked = new URLSearchParams()
   if (query) asked.set('q', query)
+  if (sort === 'time') asked.set('sort', sort)
   if (picture) asked.set('picture', picture)
   const address = asked.size ? `/?${asked}` : '/'
   if (replace) history.replaceState({ inside: history.state?.inside }, '', address)

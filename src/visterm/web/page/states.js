@@ -42,7 +42,7 @@ export function explain(error, status) {
       : 'Try other words, or caption some pictures with them and learn again.', close.map(link))
   }
   if (error.kind === 'nothing-found') {
-    return message('No picture fits these conditions', 'Try without in: or captioned:.')
+    return message('No picture fits these conditions', 'Try without some of the filters; a year in quotes is a word.')
   }
   if (error.kind === 'silent') return null // a line at the top says so, and for how long
   if (error.kind === 'bad-input') return message('That cannot be asked', sentence(error.message))

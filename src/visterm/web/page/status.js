@@ -3,7 +3,8 @@
 import { $, announce, counted, el, percent, toast } from './dom.js'
 import { events, get, send } from './api.js'
 
-const DOING = { train: 'Learning', add: 'Looking for pictures' }
+const LOOK = 4000
+const DOING = { train: 'Learning', add: 'Looking for pictures', duplicates: 'Looking for near-duplicates' }
 
 export class Status {
   constructor({ onDone }) {
@@ -15,14 +16,30 @@ export class Status {
     this.panel.append(this.body)
     $('status').addEventListener('click', () => this.open())
     this.panel.addEventListener('close', () => $('status').setAttribute('aria-expanded', 'false'))
+    setInterval(() => { if (!document.hidden) this.look().catch(() => {}) }, LOOK)
     this.panel.addEventListener('click', event => { if (event.target === this.panel) this.panel.close() })
   }
 
   async load() {
     this.now = await get('/status')
     if (this.now.job?.state === 'running') this.watch()
+    else this.seen ??= this.now.job?.id
     this.draw()
     return this.now
+  }
+
+  /** Jobs that the server began by itself: it watches the folder. */
+  async look() {
+    if (this.stream || !this.now) return
+    const { job } = await get('/train')
+    if (!job || job.id === this.seen) return
+    if (job.state === 'running') {
+      this.watch()
+    } else {
+      this.seen = job.id
+      await this.load()
+      this.onDone(job)
+    }
   }
 
   open() {
@@ -60,6 +77,7 @@ export class Status {
 
   hear(job) {
     this.job = job
+    this.seen = job.id
     if (job.state !== 'running') {
       this.stopWatching()
       this.job = null
@@ -119,6 +137,7 @@ export class Status {
         button(learnt ? 'Learn again' : 'Learn from captions', () => this.start('train'),
           { class: 'primary', disabled: !now.captioned || !now.writable }),
         button('Look for new pictures', () => this.start('add'), { disabled: !now.writable }),
+        button('Near-duplicates', () => { this.panel.close(); $('status').dispatchEvent(new Event('duplicates')) }),
         now.judgements ? button('Take back all answers', () => this.forget(now.judgements)) : null,
       ]
     return [
@@ -153,6 +172,7 @@ export class Status {
 function outcome(job) {
   if (job.state === 'stopped') return 'Stopped; what was done so far is kept'
   if (job.state === 'failed') return job.error
+  if (job.kind === 'duplicates') return `${counted(job.result?.groups || 0, 'group')} of near-duplicates`
   if (job.kind === 'add') {
     const { new: fresh = 0, vanished = 0 } = job.result || {}
     return fresh || vanished

@@ -33,6 +33,12 @@ export class Verdicts {
       return
     }
     const made = await send('POST', '/feedback', { query, picture, relevant })
+    if (made.queued) {
+      if (one) one.judged = relevant
+      this.feed.show(false, false)
+      toast('Noted; it counts as soon as the work in the background is done')
+      return
+    }
     await this.changed(
       relevant ? `Yes, it fits “${made.query}”` : `No, it does not fit “${made.query}”`,
       { name: 'Undo', run: () => this.undo() },

@@ -1,6 +1,6 @@
 // One picture, large: its words, its caption, why it was found, and others like it.
 
-import { $, el, icon, percent } from './dom.js'
+import { $, el, icon, percent, toast } from './dom.js'
 import { get } from './api.js'
 import { CaptionEditor } from './captions.js'
 import { says, shape, thumbnail } from './grid.js'
@@ -21,6 +21,10 @@ export class View {
     this.stage.append(this.gone)
     this.title = el('h2', { id: 'view-title', tabindex: '-1' })
     this.where = el('p', { class: 'where' })
+    this.location = el('button', {
+      type: 'button', class: 'location', title: 'Copy where the file lies',
+      onclick: () => navigator.clipboard?.writeText(this.location.textContent).then(() => toast('Copied')),
+    })
     this.editor = new CaptionEditor({ onSaved: onCaption })
     this.why = new Why(this.canvas)
     this.words = el('section', { class: 'says', hidden: true })
@@ -45,7 +49,7 @@ export class View {
       this.stage,
       el('div', { class: 'side' },
         el('button', { type: 'button', class: 'close', 'aria-label': 'Close', onclick: onLeave }, icon('close')),
-        this.title, this.where, this.verdicts, this.editor.form, this.why.section, this.words, this.alike),
+        this.title, this.where, this.location, this.verdicts, this.editor.form, this.why.section, this.words, this.alike),
     )
     this.dialog.addEventListener('cancel', event => { event.preventDefault(); onLeave() })
     this.dialog.addEventListener('keydown', event => this.key(event, onJudge, onUndo))
@@ -85,6 +89,7 @@ export class View {
     if (!known) this.begin(found)
     this.editor.show(picture, found.captions)
     this.where.textContent = where(found)
+    this.location.textContent = found.location
     this.refresh()
     this.why.load(picture, this.feed.query, found.width && found.height ? found.width / found.height : 1.5)
     this.describe(picture)
@@ -206,7 +211,11 @@ export class View {
 function where(one) {
   const folder = one.path.includes('/') ? [`in ${one.path.replace(/\/[^/]*$/, '')}`] : []
   const also = one.also?.length ? [`also ${one.also.join(', ')}`] : []
-  return [...folder, ...also].join(' · ')
+  const sure = { name: ' (by its name)', file: ' (its file’s time)' }[one.taken_from] || ''
+  const taken = one.taken ? [`${one.taken.replace('T', ' ')}${sure}`] : []
+  const at = one.latitude === null || one.latitude === undefined
+    ? [] : [`at ${one.latitude.toFixed(4)}, ${one.longitude.toFixed(4)}`]
+  return [...folder, ...taken, ...at, ...also].join(' · ')
 }
 
 function swipe(area, turned) {

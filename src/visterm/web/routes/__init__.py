@@ -2,7 +2,8 @@
 
 from visterm.web.routes.feedback import feedback_routes
 from visterm.web.routes.jobs import job_routes
+from visterm.web.routes.library import library_routes
 from visterm.web.routes.pictures import picture_routes
 from visterm.web.routes.search import search_routes
 
-__all__ = ["feedback_routes", "job_routes", "picture_routes", "search_routes"]
+__all__ = ["feedback_routes", "job_routes", "library_routes", "picture_routes", "search_routes"]

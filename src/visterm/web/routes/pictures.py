@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from visterm.collection import Collection, SearchRequest, effective_caption
+from visterm.collection import Collection, Queued, SearchRequest, effective_caption
 from visterm.web.problems import refusals
+from visterm.web.routes.feedback import QUEUED, queued
 from visterm.web.schemas import (
     LARGEST_NUMBER,
     Captions,
@@ -19,6 +20,7 @@ from visterm.web.schemas import (
     PictureDetails,
     PredictedWord,
     QueryText,
+    QueuedResponse,
     SimilarPicture,
     SimilarPictures,
     Text,
@@ -67,10 +69,15 @@ def picture_routes(server: Server) -> APIRouter:
         """What was said about a picture, by source."""
         return await server.readers.questions.ask(_captions, picture)
 
-    @router.put("/captions", responses=refused | refusals(408, 409, 413, 415, 429))
-    async def caption(picture: Picture, new: NewCaption) -> Captions:
+    @router.put("/captions", responses=refused | QUEUED | refusals(408, 409, 413, 415, 429))
+    async def caption(
+        picture: Picture, new: NewCaption, response: Response
+    ) -> Captions | QueuedResponse:
         """Say what is to be seen in a picture."""
-        return await server.change(_caption, picture, new.text)
+        found = await server.submit("caption", picture=picture, text=new.text)
+        if isinstance(found, Queued):
+            return queued(response)
+        return await server.readers.questions.ask(_captions, picture)
 
     @router.get("/similar", responses=refused)
     async def similar(picture: Picture, k: Few = 12) -> SimilarPictures:
@@ -93,17 +100,17 @@ def picture_routes(server: Server) -> APIRouter:
 
 def _details(collection: Collection, picture: int) -> PictureDetails:
     captions = collection.captions(picture)
-    return PictureDetails(**picture_fields(collection, [picture])[picture], captions=captions)
+    location = str(collection.record(picture).files[0].at(collection.root))
+    return PictureDetails(
+        **picture_fields(collection, [picture])[picture],
+        captions=captions,
+        location=location.encode("utf-8", errors="replace").decode(),
+    )
 
 
 def _captions(collection: Collection, picture: int) -> Captions:
     found = collection.captions(picture)
     return Captions(captions=found, caption=effective_caption(found) or None)
-
-
-def _caption(collection: Collection, picture: int, text: str) -> Captions:
-    collection.caption(picture, text)
-    return _captions(collection, picture)
 
 
 async def _thumbnail(

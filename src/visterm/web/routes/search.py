@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from visterm.collection import Collection, SearchRequest
-from visterm.text.query import Filters
+from visterm.text.filters import Filters
 from visterm.web.problems import refusals
 from visterm.web.schemas import (
     FARTHEST,
@@ -19,6 +19,8 @@ from visterm.web.schemas import (
     Number,
     Pictures,
     QueryText,
+    QuickFilterResponse,
+    QuickFilters,
     Ranking,
     Text,
 )
@@ -39,7 +41,11 @@ def search_routes(server: Server) -> APIRouter:
     @router.get("/search", response_model=Ranking, responses=refusals(400, 403, 409, 422, 503))
     async def search(
         query: Annotated[
-            QueryText, Query(description="Words; -word, word:2, in:FOLDER and captioned:no work.")
+            QueryText,
+            Query(
+                description="Words; -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, "
+                "before:2020, near:38.7,-9.1,5km and type:video work."
+            ),
         ] = "",
         k: Count = 40,
         offset: Offset = 0,
@@ -56,6 +62,9 @@ def search_routes(server: Server) -> APIRouter:
         ] = None,
         good: Annotated[bool, Query(description="Only good matches, where that is known.")] = False,
         fold: Annotated[bool, Query(description="Show near-duplicates once.")] = False,
+        sort: Annotated[
+            Literal["relevance", "time"], Query(description="Best first, or taken last first.")
+        ] = "relevance",
     ) -> Response:
         """Rank the collection's pictures by words, by a sentence, or by likeness to a picture."""
         request = SearchRequest(
@@ -67,8 +76,15 @@ def search_routes(server: Server) -> APIRouter:
             good=good,
             fold=fold,
             filters=Filters(tuple(folder), captioned),
+            sort=sort,
         )
         return await server.readers.questions.ask(_ranking, request)
+
+    @router.get("/filters", responses=refusals(400, 403, 409, 422, 503))
+    async def filters(query: Annotated[QueryText, Query()] = "") -> QuickFilters:
+        """Terms that would narrow a query, and how many of its good matches each would leave."""
+        found = await server.readers.questions.ask(Collection.quick_filters, query)
+        return QuickFilters(filters=[QuickFilterResponse(**vars(one)) for one in found])
 
     @router.get("/pictures", response_model=Pictures, responses=refusals(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
@@ -111,6 +127,7 @@ def _ranking(collection: Collection, request: SearchRequest) -> Response:
         replaced=response.replaced,
         partial=None if response.partial is None else vars(response.partial),
         unsure=list(response.unsure),
+        conditions=list(response.conditions),
     )
 
 

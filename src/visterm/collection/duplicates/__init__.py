@@ -1,0 +1,1 @@
+"""Near-duplicates: groups of pictures that are one picture to their owner."""

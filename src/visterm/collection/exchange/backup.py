@@ -1,0 +1,128 @@
+"""What people gave, captions and feedback, as JSON lines that can be read back.
+
+A picture is named by the hash of its content and by its files, so that captions find it again in
+another folder, or under another name. Clicks stand in the order in which they were given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visterm.collection.feedback import log
+from visterm.collection.feedback.service import learn_again
+from visterm.collection.media import captions
+from visterm.collection.media.records import records
+from visterm.collection.store.catalogue import Catalogue
+from visterm.errors import BadInput
+
+_HEAD = {"visterm": "backup", "version": 1}
+
+
+@dataclass
+class Restored:
+    """What was read back, and which pictures are not in this collection."""
+
+    captions: int = 0
+    judgements: int = 0
+    unknown: list[str] = field(default_factory=list)
+
+
+def backup_lines(catalogue: Catalogue) -> Iterator[str]:
+    """The captions that people gave, and every yes and no, one JSON object a line."""
+    yield json.dumps(_HEAD)
+    marks = ",".join("?" * len(captions.GIVEN))
+    said = catalogue.db.execute(
+        f"""SELECT picture, source, text FROM captions WHERE source IN ({marks})
+            ORDER BY picture, source""",
+        captions.GIVEN,
+    ).fetchall()
+    clicks = log.entries(catalogue)
+    known = records(catalogue, [*(one for one, _, _ in said), *(one.picture for one in clicks)])
+    hashes = dict(catalogue.db.execute("SELECT id, lower(hex(hash)) FROM pictures"))
+
+    def named(picture: int) -> dict[str, Any]:
+        found = known.get(picture)
+        return {
+            "hash": hashes.get(picture),
+            "paths": [file.path for file in found.files] if found else [],
+        }
+
+    for picture, source, text in said:
+        yield _line(**named(picture), source=source, caption=text)
+    for one in clicks:
+        yield _line(
+            **named(one.picture),
+            query=one.query,
+            relevant=one.relevant,
+            time=one.time,
+            step=one.step,
+        )
+
+
+def restore(catalogue: Catalogue, root: Path, file: Path) -> Restored:
+    """Bring back what `backup_lines` wrote, all or nothing; the caller holds the lock.
+
+    What was said here since about the same picture gives way.
+    """
+    report = Restored()
+    with catalogue.transaction() as db:
+        for number, said in enumerate(_read(file), 2):
+            picture = _found(catalogue, root, said)
+            if picture is None:
+                report.unknown.append(next(iter(said.get("paths", ())), said.get("hash") or "?"))
+            elif "caption" in said:
+                captions.give(catalogue, picture, str(said["source"]), str(said["caption"]))
+                report.captions += 1
+            elif "query" in said:
+                entry = log.write(catalogue, str(said["query"]), picture, bool(said["relevant"]))
+                db.execute(
+                    "UPDATE feedback SET time = ?, step = ? WHERE id = ?",
+                    (float(said["time"]), float(said["step"]), entry.id),
+                )
+                report.judgements += 1
+            else:
+                raise BadInput(f"{file}, line {number}: neither a caption nor a judgement")
+    learn_again(catalogue)
+    return report
+
+
+def _line(**said: Any) -> str:
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _read(file: Path) -> Iterator[dict[str, Any]]:
+    try:
+        lines = file.read_text("utf-8").splitlines()
+        head = json.loads(lines[0]) if lines else {}
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{file} cannot be read as a backup ({error})") from None
+    if not isinstance(head, dict) or head.get("visterm") != "backup":
+        raise BadInput(f"{file} is no backup; visterm export --as backup writes one")
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            said = json.loads(line)
+        except ValueError:
+            raise BadInput(f"{file}, line {number}: it is not JSON") from None
+        if not isinstance(said, dict):
+            raise BadInput(f"{file}, line {number}: it is no object")
+        yield said
+
+
+def _found(catalogue: Catalogue, root: Path, said: dict[str, Any]) -> int | None:
+    """The picture of a line: by its content, or else by its place."""
+    try:
+        digest = bytes.fromhex(said.get("hash") or "")
+    except (TypeError, ValueError):
+        digest = b""
+    number = catalogue.one("SELECT id FROM pictures WHERE hash = ?", digest)
+    if number is not None:
+        return int(number)
+    for path in said.get("paths", ()):
+        picture = captions.at_path(catalogue, root, root / str(path))
+        if picture is not None:
+            return picture
+    return None

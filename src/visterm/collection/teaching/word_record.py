@@ -1,0 +1,95 @@
+"""What is known of a word: its examples, how well it is ranked, and the words nearest to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from visterm.collection.feedback import log
+from visterm.collection.search.request import SearchRequest
+from visterm.collection.search.searcher import search
+from visterm.collection.store.active_model import active_model
+from visterm.collection.store.caption_words import holders
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.teaching.service import held_out_avgp
+from visterm.text.query import UnknownWords
+from visterm.text.tokens import stem
+
+_EXAMPLES = 12
+_NEAREST = 8
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True)
+class WordRecord:
+    """A word as a collection knows it.
+
+    Attributes
+    ----------
+    known : bool
+        Whether the model has learnt what it looks like.
+    captions, yes, no : int
+        Captions that hold it, and answers to it.
+    avgp : float or None
+        On held-out captioned pictures; None where none of them holds it.
+    nearest : tuple of str
+        Words that are seen in the same pictures.
+    examples : tuple of int
+        Pictures with a yes first, then the best of the ranking.
+    """
+
+    word: str
+    known: bool
+    captions: int
+    yes: int
+    no: int
+    avgp: float | None
+    nearest: tuple[str, ...]
+    examples: tuple[int, ...]
+
+
+def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
+    """Gather what is known of a word; `UnknownWords` where nothing is."""
+    now = active_model(catalogue)
+    words = log.words_of(word)
+    answers = log.judged_pictures(catalogue, words)
+    number = now.vocabulary.number(words)
+    held = holders(catalogue.db, stem(words))
+    try:
+        found = [one.picture for one in search(catalogue, root, SearchRequest(word, 40)).results]
+    except UnknownWords:
+        if number is None and not held.size and not answers:
+            raise
+        found = []
+    yes = [one for one, relevant in answers.items() if relevant]
+    examples = dict.fromkeys([*yes, *(one for one in found if answers.get(one) is not False)])
+    return WordRecord(
+        words,
+        number is not None,
+        int(held.size),
+        len(yes),
+        len(answers) - len(yes),
+        held_out_avgp(catalogue, word) if number is not None else None,
+        _nearest(catalogue, number),
+        tuple(examples)[:_EXAMPLES],
+    )
+
+
+def _nearest(catalogue: Catalogue, number: int | None) -> tuple[str, ...]:
+    """Words whose columns of the index are most like that of a word, over a sample of pictures."""
+    now = active_model(catalogue)
+    if number is None or number >= now.version.words:
+        return ()
+    ids = now.index.ids()
+    some = ids[:: max(1, ids.size // _SAMPLE)]
+    if some.size < 3:
+        return ()
+    rows = np.exp(now.index.values(np.arange(now.version.words), some).astype(np.float64))
+    rows -= rows.mean(axis=0)
+    lengths = np.linalg.norm(rows, axis=0)
+    alike = rows.T @ rows[:, number] / np.maximum(lengths * lengths[number], 1e-12)
+    alike[number] = -1
+    order = np.argsort(-alike)[:_NEAREST]
+    return tuple(now.vocabulary.words[one] for one in order.tolist() if alike[one] > 0)

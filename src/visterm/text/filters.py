@@ -1,0 +1,220 @@
+"""Filters of a query: which pictures may answer, by folder, caption, time, place and kind.
+
+``in:FOLDER``, ``captioned:no``, ``2019``, ``2019-07``, ``2019-07-04``, ``after:2019-07``,
+``before:2020``, ``near:38.7,-9.1,5km`` and ``type:video``. Several folders or dates mean any of
+them; everything else must hold together. A date alone lets through what was taken then, and what a
+caption says is of then, as scans of old prints are; in quotes it is a word. ``after:`` and
+``before:`` take a period by its beginning: ``after:2019 before:2020`` is 2019.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple, TypeVar
+
+from visterm.errors import BadInput
+
+Value = TypeVar("Value")
+
+KINDS = ("picture", "raw", "video")
+_ANSWERS = {"yes": True, "no": False}
+_DATE = re.compile(r"(1[89]\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?")
+_ANY_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
+_NEAR = re.compile(r"(-?[\d.]+),(-?[\d.]+)(?:,([\d.]+)(km|m))?")
+_USUAL_KM = 5.0
+_DEGREE_KM = 111.0  # a little less than it is
+
+
+class Period(NamedTuple):
+    """From the first day up to, and without, the last."""
+
+    start: date
+    end: date
+
+    def __str__(self) -> str:
+        """As it is written in a query.
+
+        >>> str(Period(date(2019, 7, 1), date(2019, 8, 1))), str(_period("2019"))
+        ('2019-07', '2019')
+        """
+        for text in (f"{self.start:%Y}", f"{self.start:%Y-%m}"):
+            if _period(text) == self:
+                return text
+        return self.start.isoformat()
+
+
+class Circle(NamedTuple):
+    """The neighbourhood of a point, in degrees and kilometres."""
+
+    latitude: float
+    longitude: float
+    km: float = _USUAL_KM
+
+    @property
+    def latitudes(self) -> tuple[float, float]:
+        """The lowest and the highest latitude in it."""
+        return self.latitude - self.km / _DEGREE_KM, self.latitude + self.km / _DEGREE_KM
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which pictures may answer, whatever their rank.
+
+    Attributes
+    ----------
+    folders : tuple of str
+        Pictures must lie in one of them; all may answer where there is none.
+    captioned : bool or None
+        Pictures must have a caption, or must not.
+    periods : tuple of Period
+        Pictures must have been taken in one of them, or their captions say so.
+    after, before : date or None
+        Pictures must have been taken from this day on; before this day.
+    near : Circle or None
+        Pictures must have been taken there.
+    kind : str or None
+        picture, raw or video.
+    """
+
+    folders: tuple[str, ...] = ()
+    captioned: bool | None = None
+    periods: tuple[Period, ...] = ()
+    after: date | None = None
+    before: date | None = None
+    near: Circle | None = None
+    kind: str | None = None
+
+    def __bool__(self) -> bool:
+        return self != NO_FILTERS
+
+    def __and__(self, other: Filters) -> Filters:
+        """Both: folders and periods of either, and whatever either says besides.
+
+        >>> Filters(("alps",)) & Filters(captioned=False) == Filters(("alps",), False)
+        True
+        """
+        starts = [one for one in (self.after, other.after) if one is not None]
+        ends = [one for one in (self.before, other.before) if one is not None]
+        return Filters(
+            tuple(dict.fromkeys(self.folders + other.folders)),
+            _either(self.captioned, other.captioned, "is captioned and not captioned"),
+            tuple(dict.fromkeys(self.periods + other.periods)),
+            max(starts, default=None),
+            min(ends, default=None),
+            _either(self.near, other.near, "is near two points"),
+            _either(self.kind, other.kind, "is of two kinds"),
+        )
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The conditions in words, for whoever is shown what they let through.
+
+        >>> Filters(periods=(_period("2019"),), kind="video").said
+        ('of 2019', 'videos only')
+        """
+        found = [f"in the folder {' or '.join(self.folders)}"] if self.folders else []
+        if self.captioned is not None:
+            found.append("with a caption" if self.captioned else "without a caption")
+        if self.periods:
+            found.append(f"of {' or '.join(map(str, self.periods))}")
+        if self.after is not None:
+            found.append(f"taken from {self.after} on")
+        if self.before is not None:
+            found.append(f"taken before {self.before}")
+        if self.near is not None:
+            found.append(
+                f"within {self.near.km:g} km of {self.near.latitude:g}, {self.near.longitude:g}"
+            )
+        if self.kind is not None:
+            found.append({"raw": "RAW files"}.get(self.kind, f"{self.kind}s") + " only")
+        return tuple(found)
+
+
+NO_FILTERS = Filters()
+
+
+def parse_filter(term: str, *, dates: bool = True) -> Filters | None:
+    """The filter that a term of a query is, or None; ``dates`` reads 2019 as one.
+
+    >>> parse_filter("in:alps").folders, parse_filter("tree") is None
+    (('alps',), True)
+    """
+    name, colon, value = term.partition(":")
+    if not colon:
+        is_date = dates and _DATE.fullmatch(term) is not None
+        return Filters(periods=(_period(term),)) if is_date else None
+    if name == "in":
+        return Filters((_folder(value),))
+    if name == "captioned":
+        if value not in _ANSWERS:
+            raise BadInput(f"captioned is yes or no, not {value!r}; write captioned:no")
+        return Filters(captioned=_ANSWERS[value])
+    if name == "after":
+        return Filters(after=_period(value, name).start)
+    if name == "before":
+        return Filters(before=_period(value, name).start)
+    if name == "near":
+        return Filters(near=_circle(value))
+    if name == "type":
+        if value not in KINDS:
+            raise BadInput(f"there are the types {', '.join(KINDS)}, and not {value!r}")
+        return Filters(kind=value)
+    return None
+
+
+def _period(text: str, name: str = "") -> Period:
+    found = (_ANY_DATE if name else _DATE).fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        year, month, day = (None if part is None else int(part) for part in found.groups())
+        start = date(year or 0, month or 1, day or 1)
+    except ValueError:
+        prefix = f"{name}:" if name else ""
+        hint = "" if name else ', or put it in quotes where it is a word: "2019-13"'
+        raise BadInput(
+            f"{text!r} is no date; write {prefix}2019, {prefix}2019-07 or {prefix}2019-07-04{hint}"
+        ) from None
+    if day is not None:
+        return Period(start, start + timedelta(days=1))
+    if month is not None:
+        return Period(start, (start + timedelta(days=31)).replace(day=1))
+    return Period(start, date(start.year + 1, 1, 1))
+
+
+def _circle(text: str) -> Circle:
+    found = _NEAR.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        latitude, longitude = float(found[1]), float(found[2])
+        km = float(found[3] or _USUAL_KM) / (1000 if found[4] == "m" else 1)
+        if abs(latitude) > 90 or abs(longitude) > 180 or not km > 0:
+            raise ValueError
+    except ValueError:
+        raise BadInput(
+            "near: needs a latitude, a longitude and how far, such as near:38.7,-9.1,5km"
+        ) from None
+    return Circle(latitude, longitude, km)
+
+
+def _either(one: Value | None, other: Value | None, both: str) -> Value | None:
+    if one is not None and other is not None and one != other:
+        raise BadInput(f"no picture {both}; ask for one of them")
+    return other if one is None else one
+
+
+def _folder(value: str) -> str:
+    """A folder below the collection, with slashes and without them at its ends.
+
+    >>> _folder("./alps/")
+    'alps'
+    """
+    folder = value.replace("\\", "/").strip("/")
+    while folder.startswith("./"):
+        folder = folder[2:].strip("/")
+    if not folder or folder == ".":
+        raise BadInput("in: needs the name of a folder, such as in:holidays")
+    return folder

@@ -1,0 +1,99 @@
+"""Many pictures at once: captioned, answered, taken out and brought back, each undone as one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from visterm.collection import Collection
+from visterm.errors import BadInput
+from visterm.pictures import captions_of
+
+
+def state(collection: Collection) -> tuple[object, ...]:
+    found = collection.search("sky", 60).results
+    said = [collection.captions(number) for number in range(1, 13)]
+    return [(one.picture, one.score) for one in found], said, len(collection.judgements())
+
+
+def test_a_step_of_many_pictures_is_taken_back_as_one(learnt: Collection) -> None:
+    learnt.judge("sky", 3, False)
+    learnt.caption(2, "an old one")
+    before = state(learnt)
+    assert learnt.judge_many("sky", {3: True, 4: True, 5: False, 6: False}) == 4
+    assert learnt.caption_many([1, 2, 3], "lisbon", more=True) == 3
+    assert learnt.captions(2)["person"] == "an old one\nlisbon"
+    assert "lisbon" in learnt.captions(1)["person"]
+    assert learnt.undo_step() == 3
+    assert learnt.undo_step() == 4
+    assert state(learnt)[1:] == before[1:]
+    assert [one.relevant for one in learnt.judgements()] == [False]
+    with pytest.raises(BadInput, match="no step"):
+        learnt.undo_step()
+
+
+def test_many_answers_teach_what_single_ones_do(learnt: Collection) -> None:
+    for picture, relevant in ((4, True), (7, True), (5, False)):
+        learnt.judge("sky", picture, relevant)
+    single = learnt.search("sky", 60)
+    learnt.forget_judgements()
+    learnt.judge_many("sky", {5: False, 4: True, 7: True})
+    assert learnt.search("sky", 60) == single
+
+
+def test_a_backup_brings_captions_and_clicks_to_moved_files(
+    learnt: Collection, tmp_path: Path
+) -> None:
+    learnt.caption(2, "an old boat")
+    learnt.judge("sky", 5, False)
+    learnt.judge("sky", 4, True)
+    before = state(learnt)
+    file = tmp_path / "backup.jsonl"
+    file.write_text("\n".join(learnt.backup()))
+    learnt.caption(2, "something else")
+    learnt.forget_judgements()
+    report = learnt.restore(file)
+    assert (report.judgements, report.unknown) == (2, [])
+    assert state(learnt) == before
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.copy(learnt.root / "scene-0002.jpg", elsewhere / "renamed.jpg")
+    with Collection.open(elsewhere) as other:
+        other.add(features="thumbnails")
+        found = other.restore(file)
+        assert other.captions(1)["person"] == "an old boat"
+        assert len(found.unknown) == 59 + 2
+    for text in ("not a backup", "{}", '{"visterm": "backup"}\n[]'):
+        file.write_text(text)
+        with pytest.raises(BadInput, match="backup"):
+            learnt.restore(file)
+
+
+def test_pictures_are_taken_out_in_every_form(learnt: Collection, tmp_path: Path) -> None:
+    chosen = learnt.matches("before:2100 sky")[:3]
+    assert len(chosen) == 3
+    paths = learnt.export_text(chosen, "list").splitlines()
+    rows = json.loads(learnt.export_text(chosen, "json"))
+    table = list(csv.DictReader(io.StringIO(learnt.export_text(chosen, "csv"))))
+    assert [row["path"] for row in rows] == paths == [row["path"] for row in table]
+    assert rows[0]["caption"] == table[0]["caption"] != ""
+    for copies in (False, True):
+        to = tmp_path / str(copies)
+        assert learnt.export_folder(chosen, to, copies=copies) == 3
+        assert learnt.export_folder(chosen, to, copies=copies) == 0, "what is there stays"
+        assert {path.read_bytes() for path in to.iterdir()} == {
+            Path(path).read_bytes() for path in paths
+        }
+        assert all(path.is_symlink() != copies for path in to.iterdir())
+    learnt.caption(chosen[0], "harbour\nold boat")
+    assert learnt.export_keywords(chosen[:1]) == 1
+    written = Path(paths[0] + ".xmp").read_text()
+    assert "harbour" in written
+    assert not [one for one in captions_of(paths[0]) if "harbour" in one.text], "ours, not theirs"
+    with pytest.raises(BadInput, match="there are list"):
+        learnt.export_text(chosen, "pdf")

@@ -1,0 +1,106 @@
+"""Many pictures, teaching, words, near-duplicates and other front ends, over HTTP."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+API = "/api/v1"
+
+
+def numbers(client: TestClient, query: str, k: int = 20) -> list[int]:
+    found = client.get(f"{API}/search", params={"query": query, "k": k}).json()
+    return [one["picture"] for one in found["results"]]
+
+
+def test_a_step_of_many_pictures_and_its_undo(client: TestClient) -> None:
+    before = numbers(client, "sea", 60)
+    some = before[5:15]
+    body = {"pictures": some, "query": "sea", "relevant": False}
+    assert client.post(f"{API}/many", json=body).json() == {"changed": 10}
+    assert numbers(client, "sea", 60) != before
+    assert client.post(f"{API}/many", json={"pictures": some, "caption": "lisbon"}).json() == {
+        "changed": 10
+    }
+    assert set(numbers(client, "lisbon")) == set(some)
+    assert client.delete(f"{API}/many").json() == {"changed": 10}
+    assert client.delete(f"{API}/many").json() == {"changed": 10}
+    assert numbers(client, "sea", 60) == before
+    assert client.delete(f"{API}/many").status_code == 422
+    assert client.post(f"{API}/many", json={"pictures": some}).status_code == 422
+
+
+def test_pictures_are_exported_as_text(shared: TestClient) -> None:
+    some = numbers(shared, "sea", 3)
+    listed = shared.post(f"{API}/export", json={"pictures": some}).text.splitlines()
+    assert len(listed) == 3
+    table = shared.post(f"{API}/export", json={"pictures": some, "kind": "csv"}).text
+    assert table.startswith("path,caption,taken")
+    assert shared.post(f"{API}/export", json={"pictures": [], "kind": "csv"}).status_code == 422
+
+
+def test_a_round_of_teaching(client: TestClient) -> None:
+    asked = client.get(f"{API}/teach", params={"query": "tree"}).json()["results"]
+    assert len(asked) == 10
+    answers = {str(one["picture"]): "tree" in (one["caption"] or "") for one in asked}
+    report = client.post(f"{API}/teach", json={"query": "tree", "answers": answers}).json()
+    assert report["answers"] == 10
+    assert report["after"] is not None
+    again = client.get(f"{API}/teach", params={"query": "tree"}).json()["results"]
+    assert not {str(one["picture"]) for one in again} & set(answers)
+
+
+def test_a_page_of_a_word(shared: TestClient) -> None:
+    found = shared.get(f"{API}/words/sea").json()
+    assert found["known"]
+    assert found["captions"] > 10
+    assert 0 < found["avgp"] <= 1
+    assert "sea" not in found["nearest"]
+    assert all("sea" in one["caption"] for one in found["examples"][:3])
+    assert shared.get(f"{API}/words/xyzzy").status_code == 422
+
+
+def test_years_and_types_narrow_and_sort(shared: TestClient) -> None:
+    filters = shared.get(f"{API}/filters").json()["filters"]
+    assert {"kind": "folder", "term": "in:alps", "count": 20} in filters
+    found = shared.get(f"{API}/search", params={"sort": "time", "k": 5}).json()
+    assert len(found["results"]) == 5
+    assert found["results"][0]["taken_from"] == "file"
+    narrowed = shared.get(f"{API}/search", params={"query": "sea type:video"}).json()
+    assert (narrowed["results"], narrowed["conditions"]) == ([], ["videos only"])
+
+
+def test_a_dropped_picture_finds_its_like(client: TestClient, own: Path) -> None:
+    data = (own / "scene-0003.jpg").read_bytes()
+    body = {"image": base64.b64encode(data).decode(), "k": 3}
+    found = client.post(f"{API}/like", json=body).json()["results"]
+    assert found[0]["path"] == "scene-0003.jpg"
+    assert client.post(f"{API}/like", json={"image": "no picture"}).status_code == 422
+    wrong = base64.b64encode(b"no picture at all").decode()
+    assert client.post(f"{API}/like", json={"image": wrong}).status_code == 404
+
+
+def test_near_duplicates_are_those_of_the_last_job(shared: TestClient) -> None:
+    assert shared.get(f"{API}/duplicates").json() == {"groups": [], "total": 0, "up_to_date": False}
+
+
+def test_a_front_end_of_ones_own_may_ask_if_it_is_named(
+    guarded: Callable[..., TestClient],
+) -> None:
+    client = guarded(origins=frozenset({"http://localhost:3000"}))
+    own = {"Origin": "http://localhost:3000", "Sec-Fetch-Site": "cross-site"}
+    allowed = client.get(f"{API}/status", headers=own)
+    assert allowed.status_code == 200
+    assert allowed.headers["access-control-allow-origin"] == "http://localhost:3000"
+    asked = client.options(f"{API}/feedback", headers=own)
+    assert (asked.status_code, "PUT" in asked.headers["access-control-allow-methods"]) == (
+        204,
+        True,
+    )
+    other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+    refused = client.get(f"{API}/status", headers=other)
+    assert refused.status_code == 403
+    assert "access-control-allow-origin" not in refused.headers
