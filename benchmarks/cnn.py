@@ -27,6 +27,7 @@ from build_assets.weights import tensors_of
 from joblib import cpu_count
 from numpy.typing import NDArray
 
+from benchmarks.cnn_int8 import measure_int8
 from benchmarks.common import say, show
 from visterm.datasets.locations import data_folder
 from visterm.errors import VistermError
@@ -97,6 +98,7 @@ def measure(files: list[Path], pictures: int, rounds: int, most: int) -> dict[st
         **compared(laps),
         "torch_arrangement": arrangement,
         "torch_note": note,
+        **measure_int8(chosen, rounds, lambda side, paths: lap(side, paths).speed),
         **memory,
     }
 
