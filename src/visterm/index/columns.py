@@ -11,6 +11,7 @@ import numpy.typing as npt
 from visterm.index.address_tables import AddressTables, tables
 from visterm.index.column_store import ColumnStore
 from visterm.index.filter_masks import Filter, read_filter
+from visterm.index.input_checks import whole_numbers
 from visterm.index.layout import BLOCK, Bytes, encode
 from visterm.index.manifest import Manifest
 from visterm.index.open_segments import OpenSegment
@@ -172,16 +173,18 @@ class Index(ColumnStore):
             keep = uppers >= kth_largest(lowers, k)
             ids, lowers, uppers = ids[keep], lowers[keep], uppers[keep]
         if (lowers != uppers).any():
-            lowers = scores(weights, self._values_of(words, ids).T, ids.size)
+            lowers = scores(weights, self.values(words, ids).T, ids.size)
         return best(ids, lowers, k)
 
-    def _values_of(self, words: Integers, ids: Integers) -> Floats:
-        """As `values`, by the shortest way where none of them is kept."""
-        if self.exact is not None and not self._state[1].kept[:, words].any():
-            found = self.exact(words, ids)
+    def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
+        """The exact values of some words for some pictures, one row a picture."""
+        chosen, numbers = whole_numbers(words), whole_numbers(ids)
+        is_known = self.exact is not None and bool((chosen < self.words).all())
+        if is_known and not self._state[1].kept[:, chosen].any() and self.holds(numbers).all():
+            found = self._anew(chosen, numbers)  # which needs no bounds
             if not np.isnan(found).any():
                 return found
-        return self.values(words, ids)
+        return super().values(chosen, numbers)
 
     def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
         super()._take(manifest, parts)
