@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 CONSIDERED = 400
 """Pictures of a ranking that may be asked about."""
-LIKENESS_COST = 0.2
+LIKENESS_COST = 0.5
 """What likeness to a picture that is asked about already costs, against being worth asking."""
-UNCERTAIN_SHARE = 0.2
+UNCERTAIN_SHARE = 0.3
 """The fraction of a round that is asked because it is uncertain, not because it is likely."""
 
 Floats = NDArray[np.float64]
