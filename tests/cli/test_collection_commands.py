@@ -148,7 +148,7 @@ def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path:
     [
         (["search"], "nothing to search for"),
         (["search", "tree:x"], "the weight of 'tree' must be a number"),
-        (["search", "unheard-of"], "no caption has the words asked for"),
+        (["search", "qwertzu"], "no caption has the words asked for"),
         (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
         (["search", "tree", "-k", "0"], "--limit"),
         (["search", "--like", "none.jpg"], "there is no picture none.jpg"),

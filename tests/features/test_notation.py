@@ -43,7 +43,7 @@ def test_files_of_embedders_may_hold_plus_signs() -> None:
         ("cnn+cnn", "the same features twice"),
         ("onnx", "onnx needs a file: onnx:model.onnx"),
         ("sift:4000", "only onnx takes a file"),
-        ("cnn(colour=3)", "cnn has no parameter 'colour'; it has crop, normalise, provider, size"),
+        ("cnn(colour=3)", "cnn has no parameter 'colour'; it has crop, network, normalise"),
         ("cnn(output=grid)", "cnn has no parameter 'output'"),
     ],
 )

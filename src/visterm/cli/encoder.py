@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 encoder = typer.Typer(
     name="encoder",
-    help="Install image-text encoders (CLIP, SigLIP …), which know any word.",
+    help="Install image-text encoders, which know any word.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -12,7 +12,7 @@ from visterm.cli.output import progress_bar, show
 
 starter = typer.Typer(
     name="starter",
-    help="Share what a collection knows of words, or begin with what another does.",
+    help="Share what a collection knows of words with another.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

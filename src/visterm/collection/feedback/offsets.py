@@ -38,11 +38,10 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.linear_values import linear_weights
 from visterm.collection.store.versions import Version, set_new_words
 from visterm.index import Index
-from visterm.text.meaning import meanings
+from visterm.text.meaning import certain_meanings
 from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
 from visterm.text.stop_words import STOP_WORDS
-from visterm.text.unknown_words import read_phrases
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
@@ -166,7 +165,7 @@ class FeedbackOffsets:
         if text not in self._queries:
             query, meant = parse_query(text), None
             if self.encoder_words is None:
-                query, meant = read_phrases(query, self.vocabulary, lambda _: False)[0], meanings
+                meant = certain_meanings  # whoever says yes to a name means no word like it
             self._queries[text] = query_vector(query, self.vocabulary, meant)
         return self._queries[text]
 

@@ -76,4 +76,4 @@ def evaluate_preset(
     with seconds.on("features"):
         vectors = extract(protocol, extractor, progress=progress)
     outcome = run(protocol, vectors, learner, seconds, ranks=ranks, progress=progress)
-    return ModelEvaluation(learner.name, "cnn, four views", outcome)
+    return ModelEvaluation(learner.name, "cnn, two views by each of three networks", outcome)

@@ -154,9 +154,9 @@ def check_features(features: str) -> None:
     """Refuse names, or parameters of them, that do not exist, before anything is computed.
 
     >>> check_features("2*cnn(size=288)+blocks")
-    >>> check_features("cnn(colour=3)")
+    >>> check_features("cnn(colour=3)")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, normalise, provider, size
+    visterm.errors.BadInput: cnn has no parameter 'colour'; it has crop, network, ...
     """
     for name in weighted_parts(features)[1]:
         if not _is_tokens(name):
