@@ -14,7 +14,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -53,12 +52,11 @@ def linear_weights(version: Version, link: Link | None = None) -> Floats | None:
     """The weights of a version whose values can be computed anew, words × dimensions; else None."""
     if version.space != WORDS or (link or version.link()) is None:
         return None
-    found = _weights(version.folder / MODEL, version.time)
+    found = _weights(version.folder / MODEL)
     return found if found is not None and len(found) == version.words else None
 
 
-@lru_cache(maxsize=8)
-def _weights(path: Path, _: float) -> Floats | None:
+def _weights(path: Path) -> Floats | None:
     """The weights in a model's file, read only when touched; None where it is not linear.
 
     A file of before does not say so; then it is what PAMIR, alone linear until then, wrote.
