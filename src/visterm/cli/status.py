@@ -19,14 +19,14 @@ def status(
     """Show pictures, captions, words, model, index and sizes."""
     with opened(collection, store) as found:
         counted, where = found.status(), found.store
-    named, told = _lines(counted), asdict(counted)
+    named, shown = _lines(counted), asdict(counted)
     if ray is not None:
         from visterm.collection import cluster_status
 
         there = cluster_status(ray, where)
         named += _cluster_lines(there)
-        told["cluster"] = asdict(there)
-    show(told, *(f"{name:<10} {value}" for name, value in named), json=json)
+        shown["cluster"] = asdict(there)
+    show(shown, *(f"{name:<10} {value}" for name, value in named), json=json)
 
 
 def _cluster_lines(there: ClusterStatus) -> list[tuple[str, str]]:

@@ -115,8 +115,8 @@ class Lacking:
 def fingerprint(manifest: Manifest) -> str:
     """What tells apart any two states of any two indexes."""
     files = sorted((name, record.sha256) for name, record in manifest.files.items())
-    told = repr((manifest.kind, manifest.words, manifest.version, files))
-    return hashlib.sha256(told.encode()).hexdigest()
+    described = repr((manifest.kind, manifest.words, manifest.version, files))
+    return hashlib.sha256(described.encode()).hexdigest()
 
 
 def vectors_name(number: int) -> str:

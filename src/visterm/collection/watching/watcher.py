@@ -1,4 +1,4 @@
-"""Watching folders: which of them have changed, told a moment after the last change."""
+"""Watching folders: which of them have changed, reported a moment after the last change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from visterm.errors import VistermError
 
 _NETWORK = ("nfs", "cifs", "smb", "sshfs", "fuse", "9p", "afs", "davfs", "webdav", "glusterfs")
 _QUIET_MS = 400
-"""So long nothing may happen before a change is told: a file that is being written is not done."""
+"""So long nothing may happen before a change is reported: a file being written is not done."""
 _PATIENCE_MS = 5000
-"""Changes that go on and on are told after so long."""
+"""Changes that go on and on are reported after so long."""
 _ASK_MS = 1000
 
 
 class Watcher:
-    """Tells which folders below a root have changed.
+    """Reports which folders below a root have changed.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Watcher:
                         break
             except FileNotFoundError:
                 continue
-            yield {""}  # what happened between two watches nobody told
+            yield {""}  # what happened between two watches nobody reported
 
     def concerns(self, path: str) -> bool:
         """Whether a change of this path may change the collection."""

@@ -49,7 +49,7 @@ class CNN(NetworkExtractor):
     provider : {"cpu", "cuda", "coreml"}
         Where onnxruntime computes.
     network : {"lite0", "lite1", "lite2"}
-        A larger one sees a little more, and takes about two and three times as long.
+        A larger one sees a little more, and takes longer.
 
     Examples
     --------
