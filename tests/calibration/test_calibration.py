@@ -123,13 +123,18 @@ def test_the_cutoff_is_where_the_chance_crosses_the_probability_threshold() -> N
         highest = found.probabilities(words, weights, [best])
         cutoff = found.cutoff(words, weights, best)
         prior = np.exp(found.log_frequency[words].sum())
-        expected = probability_threshold(highest, prior)[0]
+        expected = probability_threshold(highest, prior, len(words))[0]
         assert found.probabilities(words, weights, [cutoff])[0] == pytest.approx(expected)
 
 
 def test_a_sure_match_is_good_and_a_hopeless_one_is_not_whatever_the_best_one_is() -> None:
     for best in (0.01, 0.2, 0.9, 1.0):
         assert 0.02 <= probability_threshold(best, 0.01) <= 0.3
+
+
+def test_of_queries_of_several_words_which_fewer_pictures_answer_fewer_matches_are_good() -> None:
+    found = [float(probability_threshold(0.6, 0.001, words)) for words in (1, 2, 3, 6)]
+    assert found[0] < found[1] < found[2] == found[3]
 
 
 def test_for_frequent_words_more_is_asked_than_what_any_picture_has() -> None:

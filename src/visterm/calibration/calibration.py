@@ -37,8 +37,10 @@ class QueryScale(NamedTuple):
     """What makes a score one of words that count once each."""
     intercept: float
     slope: float
+    words: int
+    """How many words are wanted."""
     prior: float
-    """How many pictures in one have all its words, as far as their number says."""
+    """How many pictures in one have all of them, as far as their number says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class Calibration:
     >>> found.probabilities([0, 1], [1.0, 1.0], np.log([0.05, 0.5, 0.98])).round(2).tolist()
     [0.12, 0.57, 0.97]
     >>> float(np.exp(found.cutoff([0, 1], [1.0, 1.0], best=np.log(0.5))).round(2))
-    0.1
+    0.12
     """
 
     link: Link
@@ -86,7 +88,7 @@ class Calibration:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
         scale = self.scale(words, weights)
         highest = self.probabilities(words, weights, [best])
-        least = float(probability_threshold(highest, scale.prior)[0])
+        least = float(probability_threshold(highest, scale.prior, scale.words)[0])
         wanted = np.log(least / (1 - least))
         odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
         return float(log_logistic(np.asarray(odds))) / scale.per_word
@@ -119,7 +121,8 @@ class Calibration:
         rarity = float(wanted @ self.log_frequency[chosen])
         known = _DEPENDENCE[min(count, len(_DEPENDENCE)) - 1] if count else _INDEPENDENT
         per_word = float(sizes.sum()) / (float(np.abs(q).sum()) or 1.0)
-        return QueryScale(per_word, known[0] + known[2] * rarity, known[1], float(np.exp(rarity)))
+        intercept, prior = known[0] + known[2] * rarity, float(np.exp(rarity))
+        return QueryScale(per_word, intercept, known[1], count, prior)
 
     def with_statistics(self, means: Floats, deviations: Floats) -> Calibration:
         """The same for another model's values, as for the model trained on all captions."""
