@@ -43,7 +43,7 @@ def kill_trials(bench: Bench, ledger: Ledger, limit: int, seed: int) -> dict[str
 
 
 def one_kill(bench: Bench, named: str) -> list[str]:
-    """Repeat one, ``train/0.0431``: moments are those of the clock, so it may take a few tries."""
+    """Repeat one, ``train/0.0431``: seconds that it computed, so it may take a few tries."""
     name, _, after = named.partition("/")
     return bench.kill(scenario(name), float(after))[1]
 

@@ -90,44 +90,49 @@ def _take_back(change: Change, journal: Path) -> None:
     kept = journal / str(change.inode)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         if change.op == "w":
-            with kept.open("r+b") as file:
-                file.seek(change.offset)
-                file.write(change.old)
-                if change.offset + len(change.new) > change.size:
-                    file.truncate(change.size)
+            _overwrite(kept, change.offset, change.old)
+            if change.offset + len(change.new) > change.size:
+                os.truncate(kept, change.size)
         elif change.op == "t":
-            with kept.open("r+b") as file:
-                file.truncate(change.size)
-                file.seek(change.offset)
-                file.write(change.old)
+            os.truncate(kept, change.size)
+            _overwrite(kept, change.offset, change.old)
         elif change.op == "c" and _is(change.path, change.inode):
             os.unlink(change.path)
         elif change.op == "m":
             shutil.rmtree(change.path, ignore_errors=True)
         elif change.op == "d":
             os.makedirs(change.path, exist_ok=True)
-        elif change.op == "u" and not os.path.lexists(change.path) and kept.exists():
-            os.link(kept, change.path)
+        elif change.op == "u":
+            _name_again(kept, change.path)
         elif change.op == "r" and _is(change.other, change.inode):
             os.rename(change.other, change.path)
-            if change.offset and (journal / str(change.offset)).exists():
-                os.link(journal / str(change.offset), change.other)
+            if change.offset:
+                _name_again(journal / str(change.offset), change.other)
 
 
 def _do_again(change: Change, journal: Path) -> None:
     kept = journal / str(change.inode)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         if change.op == "w":
-            with kept.open("r+b") as file:
-                file.seek(change.offset)
-                file.write(change.new)
+            _overwrite(kept, change.offset, change.new)
         elif change.op == "t":
             os.truncate(kept, change.offset)
-        elif change.op == "c" and kept.exists() and not os.path.lexists(change.path):
-            os.link(kept, change.path)
+        elif change.op == "c":
+            _name_again(kept, change.path)
         elif change.op == "m":
             os.mkdir(change.path)
         elif change.op == "u" and _is(change.path, change.inode):
             os.unlink(change.path)
         elif change.op == "r" and _is(change.path, change.inode):
             os.replace(change.path, change.other)
+
+
+def _overwrite(path: Path, offset: int, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(content)
+
+
+def _name_again(kept: Path, path: str) -> None:
+    if kept.exists() and not os.path.lexists(path):
+        os.link(kept, path)

@@ -46,8 +46,6 @@ class Scenario:
     """Whether all of it is one change, done or not; else each part of it is."""
     damaged: bool = False
     """Whether it begins with damage, which may stay until the command has mended it."""
-    slow: bool = False
-    """Whether it takes so long that a sample of its fault points must do."""
 
 
 def command(*arguments: str) -> int:
@@ -247,7 +245,7 @@ SCENARIOS = [
     Scenario("repair-model", "model-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("write-xmp", "clicked", _written_xmp, whole=False),
     Scenario("server", "clicked", _served, whole=False),
-    Scenario("convert", "first-edition", typed("add"), slow=True),
+    Scenario("convert", "first-edition", typed("add")),
 ]
 
 
