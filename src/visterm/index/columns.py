@@ -173,18 +173,22 @@ class Index(ColumnStore):
             keep = uppers >= kth_largest(lowers, k)
             ids, lowers, uppers = ids[keep], lowers[keep], uppers[keep]
         if (lowers != uppers).any():
-            lowers = scores(weights, self.values(words, ids).T, ids.size)
+            lowers = scores(weights, self._exactly(words, ids).T, ids.size)
         return best(ids, lowers, k)
 
     def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
         """The exact values of some words for some pictures, one row a picture."""
         chosen, numbers = whole_numbers(words), whole_numbers(ids)
-        is_known = self.exact is not None and bool((chosen < self.words).all())
-        if is_known and not self._state[1].kept[:, chosen].any() and self.holds(numbers).all():
-            found = self._anew(chosen, numbers)  # which needs no bounds
+        is_known = bool((chosen < self.words).all()) and bool(self.holds(numbers).all())
+        return self._exactly(chosen, numbers) if is_known else super().values(chosen, numbers)
+
+    def _exactly(self, words: Integers, ids: Integers) -> Floats:
+        """As `values`, of words and pictures that are known to be there."""
+        if self.exact is not None and not self._state[1].kept[:, words].any():
+            found = self._anew(words, ids)  # which needs no bounds
             if not np.isnan(found).any():
                 return found
-        return super().values(chosen, numbers)
+        return super().values(words, ids)
 
     def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
         super()._take(manifest, parts)
