@@ -33,6 +33,12 @@ settings.register_profile("explore", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the cluster: at the head of its queue no other process of pytest-xdist takes a
+    part of these tests away, which would start a second cluster beside the first."""
+    items.sort(key=lambda item: item.path.name != "test_cluster.py")
+
+
 @pytest.fixture(scope="session")
 def drawn_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of an installed encoder that knows colours and shapes; see `benchmarks`."""

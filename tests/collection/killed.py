@@ -1,6 +1,6 @@
 """A process that does work on a collection in children of its own, so that tests can kill them.
 
-Importing takes seconds and forking takes none, so sixty kills are affordable. Lines on stdin are
+Importing takes seconds and forking takes none, so thirty kills are affordable. Lines on stdin are
 jobs; for each, the child's number is printed, and after one more line, how it ended. What a child
 has committed it appends to a journal, line by line, right after the commit; captions it announces
 too.

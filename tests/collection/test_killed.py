@@ -31,7 +31,7 @@ from visterm.index import Index
 from visterm.models import load_model
 from visterm.text.query import parse_query
 
-KILLS = 60
+KILLS = 30
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills and forks are POSIX")
 
 
@@ -146,7 +146,7 @@ def check_nothing_left_over(collection: Collection) -> None:
     assert len(list((collection.store / "index").iterdir())) == 1
 
 
-def test_sixty_kills_lose_nothing_that_was_committed(
+def test_thirty_kills_lose_nothing_that_was_committed(
     worker: Worker, drawn: Path, tmp_path: Path
 ) -> None:
     root, dice = tmp_path / "pictures", random.Random(20)

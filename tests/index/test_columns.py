@@ -65,7 +65,7 @@ def draw_weights(style: str, count: int, rng: np.random.Generator) -> np.ndarray
     return weights.astype(np.float32)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     skew=st.sampled_from(SKEWS),
     style=st.sampled_from(["any", "positive", "zeros", "uneven", "equal"]),

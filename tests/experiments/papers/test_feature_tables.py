@@ -25,7 +25,7 @@ from visterm.progress import silent
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
-    scenes = draw_scenes(tmp_path_factory.mktemp("scenes"), 60, seed=3)
+    scenes = draw_scenes(tmp_path_factory.mktemp("scenes"), 60, seed=3, size=(128, 96))
     known = CaptionedPictures([p for p, _ in scenes], [" ".join(w) for _, w in scenes], "scenes")
     return split_off_test(known, language=None)
 
@@ -63,9 +63,9 @@ def test_as_published_visterms_are_one_bag_and_the_margin_is_that_of_captions(
 
 
 def test_blocks_are_compared_by_side_and_codebook_on_validation_pictures(drawn: Protocol) -> None:
-    found = by_side(blind(drawn), [32, 64], [5, 20])
+    found = by_side(blind(drawn), [32, 64], [5])
     assert {side: [t.setting for t in tried] for side, tried in found.items()} == {
-        side: ["5 visterms", "20 visterms"] for side in (32, 64)
+        side: ["5 visterms"] for side in (32, 64)
     }
     assert all(0 < t.avgp <= 1 for tried in found.values() for t in tried)
 

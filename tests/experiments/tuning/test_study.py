@@ -199,7 +199,7 @@ def finished(study: Path) -> list[str]:
 
 def command(folder: Path, study: Path) -> list[str]:
     words = ["tune", str(folder / "captions.tsv"), "--features", SMALL, "--study", str(study)]
-    settings = ["--C", "0.1", "--C", "0.3", "--max-iter", "300000", "--workers", "1"]
+    settings = ["--C", "0.1", "--C", "0.3", "--max-iter", "100000", "--workers", "1"]
     return [sys.executable, "-m", "visterm", *words, *settings, "--json"]
 
 
