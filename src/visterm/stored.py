@@ -95,7 +95,7 @@ def read_stored(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise BadInput(f"there is no file {path}") from None
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} was not written by visterm, or is damaged: {error}") from None
     if not isinstance(about, dict) or not isinstance(about.get("format"), int):
         raise BadInput(f"{path} was not written by visterm, or is damaged: it has no format")

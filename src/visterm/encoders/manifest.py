@@ -47,7 +47,7 @@ def read_manifest(folder: Path) -> Manifest:
         if said["format"] != FORMAT:
             raise ValueError(f"its format is {said['format']}, not {FORMAT}")
         return Manifest(**{**said, "prompts": tuple(said["prompts"])})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(
             f"{folder / FILE} is damaged ({error}); remove the encoder and add it again"
         ) from None

@@ -95,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
         written = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise VistermError(f"{folder} holds no index; make one with create") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise VistermError(f"{path} cannot be read ({error}); build the index again") from error
     found = written.get("format") if isinstance(written, dict) else None
     if isinstance(found, int) and found > FORMAT:

@@ -51,7 +51,7 @@ class Checkpoint:
         self.runs.append((avgp, dict(choice)))
         about = json.dumps({"key": self.key, "runs": self.runs}, default=np.ndarray.tolist)
         file = io.BytesIO()
-        np.savez(file, allow_pickle=False, about=np.array(about), **self.fitted)
+        np.savez(file, about=np.array(about), **self.fitted)
         write_whole(self.path, file.getvalue())
 
     def remove(self) -> None:

@@ -35,6 +35,8 @@ FEW = 5.0
 """Captions of a word from which on they count for more than what the starter knew of it. Of 0, 2,
 5, 10 and 30 this cost next to nothing on Corel's validation pictures, and saved most of what
 learning would have cost on pictures of another kind."""
+_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""What comes of reading a file that is not what it should be."""
 _LEVELS = 127
 _ALIKE, _SAME = 0.2, 0.9
 """Cosines of words that look much like each other, and of two words for one thing."""
@@ -185,7 +187,7 @@ def read_starter(path: Path) -> Starter:
         weights *= scales.astype(np.float32)[:, None]
         vocabulary = Vocabulary(words, idf.astype(np.float64), keys=keys)
         return Starter(vocabulary, weights, about["extractor"], about["facts"])
-    except (OSError, SafetensorError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (OSError, SafetensorError, *_DAMAGED) as error:
         raise BadInput(f"{path} is damaged ({error}); install visterm again") from None
 
 

@@ -98,14 +98,14 @@ def _read(file: Path) -> Iterator[dict[str, Any]]:
     try:
         lines = file.read_text("utf-8").splitlines()
         head = json.loads(lines[0]) if lines else {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{file} cannot be read as a backup ({error})") from None
     if not isinstance(head, dict) or head.get("visterm") != "backup":
         raise BadInput(f"{file} is no backup; visterm export --as backup writes one")
     for number, line in enumerate(lines[1:], 2):
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadInput(f"{file}, line {number}: it is not JSON") from None
         if not isinstance(said, dict):
             raise BadInput(f"{file}, line {number}: it is no object")

@@ -30,7 +30,7 @@ def keep_rows(path: Path, parts: Sequence[Rows]) -> None:
         else:
             arrays[f"{number}.rows"] = rows
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
+    np.savez(file, **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, file.getvalue())
 

@@ -94,7 +94,7 @@ def read_recipe(path: Path) -> Recipe:
         raise BadInput(
             f"there is no {path}, which says how the model wants its pictures; write it: {EXAMPLE}"
         ) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} cannot be read as JSON: {error}") from None
     known = [field.name for field in fields(Recipe)]
     if not isinstance(said, dict):
