@@ -7,11 +7,13 @@ campaign keeps what was found. The last line is one JSON object.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,8 @@ from benchmarks.campaign.ledger import Ledger
 from benchmarks.common import say
 
 KEPT = Path("artefacts", "campaign")
-_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "soak": 30 * 60}
-"""How much a part is without --limit: points, kills, files, seconds."""
+_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "cluster": 48, "soak": 30 * 60}
+"""How much a part is without --limit: points, kills, files, kills, seconds."""
 
 
 def main(given: list[str] | None = None) -> int:
@@ -64,8 +66,13 @@ def _in_a_process(part: str, options: argparse.Namespace) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1])["parts"][part])
 
 
-def _ledger(options: argparse.Namespace, part: str) -> Ledger:
-    return Ledger(None if options.kept is None else options.kept / f"{part}.jsonl")
+def _ledger(options: argparse.Namespace, *own: str) -> Ledger:
+    """Where results of a part are kept; ``own`` are modules that no other part's results need."""
+    if options.kept is None:
+        return Ledger(None)
+    sources = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in own)
+    version = f"-{hashlib.sha256(sources).hexdigest()[:8]}" if own else ""
+    return Ledger(options.kept / f"{options.part}{version}.jsonl")
 
 
 def _with_bench(
@@ -90,7 +97,7 @@ def _faults(options: argparse.Namespace) -> dict[str, Any]:
 
     def work(bench: Any) -> dict[str, Any]:
         if options.point is None:
-            return sweep(bench, _ledger(options, "faults"), options.limit, options.seed)
+            return sweep(bench, _ledger(options), options.limit, options.seed)
         point = one_point(options.point)
         broken = bench.fault(point.scenario, point.fault, point.at, seed=options.seed + point.at)
         return {"fault_points": 1, "broken_promises": len(broken), "broken": broken}
@@ -103,8 +110,7 @@ def _kills(options: argparse.Namespace) -> dict[str, Any]:
 
     def work(bench: Any) -> dict[str, Any]:
         if options.point is None:
-            limit = options.limit or 3000
-            return kill_trials(bench, _ledger(options, "kills"), limit, options.seed)
+            return kill_trials(bench, _ledger(options), _size(options), options.seed)
         broken = one_kill(bench, options.point)
         return {"kills": 1, "broken_promises": len(broken), "broken": broken}
 
@@ -114,17 +120,38 @@ def _kills(options: argparse.Namespace) -> dict[str, Any]:
 def _hostile(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks.campaign.hostile import hostile_files
 
-    ledger = _ledger(options, "hostile")
-    return hostile_files(ledger, options.limit or 10_000, options.seed, options.point)
+    ledger = _ledger(options)
+    return hostile_files(ledger, _size(options), options.seed, options.point)
+
+
+def _cluster(options: argparse.Namespace) -> dict[str, Any]:
+    if find_spec("ray") is None:
+        raise SystemExit("kills of a cluster need Ray: pip install 'visterm[cluster]'")
+    from benchmarks.campaign.cluster import cluster_kills
+
+    return cluster_kills(_ledger(options, "cluster"), _size(options), options.seed)
 
 
 def _soak(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks.campaign.soak import soak
 
-    return soak(options.limit or 30 * 60, options.seed)
+    ledger, name = _ledger(options, "soak", "people"), f"{_size(options)}/{options.seed}"
+    if name not in ledger:
+        ledger.add(name, **soak(_size(options), options.seed))
+    return ledger.results[name]
 
 
-_PARTS = {"faults": _faults, "kills": _kills, "hostile": _hostile, "soak": _soak}
+def _size(options: argparse.Namespace) -> int:
+    return int(options.limit or _SIZES[options.part] or 0)
+
+
+_PARTS = {
+    "faults": _faults,
+    "kills": _kills,
+    "hostile": _hostile,
+    "cluster": _cluster,
+    "soak": _soak,
+}
 
 
 def _summary(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -133,6 +160,7 @@ def _summary(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "fault_points": found.get("faults", {}).get("fault_points", 0),
         "kills": found.get("kills", {}).get("kills", 0),
         "hostile_files": found.get("hostile", {}).get("hostile_files", 0),
+        "cluster_kills": found.get("cluster", {}).get("kills", 0),
         "broken_promises": sum(one["broken_promises"] for one in found.values()),
         "soak": found.get("soak"),
     }

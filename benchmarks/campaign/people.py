@@ -13,6 +13,9 @@ from typing import Any
 API = "/api/v1"
 DECLARED = (200, 201, 202, 304, 409, 429, 503)
 """What may come of calls that are right: the answer, or that somebody else is served first."""
+_QUEUED = 202
+"""Written down on the disk, and done as soon as the running job has ended: acknowledged, too."""
+_WORDS = ("sky", "sea", "tree", "snow", "house", "boat")
 _QUERIES = ("sky", "sea", "tree -sky", "snow house", "boat", "sky sea", "house:2 tree")
 _THINKING = (0.2, 1.8)
 
@@ -62,13 +65,13 @@ class Person:
             answer = self.dice.random() < 0.5
             body = {"query": query, "picture": picture, "relevant": answer}
             status = self._ask("POST", "/feedback", body)
-            if status in (201, None):
-                self.said.clicks.append((query, picture, answer, status == 201))
+            if status in (201, _QUEUED, None):
+                self.said.clicks.append((query, picture, answer, status is not None))
         elif what < 0.97:
-            text = f"{self.dice.choice(_QUERIES[:2])} {self.dice.randrange(10**6)}"
+            text = " ".join([*self.dice.sample(_WORDS, 2), str(self.dice.randrange(10**6))])
             status = self._ask("PUT", f"/pictures/{picture}/captions", {"text": text})
-            if status in (200, None):
-                self.said.captions.append((picture, text, status == 200))
+            if status in (200, _QUEUED, None):
+                self.said.captions.append((picture, text, status is not None))
         elif what < 0.99:
             name = f"new-{self.number}-{self.dice.randrange(10**9)}.jpg"
             old = next(iter(sorted(self.root.glob("*.jpg"))))

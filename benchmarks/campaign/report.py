@@ -13,7 +13,7 @@ _FOUND = Path(__file__).with_name("findings.md")
 def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
     """Write the page from the results of the parts."""
     parts = [_HEAD, _faults(found["faults"]), _kills(found["kills"]), _hostile(found["hostile"])]
-    parts += [_soak(found["soak"]), _FOUND.read_text()]
+    parts += [_cluster(found["cluster"]), _soak(found["soak"]), _FOUND.read_text()]
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts))
 
 
@@ -91,12 +91,26 @@ be refused without a reason: **{found["broken_promises"]} did.** The slowest too
 """
 
 
+def _cluster(found: dict[str, Any]) -> str:
+    return f"""## A cluster whose parts die
+
+Pictures are added and models trained on a Ray cluster of two nodes, and its shards answer searches, while somebody kills (SIGKILL) one of its
+workers, a node with all that runs on it, the command itself, or a replica that searches. The collection must be what one machine makes that
+nothing happened to, and every answer right or called partial. Of {found["kills"]:,} kills **{found["broken_promises"]} broke a promise**; {found["too_late"]:,} more came too late
+and count as none.
+
+| during, and who was killed | kills |
+| --- | ---: |
+{_rows(found["by_victim"])}
+"""
+
+
 def _soak(found: dict[str, Any]) -> str:
     equal = "equals" if found["catalogue_equals_replay"] else "does **not** equal"
     return f"""## A server that is never left alone
 
-{found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while jobs of the
-server were killed.
+{found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while the processes
+that add and train for the server were killed. Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
 
 | | |
 | --- | ---: |
@@ -106,7 +120,7 @@ server were killed.
 | declared refusals (busy, training) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
-| memory before and after | {found["memory_mb"][0]} MB, {found["memory_mb"][1]} MB |
+| memory of the server: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
 The catalogue {equal} a replay of the acknowledged calls.
 """

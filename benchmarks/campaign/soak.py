@@ -27,8 +27,12 @@ from benchmarks.common import say
 
 CLIENTS = 32
 PICTURES = 192
-_KILL_EVERY = (4.0, 12.0)
+_KILL_EVERY = (5.0, 40.0)
+"""Seconds between two kills: some jobs come to their end, too."""
+_LOOK_EVERY = 5.0
 _QUIET_SHARE = 0.1
+_WARM_UP = 0.2
+"""Share of the time after which memory is compared: caches and threads are there by then."""
 
 
 def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
@@ -47,16 +51,17 @@ def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
             clicked = {(one.query, one.picture): one.relevant for one in collection.judgements()}
             said = {number: collection.captions(number) for number in range(1, PICTURES + 1)}
         with Serving(root) as server:
-            quiet = _talk(server, 1, max(3.0, seconds * _QUIET_SHARE), seed, kills=False)
-            before = server.memory()
-            busy = _talk(server, clients, seconds, seed + 1, kills=True)
-            after = server.memory()
+            quiet = _talk(server, 1, max(3.0, seconds * _QUIET_SHARE), seed)
+            at_rest = server.memory()
+            memory: list[int] = []
+            busy = _talk(server, clients, seconds, seed + 1, memory)
         talks = [*quiet, *busy]
         wrong = _lost(root, talks, said, clicked)
     errors: Counter[str] = Counter()
     for talk in talks:
         errors.update(talk.undeclared)
     times = [np.concatenate([talk.times for talk in some]) for some in (quiet, busy)]
+    before, after = _early_and_late(memory)
     p99 = [float(np.percentile(one, 99)) * 1000 for one in times]
     return {
         "seconds": round(seconds),
@@ -69,6 +74,7 @@ def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
         "quiet_p99_ms": round(p99[0], 1),
         "p99_ms": round(p99[1], 1),
         "p99_ratio": round(p99[1] / p99[0], 2),
+        "quiet_memory_mb": round(at_rest / 1e6),
         "memory_mb": [round(before / 1e6), round(after / 1e6)],
         "memory_ratio": round(after / before, 3),
         "undeclared": dict(errors),
@@ -130,8 +136,10 @@ class Serving:
         return False
 
 
-def _talk(server: Serving, clients: int, seconds: float, seed: int, *, kills: bool) -> list[Talk]:
-    """Let so many people talk to the server, while somebody kills its jobs."""
+def _talk(
+    server: Serving, clients: int, seconds: float, seed: int, memory: list[int] | None = None
+) -> list[Talk]:
+    """Let people talk to the server; where ``memory`` is written down, its jobs are killed, too."""
     until = time.monotonic() + seconds
     people = [
         Person(server.host, server.port, server.root, number, clients, PICTURES, seed)
@@ -141,16 +149,27 @@ def _talk(server: Serving, clients: int, seconds: float, seed: int, *, kills: bo
     for thread in threads:
         thread.start()
     dice, reported = random.Random(seed), time.monotonic()
-    while time.monotonic() < until:
-        time.sleep(min(dice.uniform(*_KILL_EVERY), max(0.0, until - time.monotonic())))
-        if kills and server.kill_a_job():
-            people[0].said.kills += 1
-        if time.monotonic() - reported > 60:
-            reported = time.monotonic()
-            say(f"soak: {until - reported:.0f} s to go, {server.memory() / 1e6:.0f} MB")
+    kill_at = reported + dice.uniform(*_KILL_EVERY)
+    while (now := time.monotonic()) < until:
+        time.sleep(min(_LOOK_EVERY, until - now))
+        if memory is not None:
+            memory.append(server.memory())
+            if now > kill_at and server.kill_a_job():
+                people[0].said.kills += 1
+                kill_at = now + dice.uniform(*_KILL_EVERY)
+        if now - reported > 60:
+            reported = now
+            say(f"soak: {until - now:.0f} s to go, {server.memory() / 1e6:.0f} MB")
     for thread in threads:
         thread.join()
     return [person.said for person in people]
+
+
+def _early_and_late(memory: list[int]) -> tuple[float, float]:
+    """What the server had once it was warm, and in the end: medians of a few samples."""
+    begin = int(len(memory) * _WARM_UP)
+    some = max(1, len(memory) // 10)
+    return float(np.median(memory[begin : begin + some])), float(np.median(memory[-some:]))
 
 
 def _lost(
@@ -172,6 +191,7 @@ def _lost(
             clicks[query, picture] = {answer} if sure else known | {answer}
     wrong = []
     with Collection.open(root) as collection:
+        collection.apply_waiting()  # as any command or search would: what waited for a killed job
         for picture, texts in captions.items():
             now = collection.captions(picture).get("person", "")
             if now not in texts:
