@@ -36,6 +36,8 @@ ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 Page = sync_api.Page
 expect = sync_api.expect
 Opener = Callable[..., Page]
+VISITS = int(os.environ.get("VISTERM_VISITS", "4"))
+"""How often a page is used before its memory is looked at; more of them stand for hours."""
 
 
 class Server:
@@ -548,6 +550,29 @@ def test_fifty_thousand_pictures_are_a_few_hundred_in_the_page(
     *tiles, focused = counts
     assert all(20 < count < 1000 for count in tiles)
     assert focused == "25001"
+
+
+def test_a_page_that_is_used_for_hours_keeps_its_memory(served: Server, visit: Opener) -> None:
+    """Searches, an open picture and a way back, again and again; what is unreachable is let go."""
+    page = visit(served.url)
+    tab = page.context.new_cdp_session(page)
+
+    def used_for(rounds: int) -> tuple[float, int]:
+        for number in range(rounds):
+            ask(page, ("sea", "sky -tree", "boat")[number % 3])
+            page.locator(".tile .open").first.click()
+            expect(page.locator("#view .strip li")).to_have_count(9)
+            page.keyboard.press("Escape")
+            expect(page.locator("#view")).to_be_hidden()
+        page.evaluate("document.activeElement.blur()")
+        tab.send("HeapProfiler.collectGarbage")
+        heap = tab.send("Runtime.getHeapUsage")["usedSize"]
+        return heap, tab.send("Memory.getDOMCounters")["nodes"]
+
+    heap, nodes = used_for(VISITS)
+    later_heap, later_nodes = used_for(2 * VISITS)
+    assert later_heap < 1.1 * heap, (heap, later_heap)
+    assert later_nodes < 1.1 * nodes, (nodes, later_nodes)
 
 
 @pytest.fixture(scope="session")

@@ -125,7 +125,7 @@ HOSTILE = [
     post("a yes to conditions", FEEDBACK, 422, "needs words", OK | {"query": "in:alps"}),
     post("a no to unknown words", FEEDBACK, 422, "nothing to correct", NO | {"query": "qqqq"}),
     post("a picture that is not", FEEDBACK, 404, "there is no picture", OK | {"picture": 777777}),
-    post("deep JSON", FEEDBACK, 400, "cannot be read", b"[" * 5000 + b"]" * 5000),
+    post("deep JSON", FEEDBACK, 400, "cannot be read", b"[" * 20_000 + b"]" * 20_000),
     post("no such job", f"{API}/train", 422, "kind:", {"kind": "rm -rf"}),
     Hostile(
         "a caption of a zero byte", "PUT", f"{API}/pictures/1/captions", 422, "control characters",
