@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What builds files of the package: when it changes, the package is installed again.
 ASSETS := $(wildcard build_assets/*.py)
 
-.PHONY: demo test check docs campaign clean
+.PHONY: demo test check docs campaign lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,22 @@ docs: $(VENV)/.documented
 # Faults, kills, hostile files and a soak; takes hours, goes on where it was stopped, and writes the report of the docs.
 campaign: $(VENV)/.tested
 	$(BIN)/python -m benchmarks.campaign --report docs/results/campaign.md --json
+
+# The lowest versions that pyproject.toml names, in an environment of their own, and the tests that meet them most. Another Python with
+# the newest: make lowest PYTHON=python3.13 RESOLUTION=highest
+RESOLUTION ?= lowest-direct
+LOWEST := artefacts/$(RESOLUTION)-$(notdir $(PYTHON))
+EXTRAS := classic,research,phrases,heic,raw,encoders
+MET := test_files.py text/test_query.py cli/test_collection_commands.py cli/test_quick_search.py collection/test_checks.py collection/search \
+	collection/store index models/test_stored_samples.py models/test_selection.py faults/test_parsers.py features/cnn pictures calibration \
+	web/test_api.py web/test_security.py
+
+lowest: | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[$(EXTRAS)]'
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python pytest hypothesis httpx onnx pyarrow
+	$(LOWEST)/bin/python -m pytest -p no:cacheprovider $(addprefix tests/,$(MET))
 
 clean:
 	rm -rf $(VENV) dist build site demo artefacts .pytest_cache .mypy_cache .ruff_cache

@@ -179,12 +179,28 @@ def test_the_stored_sample_of_the_first_edition_is_one_of_these(tmp_path: Path) 
         assert 1 <= db.execute("PRAGMA user_version").fetchone()[0] < NEWEST
 
 
+def test_the_number_of_a_picture_never_means_another_one(collection: Collection) -> None:
+    last = collection.root / "11.png"
+    collection.remove([last])
+    content = last.read_bytes()
+    last.unlink()
+    (collection.root / "new.png").write_bytes(content + b"another")
+    collection.add()
+    assert collection.captions(collection.root / "new.png") == {}
+    assert collection.search("", like=collection.root / "new.png", k=1).results[0].picture != 12
+    numbers = [one.picture for one in collection.search("sky", 20).results]
+    assert max(numbers) > 12, "one that was never given"
+    assert 12 not in numbers
+
+
 def test_every_line_of_the_promise_names_a_test_that_there_is() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs" / "explanation" / "durability.md").read_text()
-    lines = page.partition("| --- | --- | --- |\n")[2].partition("\n\n")[0].splitlines()
-    assert len(lines) > 15
-    for line in lines:
+    rows = re.findall(r"(?<=\n)\| (?!what happens|killed during|---).*", page)
+    points = re.findall(r"(?<=\n)- .*(?:\n  .*)*", page)
+    assert len(rows) > 30
+    assert len(points) > 10
+    for line in rows + points:
         named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", line)
         assert named, f"no test: {line}"
         for path, name in named:
