@@ -51,7 +51,8 @@ class Checkpoint:
         self.runs.append((avgp, dict(choice)))
         about = json.dumps({"key": self.key, "runs": self.runs}, default=np.ndarray.tolist)
         file = io.BytesIO()
-        np.savez(file, about=np.array(about), **self.fitted)
+        arrays: dict[str, Any] = {"about": np.array(about), **self.fitted}
+        np.savez(file, **arrays)
         write_whole(self.path, file.getvalue())
 
     def remove(self) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from visterm.features.extractor import Rows
@@ -21,7 +20,7 @@ from visterm.files import write_whole
 
 def keep_rows(path: Path, parts: Sequence[Rows]) -> None:
     """Write rows of several sets of pictures, dense or compressed."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for number, rows in enumerate(parts):
         if issparse(rows):
             arrays[f"{number}.shape"] = np.array(rows.shape, dtype=np.int64)
