@@ -90,6 +90,25 @@ def test_status_and_check_tell_what_there_is(searched: Path) -> None:
     assert "captioned  40 (txt 40)" in shown
 
 
+def test_names_count_where_a_command_lets_them(searched: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(searched, tmp_path / "copy")
+    assert visterm("search", "alps", cwd=folder).returncode == 2
+    assert visterm("add", "--names", "folders", cwd=folder).returncode == 0
+    assert "(its folder says alps)" in visterm("search", "alps", cwd=folder).stdout
+    (found,) = told("search", "alps", cwd=folder)["results"]
+    evidence = found["evidence"]
+    assert (evidence["words"], evidence["file_words"], evidence["folder_words"]) == (
+        [],
+        [],
+        ["alps"],
+    )
+    assert evidence["sight"] + evidence["caption"] + evidence["name"] == found["score"]
+    assert told("status", cwd=folder)["names"] == "folders"
+    assert "those of folders count as words" in visterm("status", cwd=folder).stdout
+    refused = visterm("add", "--names", "everything", cwd=folder)
+    assert (refused.returncode, "none, files, folders, both" in refused.stderr) == (2, True)
+
+
 def test_new_pictures_are_found_by_the_next_search(searched: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(searched, folder)

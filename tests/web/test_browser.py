@@ -431,6 +431,26 @@ def test_a_phone_shows_everything_within_its_width(served: Server, visit: Opener
     assert order(page) == found
 
 
+def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
+    own: Path, visit: Opener
+) -> None:
+    from visterm.collection import Collection
+
+    with Collection.open(own) as collection:
+        collection.add(names="folders")
+    server = Server(own)
+    try:
+        page = visit(f"{server.url}/?q=alps")
+        expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+        tile = page.locator(".tile.written").first
+        expect(tile).to_have_attribute("data-says", "folder: alps")
+        assert "its folder says alps" in tile.locator(".open").get_attribute("aria-label")
+        tile.locator(".open").click()
+        expect(page.locator("#view .why .written")).to_have_text("Its folder says “alps”.")
+    finally:
+        server.stop()
+
+
 HARM = (
     "<img src=x onerror=document.body.dataset.harmed=1><svg onload=document.body.dataset.harmed=1>"
 )

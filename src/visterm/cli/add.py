@@ -32,8 +32,15 @@ def add(
         str | None,
         typer.Option(help="Extract these features: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"),
     ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(help="Let words of names count: none, files, folders or both."),
+    ] = None,
     folders: Annotated[
-        bool | None, typer.Option("--folders/--no-folders", help="Take folder names as words.")
+        bool | None,
+        typer.Option(
+            "--folders/--no-folders", help="Let folder names count, and learn from them, too."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
     ray: Ray = None,
@@ -57,6 +64,7 @@ def add(
                 report = found.add(
                     paths or [],
                     features=features,
+                    names=names,
                     folders=folders,
                     n_jobs=workers,
                     ray=ray,

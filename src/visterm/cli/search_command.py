@@ -177,17 +177,16 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
 
 
 def _evidence(one: SearchResult) -> dict[str, Any] | None:
-    """What sight and captions add to the score, and the words that the caption holds."""
+    """What sight, captions and names add to the score, and the words that these hold."""
     if one.parts is None:
         return None
-    sight, caption = round(one.parts.sight, 6), round(one.parts.caption, 6)
-    return {"sight": sight, "caption": caption, "words": list(one.parts.words)}
+    fields = one.parts.fields()
+    return fields | {part: round(fields[part], 6) for part in ("sight", "caption", "name")}
 
 
 def _line(one: SearchResult) -> str:
-    said = one.parts.words if one.parts is not None else ()
-    says = f"  (its caption says {', '.join(said)})" if said else ""
-    return f"{one.score:9.4f}  {shown(one.path)}{says}"
+    said = one.parts.says() if one.parts is not None else ""
+    return f"{one.score:9.4f}  {shown(one.path)}{f'  ({said})' if said else ''}"
 
 
 def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: bool) -> None:

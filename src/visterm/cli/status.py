@@ -38,6 +38,11 @@ def _cluster_lines(there: ClusterStatus) -> list[tuple[str, str]]:
     ]
 
 
+def _named(counted: Status) -> str:
+    both = "files and folders"
+    return {"none": "", "both": both}.get(counted.names, counted.names)
+
+
 def _lines(counted: Status) -> list[tuple[str, str]]:
     sources = ", ".join(f"{source} {count:,}" for source, count in counted.sources.items())
     lines = [
@@ -47,6 +52,7 @@ def _lines(counted: Status) -> list[tuple[str, str]]:
         ("vanished", f"{counted.vanished:,}"),
         ("skipped", f"{counted.skipped:,}"),
         ("captioned", f"{counted.captioned:,}" + (f" ({sources})" if sources else "")),
+        *([("names", f"those of {names} count as words")] if (names := _named(counted)) else []),
         ("features", f"{counted.features or 'none'}, {counted.described:,} pictures"),
     ]
     if counted.model is None or counted.index is None:

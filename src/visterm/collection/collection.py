@@ -57,6 +57,7 @@ class Collection(Supervision, StarterFiles):
         *,
         features: str | Embedder | None = None,
         vectors: ArrayLike | None = None,
+        names: str | None = None,
         folders: bool | None = None,
         n_jobs: int | None = None,
         ray: str | None = None,
@@ -80,8 +81,11 @@ class Collection(Supervision, StarterFiles):
             Its vectors are kept under its name; new pictures need it again, searches do not.
         vectors
             Vectors of your own, a row for each file in ``paths``; ``features`` names them.
+        names
+            Whose names count as written about a picture: ``none``, at first, ``files``,
+            ``folders`` or ``both``; as before where not given.
         folders
-            Whether the names of folders are words; as before where not given.
+            Whether the names of folders count, and are learnt from as captions are.
         n_jobs
             Processes that decode pictures and extract features.
         ray
@@ -115,9 +119,7 @@ class Collection(Supervision, StarterFiles):
             running_on(ray),
         ):
             welcome(self.catalogue, named)
-            if folders is not None:
-                with self.catalogue.transaction():
-                    self.catalogue.set("folders", "yes" if folders else None)
+            captions.let_count(self.catalogue, names, folders)
             if changed is not None:
                 named = changed_scopes(self.catalogue, self.root, changed)
                 if not named:

@@ -9,6 +9,7 @@ from typing import Any
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.ingest.scopes import scopes, unchanged
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.name_words import NAMES
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError
 
@@ -25,6 +26,8 @@ class Status:
     skipped: int
     captioned: int
     sources: dict[str, int]
+    names: str
+    """Whose names count as words: none, files, folders or both."""
     judgements: int
     features: str | None
     described: int
@@ -57,6 +60,7 @@ def status(catalogue: Catalogue, root: Path) -> Status:
                     WHERE present > 0"""
             ),
             sources=dict(sources),
+            names=catalogue.get(NAMES) or "none",
             judgements=catalogue.one("SELECT count(*) FROM feedback"),
             features=extractor,
             described=catalogue.one("SELECT count(*) FROM rows WHERE extractor = ?", extractor),

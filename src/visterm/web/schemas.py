@@ -58,11 +58,14 @@ class Picture(BaseModel):
 
 
 class Evidence(BaseModel):
-    """A score taken apart, in log-probabilities: sight + caption is the score."""
+    """A score taken apart, in log-probabilities: sight + caption + name is the score."""
 
     sight: float = Field(description="What is seen in the picture.")
     caption: float = Field(description="What is written about it, and what that leaves out.")
+    name: float = Field(description="What names of files and folders say, where they count.")
     words: list[str] = Field(description="The words of the query that its caption holds.")
+    file_words: list[str] = Field(description="Those that the name of its file holds.")
+    folder_words: list[str] = Field(description="Those that the names of its folders hold.")
 
 
 class RankedResult(Picture):
@@ -73,7 +76,7 @@ class RankedResult(Picture):
         description="How likely it is what was asked for, if that is known."
     )
     judged: bool | None = Field(description="What somebody answered for this query: yes or no.")
-    evidence: Evidence | None = Field(description="For words: what sight and captions add.")
+    evidence: Evidence | None = Field(description="For words: what sight, captions, names add.")
 
 
 class PartialAnswer(BaseModel):
@@ -169,6 +172,7 @@ class CompletedWord(BaseModel):
     word: str
     captions: int
     known: bool = Field(description="Whether the model has learnt it.")
+    names: int = Field(description="How many files' or folders' names hold it, where these count.")
 
 
 class CompletedWords(BaseModel):
@@ -207,7 +211,7 @@ class ExplanationResponse(BaseModel):
     query: str
     score: float
     rest: float = Field(description="What belongs to no place.")
-    evidence: Evidence | None = Field(description="What sight and captions add to the score.")
+    evidence: Evidence | None = Field(description="What sight, captions and names add.")
     box: tuple[float, float, float, float] = Field(
         description="The part of the picture that the places cover: left, top, right, bottom, 0–1."
     )
@@ -275,6 +279,7 @@ class StatusResponse(BaseModel):
     name: str = Field(description="The folder's name.")
     pictures: int
     captioned: int
+    names: str = Field(description="Whose names count as words: none, files, folders or both.")
     skipped: int
     judgements: int
     model: dict[str, Any] | None = Field(description="What was trained; null before that.")

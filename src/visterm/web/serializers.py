@@ -33,9 +33,7 @@ def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int,
 
 def evidence_fields(parts: ScoreParts | None) -> dict[str, Any] | None:
     """The fields of `schemas.Evidence`."""
-    if parts is None:
-        return None
-    return {"sight": parts.sight, "caption": parts.caption, "words": list(parts.words)}
+    return None if parts is None else parts.fields()
 
 
 def thumbnail_address(record: PictureRecord) -> str:

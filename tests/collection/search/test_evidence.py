@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.collection.search.evidence import CERTAINTY, Evidence, Term
+from visterm.collection.search.evidence import (
+    CERTAINTY,
+    NAME_SOURCES,
+    Evidence,
+    NamedPictures,
+    Term,
+)
 from visterm.index import Index
 
 PICTURES, COLUMNS = 40, 5
@@ -32,7 +38,16 @@ def problems(draw):
         columns = tuple(unused.pop() for _ in range(min(len(unused), draw(st.integers(0, 2)))))
         held = np.flatnonzero(captioned & (random.random(captioned.size) < draw(st.floats(0, 1))))
         weight = draw(st.sampled_from([1.0, 2.0, 0.5, -1.0, -0.5]))
-        terms.append(Term(f"word{number}", weight, columns, held, 0.1 + 0.2 * number))
+        named = tuple(
+            NamedPictures(
+                source,
+                np.flatnonzero(random.random(captioned.size) < draw(st.floats(0, 1))),
+                draw(st.sampled_from([0.1, 0.7, 0.95])),
+            )
+            for source in draw(st.sampled_from([(), ("folder",), NAME_SOURCES]))
+        )
+        frequency = 0.1 + 0.2 * number
+        terms.append(Term(f"word{number}", weight, columns, held, frequency, names=named))
     allow = None
     if draw(st.booleans()):
         allow = np.sort(random.choice(3 * PICTURES, draw(st.integers(0, PICTURES)), replace=False))
@@ -49,7 +64,7 @@ def test_the_best_are_those_of_sorting_the_scores_of_all(problem) -> None:
         every = np.intersect1d(every, allow)
     wanted = [term for term in evidence.terms if term.weight > 0]
     if wanted and not any(term.columns for term in wanted):
-        holders = [np.empty(0, int), *(term.holders for term in evidence.terms)]
+        holders = [np.empty(0, int), *(some for term in evidence.terms for some in term.lists)]
         every = np.intersect1d(every, np.concatenate(holders))
     scores = evidence.parts(every).scores
     order = np.lexsort((every, -scores))[:k]
@@ -65,8 +80,13 @@ def probability(evidence: Evidence, term: Term, picture: int) -> float:
     if term.columns:
         seen = math.exp(min(0.0, sum(evidence.index.values(term.columns, [picture])[0].tolist())))
     if picture in term.holders:
-        return 1 - (1 - CERTAINTY) * (1 - seen)
-    return seen * (1 - float(evidence.completeness[evidence.lengths[picture]]))
+        found = 1 - (1 - CERTAINTY) * (1 - seen)
+    else:
+        found = seen * (1 - float(evidence.completeness[evidence.lengths[picture]]))
+    for one in term.names:
+        if picture in one.pictures:
+            found = 1 - (1 - one.certainty) * (1 - found)
+    return found
 
 
 @settings(max_examples=50, deadline=None)
@@ -88,6 +108,23 @@ def test_a_score_is_the_sum_of_the_words_log_probabilities(problem) -> None:
     assert parts.scores == pytest.approx(expected, rel=1e-5, abs=1e-6)
     for place, term in enumerate(evidence.terms):
         assert parts.held[:, place].tolist() == np.isin(pictures, term.holders).tolist()
+        named = {one.source: np.isin(pictures, one.pictures).tolist() for one in term.names}
+        for number, source in enumerate(NAME_SOURCES):
+            nobody = [False] * pictures.size
+            assert parts.named[:, place, number].tolist() == named.get(source, nobody)
+
+
+def test_a_name_says_more_than_sight_alone_and_less_than_a_caption() -> None:
+    index = Index.in_memory(np.log(np.float32([[0.05], [0.05], [0.05], [0.6]])))
+    named = (NamedPictures("folder", np.array([1, 2]), 0.7),)
+    term = Term("coal", 1.0, (0,), np.array([0]), 0.1, names=named)
+    evidence = Evidence(index, [term], np.array([1, 0, 1, 0], np.uint8), HALF)
+    assert evidence.best(4)[0].tolist() == [0, 1, 2, 3]
+    parts = evidence.parts(np.arange(4))
+    expected = [math.log(1 - 0.3 * (1 - seen)) for seen in (0.05, 0.05 * 0.5)]
+    assert parts.name.tolist() == pytest.approx([0, *expected, 0])
+    assert parts.sight.tolist() == pytest.approx([0, 0, 0, math.log(0.6)])
+    assert parts.caption[1:].tolist() == [0, 0, 0]
 
 
 def asked(word: str, column: int | None, held: list[int], weight: float = 1.0) -> Term:

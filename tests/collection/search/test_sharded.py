@@ -120,6 +120,23 @@ def test_clicks_captions_and_other_pictures_reach_the_shards(
     assert_alike(one, several)
 
 
+def test_names_of_files_and_folders_reach_the_shards(
+    one: Collection, several: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (several.root / "some").rename(several.root / "Lisbon")
+    asked = [SearchRequest(text, k=60) for text in ("lisbon", "sky -lisbon", "scene sea", "sky")]
+    for names in ("both", "folders", "none"):
+        several.add(names=names)
+        for small in (4096, 0):
+            monkeypatch.setattr(sharded, "_SMALL", small)
+            for request in asked[:4] if names != "none" else asked[3:]:
+                found = several.search(request)
+                assert found == one.search(request), (names, request)
+    several.add(names="both")
+    said = several.search("lisbon", k=60).results
+    assert [one.parts.folder_words for one in said if one.parts] == [("lisbon",)] * 20
+
+
 def test_shards_compute_values_without_the_catalogue(
     several: Collection, replicas: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,15 +18,16 @@ from visterm.collection.store.caption_words import (
     stems,
 )
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.name_words import name_key
 from visterm.collection.store.schema import NEWEST, STEPS
 
 
-def said(collection: Collection, word: str) -> list[str]:
-    """Names of the files whose captions hold a word, by the postings."""
+def said(collection: Collection, word: str, source: str | None = None) -> list[str]:
+    """Names of the files whose captions, or names of a source, hold a word, by the postings."""
     db = collection.catalogue.db
     assert are_right(db)
     (key,) = stems(word) or {EVERY}
-    numbers = holders(db, key).tolist()
+    numbers = holders(db, name_key(source, key) if source else key).tolist()
     question = "SELECT name FROM places WHERE picture = ? ORDER BY name"
     return [name for one in numbers for (name,) in db.execute(question, (one,))]
 
@@ -68,23 +69,24 @@ def test_every_source_counts_until_a_person_speaks(collection: Collection) -> No
     assert (said(collection, "lighthouse"), said(collection, "storm")) == ([], ["scene-0001.jpg"])
 
 
-def test_folders_count_where_their_owner_lets_them_and_follow_their_pictures(
-    collection: Collection,
-) -> None:
+def test_folders_are_told_from_captions_and_follow_their_pictures(collection: Collection) -> None:
     root = collection.root
     (root / "Lisbon_1987").mkdir()
     (root / "scene-0001.jpg").rename(root / "Lisbon_1987" / "a.jpg")
     collection.add()
-    assert said(collection, "lisbon") == []
+    assert said(collection, "lisbon", "folder") == []
     collection.add(folders=True)
-    assert said(collection, "lisbon") == said(collection, "1987") == ["a.jpg"]
-    assert said(collection, "") == []  # a folder's name is no caption
+    assert said(collection, "lisbon", "folder") == said(collection, "1987", "folder") == ["a.jpg"]
+    assert said(collection, "lisbon") == said(collection, "") == []  # a folder's name is no caption
     (root / "Porto").mkdir()
     (root / "Lisbon_1987" / "a.jpg").rename(root / "Porto" / "a.jpg")
     collection.add()
-    assert (said(collection, "lisbon"), said(collection, "porto")) == ([], ["a.jpg"])
+    assert (said(collection, "lisbon", "folder"), said(collection, "porto", "folder")) == (
+        [],
+        ["a.jpg"],
+    )
     collection.add(folders=False)
-    assert said(collection, "porto") == []
+    assert said(collection, "porto", "folder") == []
 
 
 def test_a_vanished_picture_keeps_its_caption_and_a_removed_one_does_not(
@@ -150,6 +152,30 @@ def test_a_catalogue_of_before_gets_its_postings_when_it_is_opened(tmp_path) -> 
     catalogue = Catalogue(tmp_path)
     assert holders(catalogue.db, "anna").tolist() == [7]
     assert catalogue.one("SELECT count(*) FROM changed_captions") == 0
+
+
+def test_folders_that_counted_before_are_told_from_captions_when_it_is_opened(tmp_path) -> None:
+    db = sqlite3.connect(tmp_path / "catalogue.sqlite", isolation_level=None)
+    for step in STEPS[:7]:
+        db.executescript(step)
+    db.execute("PRAGMA user_version = 7")
+    db.execute("INSERT INTO settings VALUES ('folders', 'yes')")
+    db.execute("INSERT INTO pictures (id, hash) VALUES (7, 'a')")
+    db.execute("INSERT INTO captions VALUES (7, 'txt', 'Anna')")
+    db.execute(
+        """INSERT INTO places (folder, name, picture, size, mtime_ns, sidecars)
+            VALUES ('Lisbon', 'a.jpg', 7, 0, 0, '')"""
+    )
+    db.execute("DELETE FROM changed_captions")  # as the version of then left it
+    db.executemany(
+        "INSERT INTO caption_words VALUES (?, 0, ?)",
+        [(word, b"\x07\x00") for word in ("", "#1", "anna", "lisbon")],
+    )
+    db.close()
+    catalogue = Catalogue(tmp_path)
+    assert holders(catalogue.db, "anna").tolist() == [7]
+    assert holders(catalogue.db, "lisbon").tolist() == []
+    assert holders(catalogue.db, name_key("folder", "lisbon")).tolist() == [7]
 
 
 def test_a_check_finds_postings_that_are_wrong_and_repairs_them(collection: Collection) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from visterm.collection.store.caption_words import PERSON, effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.location import below
+from visterm.collection.store.name_words import FOLDER, NAMES, SOURCES, checked
 from visterm.collection.store.urls import is_url
 from visterm.errors import BadInput
 
@@ -137,19 +138,19 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     """Id, content hash and text of every picture that has words and a vector, by id.
 
     A person's own caption stands alone; otherwise every source counts. With the setting
-    ``folders`` the names of a picture's folders are words too.
+    ``folders`` the names of a picture's folders are words to learn, too.
     """
-    folders = catalogue.get("folders") == "yes"
+    from visterm.pictures.metadata.path_words import folder_words
+
     question = """
         SELECT pictures.id, hash, source, text FROM pictures
         JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
         JOIN captions ON captions.picture = pictures.id
         WHERE present > 0"""
     values = [extractor]
-    if folders:
+    if catalogue.get("folders") == "yes":
         question += """
-        UNION ALL SELECT pictures.id, hash, 'folders',
-            replace(substr(folder, instr(folder, '://') + 1), '/', ' ') FROM pictures
+        UNION ALL SELECT pictures.id, hash, 'folders', folder FROM pictures
         JOIN rows ON rows.picture = pictures.id AND rows.extractor = ?
         JOIN places ON places.picture = pictures.id
         WHERE NOT vanished AND folder != ''"""
@@ -158,8 +159,31 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     for (picture, digest), rows in groupby(found, itemgetter(0, 1)):
         texts: dict[str, str] = {}
         for _, _, source, text in rows:
-            texts[source] = f"{texts[source]}\n{text}" if source in texts else text
-        yield picture, digest, effective_caption(texts)
+            said = " ".join(folder_words(text)) if source == "folders" else text
+            if said:
+                texts[source] = f"{texts[source]}\n{said}" if source in texts else said
+        if texts:
+            yield picture, digest, effective_caption(texts)
+
+
+def let_count(catalogue: Catalogue, names: str | None, folders: bool | None) -> None:
+    """Change which names count as words, as ``Collection.add`` takes it; None leaves it as it is.
+
+    The caller holds the lock.
+    """
+    if names is None and folders is None:
+        return
+    now = (catalogue.get(NAMES) or "none") if names is None else checked(names)
+    kept = set(SOURCES[now])
+    if folders is False and names is not None and FOLDER in kept:
+        raise BadInput(f"names of {names} count, or folders do not; leave one of the two out")
+    if folders is not None:
+        kept = kept | {FOLDER} if folders else kept - {FOLDER}
+    value = next(name for name, sources in SOURCES.items() if set(sources) == kept)
+    learns = FOLDER in kept and (folders or catalogue.get("folders") == "yes")
+    with catalogue.transaction():
+        catalogue.set(NAMES, None if value == "none" else value)
+        catalogue.set("folders", "yes" if learns else None)
 
 
 def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:

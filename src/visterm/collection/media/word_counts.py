@@ -1,15 +1,18 @@
-"""Words to complete what somebody types, with how many captions hold each."""
+"""Words to complete what somebody types, with how many captions and names hold each."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.name_words import FILE, counting
 from visterm.errors import VistermError
+from visterm.pictures.metadata.path_words import file_words, folder_words
 from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form, tokens
@@ -21,11 +24,13 @@ _REST = 20.0
 
 @dataclass(frozen=True)
 class CountedWord:
-    """A word, the captions that hold it, and whether the model sees it."""
+    """A word, the captions that hold it, whether the model sees it, and the files whose names, or
+    whose folders' names, hold it, where these count."""
 
     word: str
     captions: int
     known: bool
+    names: int = 0
 
 
 class WordCounts:
@@ -62,9 +67,9 @@ class WordCounts:
 
 def _state(catalogue: Catalogue) -> tuple[object, ...]:
     with catalogue.snapshot() as db:
-        captions = db.execute("SELECT count(*), total(length(text)) FROM captions").fetchone()
+        words = db.execute("SELECT value FROM settings WHERE name = 'caption_words'").fetchone()
         version = db.execute("SELECT max(id), max(time) FROM versions").fetchone()
-    return (*captions, *version)
+    return (*words, *version)
 
 
 def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
@@ -83,19 +88,39 @@ def _counted(catalogue: Catalogue) -> list[CountedWord]:
     )
     known = frozenset(counts)
     form: dict[str, str] = {}
-    for (text,) in catalogue.db.execute(
-        "SELECT text FROM captions JOIN pictures ON pictures.id = picture WHERE present > 0"
-    ):
+    named: Counter[str] = Counter()
+    for counter, text, times in _written(catalogue, counts, named):
         words = tokens(text)
         for token in {*words, *(() if vocabulary is None else vocabulary.joined(words))}:
             if token not in form:
                 form[token] = token if vocabulary is None else _learnt_form(token, vocabulary)
-            counts[form[token]] += 1
+            counter[form[token]] += times
     stop = frozenset(STOP_WORDS)
     found = [
-        CountedWord(word, count, word in known)
-        for word, count in counts.items()
-        if (word in known or word not in stop) and (count or word not in UNOFFERED)
+        CountedWord(word, counts[word], word in known, named[word])
+        for word in counts.keys() | named.keys()
+        if (word in known or word not in stop)
+        and (counts[word] or named[word] or word not in UNOFFERED)
     ]
     # What captions hold is found even if it cannot be seen; what only the starter knows comes last.
-    return sorted(found, key=lambda one: (not one.captions, not one.known, -one.captions, one.word))
+    return sorted(found, key=_rank)
+
+
+def _written(
+    catalogue: Catalogue, captions: Counter[str], names: Counter[str]
+) -> Iterator[tuple[Counter[str], str, int]]:
+    """Captions, and names that count, each with where its words count and how often."""
+    for (text,) in catalogue.db.execute(
+        "SELECT text FROM captions JOIN pictures ON pictures.id = picture WHERE present > 0"
+    ):
+        yield captions, text, 1
+    for source in counting(catalogue.db):
+        words, column = (file_words, "name") if source == FILE else (folder_words, "folder")
+        question = f"SELECT {column}, count(*) FROM places WHERE NOT vanished GROUP BY {column}"
+        for name, times in catalogue.db.execute(question):
+            yield names, " ".join(words(name)), times
+
+
+def _rank(one: CountedWord) -> tuple[object, ...]:
+    held = one.captions + one.names
+    return not held, not one.known, -held, one.word

@@ -7,7 +7,9 @@ written changes it:
 - a caption that holds t is right with probability κ: ``1 − (1 − κ)(1 − P_t)``;
 - captions leave out much: one without t makes it less likely by 1 − r, r being how complete
   captions of its length are;
-- a picture without caption is left as it is seen.
+- a picture without caption is left as it is seen;
+- the name of its file or of a folder that holds t is right with another probability κ', whatever
+  captions say of it: ``1 − (1 − κ')(1 − P_t)``.
 
 Words that nobody can see have, instead of a sight, the fraction of captions that hold them. An
 unwanted word counts ``log(1 − P_t)``.
@@ -16,7 +18,7 @@ unwanted word counts ``log(1 − P_t)``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -28,6 +30,7 @@ from visterm.index.score import scores as index_scores
 
 CERTAINTY = 0.99
 """κ: how likely a picture answers a word that its caption holds."""
+NAME_SOURCES = ("file", "folder")
 _ALMOST_ONE = 1 - 1e-6
 _ROUNDING = 1e-9
 _TOGETHER = 1 << 16
@@ -58,6 +61,16 @@ class Sight(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class NamedPictures:
+    """Pictures of which the name of a ``source``, file or folder, holds a word; ascending."""
+
+    source: str
+    pictures: Ids
+    certainty: float
+    """κ': how likely such a picture answers."""
+
+
+@dataclass(frozen=True, eq=False)
 class Term:
     """A word of a query.
 
@@ -75,6 +88,8 @@ class Term:
     is_mentioned : bool
         Whether captions would mention it; not so for a word that a click began after they were
         written.
+    names : tuple of NamedPictures
+        The pictures whose names hold it, by source.
     """
 
     word: str
@@ -83,10 +98,22 @@ class Term:
     holders: Ids
     frequency: float
     is_mentioned: bool = True
+    names: tuple[NamedPictures, ...] = ()
 
     @property
     def is_seen(self) -> bool:
         return bool(self.columns)
+
+    @property
+    def lists(self) -> list[Ids]:
+        """All pictures of which somebody says it: by captions, and by each source of names."""
+        return [self.holders, *(one.pictures for one in self.names)]
+
+    def with_lists(self, lists: Sequence[Ids]) -> Term:
+        """The same with other pictures, in the order of `lists`."""
+        named = zip(self.names, lists[1:], strict=True)
+        names = tuple(replace(one, pictures=some) for one, some in named)
+        return replace(self, holders=lists[0], names=names)
 
     def log_probabilities(self, seen: Floats) -> Floats:
         """The term's share of scores, for probabilities that pictures answer its word."""
@@ -97,18 +124,20 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Scores of pictures taken apart: ``sight + caption``, and who holds which word.
+    """Scores of pictures taken apart: ``sight + caption + name``, and who holds which word.
 
-    ``held`` is pictures × terms.
+    ``held`` is pictures × terms, of captions; ``named`` is pictures × terms × `NAME_SOURCES`.
     """
 
     sight: Floats
     caption: Floats
+    name: Floats
     held: NDArray[np.bool_]
+    named: NDArray[np.bool_]
 
     @property
     def scores(self) -> Floats:
-        return self.sight + self.caption
+        return self.sight + self.caption + self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,28 +217,45 @@ class Evidence:
         """The same from the values of each term's columns."""
         lengths = self._lengths_of(pictures)
         held = np.zeros((pictures.size, len(self.terms)), bool)
-        caption = np.zeros(pictures.size)
-        unwanted = np.zeros(pictures.size)
+        named = np.zeros((pictures.size, len(self.terms), len(NAME_SOURCES)), bool)
+        caption, name, unwanted = (np.zeros(pictures.size) for _ in range(3))
         columns = []
         for place, term in enumerate(self.terms):
             holds = held[:, place] = np.isin(pictures, term.holders)
+            doubt = self._doubt(term, pictures, named[:, place])
+            is_named = named[:, place].any(axis=1)
             values = values_of[place]
             seen = self._seen(term, values, pictures.size)
+            left_out = (1 - term.is_mentioned * self.completeness[lengths]) * seen
+            known = np.where(holds, self._by_caption(seen), left_out)
+            known = np.where(is_named, 1 - doubt * (1 - known), known)
             if term.is_seen and term.weight > 0:
                 assert values is not None
-                columns += [np.where(holds, np.float32(0), column) for column in values.T]
-                known = np.where(holds, term.log_probabilities(self._by_caption(seen)), 0.0)
-                caption += known + np.where(holds, 0.0, self._omitted(term)[lengths])
-                continue
-            left_out = (1 - term.is_mentioned * self.completeness[lengths]) * seen
-            by_caption = np.where(holds, self._by_caption(seen), left_out)
-            alone = term.log_probabilities(seen) if term.is_seen else np.zeros(pictures.size)
-            unwanted += alone
-            caption += term.log_probabilities(by_caption) - alone
+                is_written = holds | is_named
+                columns += [np.where(is_written, np.float32(0), column) for column in values.T]
+                omitted = self._omitted(term)[lengths]
+                settled = term.log_probabilities(np.where(is_written, known, 1.0))
+                written = np.where(is_written, settled, omitted)
+            else:
+                alone = term.log_probabilities(seen) if term.is_seen else np.zeros(pictures.size)
+                unwanted += alone
+                written = term.log_probabilities(known) - alone
+            by_name = is_named & ~holds
+            caption += np.where(by_name, 0.0, written)
+            name += np.where(by_name, written, 0.0)
         _, weights, order = self._query
         ordered = (columns[place] for place in order)
         sight = index_scores(weights, ordered, pictures.size).astype(np.float64)
-        return Parts(sight + unwanted, caption, held)
+        return Parts(sight + unwanted, caption, name, held, named)
+
+    @staticmethod
+    def _doubt(term: Term, pictures: Ids, named: NDArray[np.bool_]) -> Floats:
+        """How likely all names are wrong that hold a word; fills in whose names do."""
+        doubt = np.ones(pictures.size)
+        for one in term.names:
+            says = named[:, NAME_SOURCES.index(one.source)] = np.isin(pictures, one.pictures)
+            doubt[says] *= 1 - one.certainty
+        return doubt
 
     # What the index is asked: the wanted words that can be seen.
 
@@ -267,7 +313,7 @@ class Evidence:
         """Masks of pictures by the length of their captions, but for the holders of words."""
         if not self._is_seen:
             return
-        if allow is None and not self.lengths.any():
+        if allow is None and not (self.lengths.any() or holders.size):
             yield None, 0
             return
         ids = self.index.ids()
@@ -290,8 +336,8 @@ class Evidence:
         return not wanted or any(term.is_seen for term in wanted)
 
     def _holders(self, allow: Mask | None) -> Ids:
-        """The pictures that can be found whose captions hold some word."""
-        found = [term.holders for term in self.terms]
+        """The pictures that can be found of which captions or names hold some word."""
+        found = [some for term in self.terms for some in term.lists]
         every = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         if allow is not None:
             every = every[every < allow.size]
@@ -301,7 +347,7 @@ class Evidence:
     def _findable(self, few: Ids) -> Ids:
         """Those of some pictures that may answer."""
         if not self._is_seen:
-            held = [np.isin(few, term.holders) for term in self.terms]
+            held = [np.isin(few, some) for term in self.terms for some in term.lists]
             few = few[np.logical_or.reduce(held)]
         return few[self.index.holds(few)]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from visterm.collection.store.active_model import kept_masks
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue, below_pattern
+from visterm.collection.store.name_words import FOLDER, name_key
 from visterm.errors import BadInput
 from visterm.text.filters import Circle, Filters, Period
 from visterm.text.query import closest_words
@@ -72,12 +73,13 @@ def _by_sql(catalogue: Catalogue, conditions: list[str], values: list[Any], size
 
 
 def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) -> Mask:
-    """Pictures that were taken in one of them, or whose captions say so."""
+    """Pictures that were taken in one of them, or whose captions or folders say so."""
     condition = " OR ".join(["(taken >= ? AND taken < ?)"] * len(periods))
     days = [_seconds(day) for period in periods for day in period]
     mask = _by_sql(catalogue, [f"({condition})"], days, size)
-    for period in periods:
-        mask[holders(catalogue.db, stem(str(period)))] = True
+    for word in (stem(str(period)) for period in periods):
+        for key in (word, name_key(FOLDER, word)):
+            mask[holders(catalogue.db, key)] = True
     return mask
 
 

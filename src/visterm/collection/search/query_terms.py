@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visterm.collection.search.evidence import Floats, Ids, Term
+from visterm.collection.search.evidence import Floats, Ids, NamedPictures, Term
 from visterm.collection.search.unseen_words import calibrated, knows_any_word
+from visterm.collection.store.name_words import certainty
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
 from visterm.text.query import Query, closest_words, query_vector
 from visterm.text.tokens import stem
@@ -92,16 +94,15 @@ def _encoded_terms(
     encoded: dict[str, float] = {}
     read: dict[str, float] = {}
     for phrase, weight in unknown_phrases(query, active.vocabulary, reader.holds):
-        holders = reader.own.get(phrase)
-        is_unseen = holders is not None and holders.size >= _LEARNT and active.version.is_trained
+        captions = reader.own.get(phrase, NOBODY).captions
+        is_unseen = captions.size >= _LEARNT and active.version.is_trained
         where = read if is_unseen else encoded
         where[phrase] = where.get(phrase, 0.0) + weight
     terms += [reader.read(word, weight) for word, weight in read.items()]
     for place, (phrase, weight) in enumerate(encoded.items()):
         columns = (active.index.words + place,)
-        holders = reader.own.get(phrase, np.empty(0, np.int64))
-        found = reader.term(phrase, weight, columns, holders)
-        terms.append(replace(found, is_mentioned=bool(holders.size)))
+        found = reader.term(phrase, weight, columns, reader.own.get(phrase, NOBODY))
+        terms.append(replace(found, is_mentioned=bool(found.holders.size)))
     return QueryTerms(terms, vector.numbers, {}, {}, encoded=tuple(encoded))
 
 
@@ -151,44 +152,71 @@ class IndependentWords:
         return float(np.minimum(sizes, 1.0).sum()) / (float(sizes.sum()) or 1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """The pictures that hold a word in their captions, and in names by source."""
+
+    captions: Ids
+    names: dict[str, Ids] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.captions.size or any(some.size for some in self.names.values()))
+
+    def __or__(self, other: Holders) -> Holders:
+        names = {
+            source: np.union1d(some, other.names.get(source, some))
+            for source, some in self.names.items()
+        }
+        return Holders(np.union1d(self.captions, other.captions), names)
+
+    def everybody(self) -> Ids:
+        return np.unique(np.concatenate([self.captions, *self.names.values()]))
+
+
+NOBODY = Holders(np.empty(0, np.int64))
+
+
 @dataclass
 class _Reader:
-    """Finds the captions that hold words."""
+    """Finds the captions and names that hold words."""
 
     vocabulary: Vocabulary
     postings: Postings
     learnt: int
     """How many of the vocabulary's words the model learnt; clicks have begun the others."""
-    own: dict[str, Ids] = field(default_factory=dict)
-    """Words that the model does not know, with the pictures whose captions hold them."""
+    own: dict[str, Holders] = field(default_factory=dict)
+    """Words that the model does not know, with the pictures that hold them."""
     standing: dict[int, list[str]] = field(default_factory=dict)
-    """By a known word, those of the words it stands for that captions hold."""
+    """By a known word, those of the words it stands for that somebody holds."""
 
     def meant(self, word: str, vocabulary: Vocabulary) -> list[Meaning]:
-        found = self.postings.holders(stem(word))
-        if not found.size:
+        if not self.holds(word):
             return meanings(word, vocabulary)
-        self.own[word] = found
         same = same_meanings(word, vocabulary)
         for number, _ in same:
             self.standing.setdefault(number, []).append(word)
         return same
 
     def is_held(self, word: str) -> bool:
-        """Whether captions hold a word."""
-        return bool(self.postings.holders(stem(word)).size)
+        """Whether captions or names hold a word."""
+        return bool(self._holders(stem(word)))
 
     def holds(self, word: str) -> bool:
-        """Whether captions hold a word that the model does not know; it is remembered then."""
-        found = self.postings.holders(stem(word))
-        if found.size:
+        """Whether they hold a word that the model does not know; it is remembered then."""
+        found = self._holders(stem(word))
+        if found:
             self.own[word] = found
-        return bool(found.size)
+        return bool(found)
+
+    def _holders(self, key: str) -> Holders:
+        postings = self.postings
+        names = {source: postings.holders(key, source) for source in postings.sources}
+        return Holders(postings.holders(key), names)
 
     def known(self, number: int, weight: float, columns: tuple[int, ...]) -> Term:
-        holders = self.postings.holders(self.vocabulary.keys[number])
+        holders = self._holders(self.vocabulary.keys[number])
         for word in self.standing.get(number, ()):
-            holders = np.union1d(holders, self.own[word])
+            holders = holders | self.own[word]
         found = self.term(self.vocabulary.words[number], weight, columns, holders)
         return replace(found, is_mentioned=number < self.learnt)
 
@@ -196,18 +224,26 @@ class _Reader:
         return self.term(word, weight, (), self.own[word])
 
     def unseen(self, query: Query) -> dict[str, float]:
-        """The words that only captions know, with their weights."""
+        """The words that only captions and names know, with their weights."""
         weights: dict[str, float] = {}
         for word, weight in query.words:
             if word in self.own:
                 weights[word] = weights.get(word, 0.0) + weight
         return weights
 
-    def term(self, word: str, weight: float, columns: tuple[int, ...], holders: Ids) -> Term:
-        frequency = (holders.size + 0.5) / (
-            np.count_nonzero(self.postings.lengths) + holders.size + 1
+    def term(self, word: str, weight: float, columns: tuple[int, ...], holders: Holders) -> Term:
+        count = holders.everybody().size
+        frequency = (count + 0.5) / (self.postings.worded + count + 1)
+        names = tuple(
+            NamedPictures(source, some, self.certainty[source])
+            for source, some in holders.names.items()
+            if some.size
         )
-        return Term(word, weight, columns, holders, frequency)
+        return Term(word, weight, columns, holders.captions, frequency, names=names)
+
+    @cached_property
+    def certainty(self) -> dict[str, float]:
+        return certainty(self.postings.db)
 
 
 def _columns(active: ActiveModel, offsets: dict[int, int], number: int) -> tuple[int, ...]:

@@ -148,7 +148,10 @@ class WordRanker(CalibratedRanker):
         self.numbers = found.numbers
         self.weights = np.array([term.weight for term in found.terms], np.float32)
         self.calibration = calibration_of(active, found)
-        asked = tuple((term.word, term.weight, term.columns) for term in found.terms)
+        asked = tuple(
+            (term.word, term.weight, term.columns, tuple(one.certainty for one in term.names))
+            for term in found.terms
+        )
         self.key = (
             active.index.version,
             postings.version,
@@ -170,14 +173,17 @@ class WordRanker(CalibratedRanker):
 
     def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
         found = self.evidence.parts(np.array(pictures, np.int64))
-        words = self.words
+        words = np.array(self.words, object)
+        rows = zip(found.sight, found.caption, found.name, found.held, found.named, strict=True)
         return [
             ScoreParts(
-                sight, caption, tuple(w for w, is_held in zip(words, held, strict=True) if is_held)
+                float(sight),
+                float(caption),
+                tuple(words[held]),
+                float(name),
+                *(tuple(words[said]) for said in named.T),
             )
-            for sight, caption, held in zip(
-                found.sight.tolist(), found.caption.tolist(), found.held.tolist(), strict=True
-            )
+            for sight, caption, name, held, named in rows
         ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from visterm.collection.media.records import UNKNOWN_CAPTURE, CaptureRecord
 from visterm.collection.store.urls import Url
@@ -76,12 +77,40 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class ScoreParts:
-    """A score taken apart, in log-probabilities: what is seen, and what is written."""
+    """A score taken apart, in log-probabilities: what is seen, written, and said by names."""
 
     sight: float
     caption: float
     words: tuple[str, ...] = ()
     """The words of the query that the picture's caption holds."""
+    name: float = 0.0
+    """What names add, where they count and the caption does not say it."""
+    file_words: tuple[str, ...] = ()
+    """The words that the name of its file holds."""
+    folder_words: tuple[str, ...] = ()
+    """The words that the names of its folders hold."""
+
+    def fields(self) -> dict[str, Any]:
+        """As programs are told."""
+        return {
+            "sight": self.sight,
+            "caption": self.caption,
+            "name": self.name,
+            "words": list(self.words),
+            "file_words": list(self.file_words),
+            "folder_words": list(self.folder_words),
+        }
+
+    def says(self) -> str:
+        """Who says the words of the query, for people; "" where nobody does.
+
+        >>> ScoreParts(0, 0, words=("sea",), folder_words=("lisbon", "1987")).says()
+        'its caption says sea; its folder says lisbon, 1987'
+        """
+        told = {"caption": self.words, "file name": self.file_words, "folder": self.folder_words}
+        return "; ".join(
+            f"its {who} says {', '.join(words)}" for who, words in told.items() if words
+        )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,10 @@ class Question:
         Words and weights for an index of words, a row for one of sentences, to be ranked by alone;
         or else ``terms``, with what captions say of them.
     terms
-        Words; where many captions hold one, without its holders.
+        Words; where many captions or names hold one, without its holders.
     holders, lengths
-        The names of arrays: the holders of each term, "" where it has them with it, and how long
-        captions are.
+        The names of arrays: the lists of holders of each term, "" where it has one with it, and how
+        long captions are.
     arrays
         Those of the arrays that the shard may not have been sent before.
     allow
@@ -79,7 +80,7 @@ class Question:
     k: int = 0
     query: Any = None
     terms: tuple[Term, ...] = ()
-    holders: tuple[str, ...] = ()
+    holders: tuple[tuple[str, ...], ...] = ()
     lengths: str = ""
     completeness: Floats = field(default_factory=lambda: np.zeros(0))
     arrays: dict[str, Any] = field(default_factory=dict)
@@ -178,7 +179,7 @@ class SearchShard:
             return Answer(*found)
         assert isinstance(index, Index)
         self._keep(question.arrays)
-        names = {name for name in (*question.holders, question.lengths) if name}
+        names = {name for name in (*chain(*question.holders), question.lengths) if name}
         lacking = [*(names - self._arrays.keys()), *self._lacking_vectors(index, question)]
         if lacking:
             return Lacking(tuple(sorted(lacking)))
@@ -197,8 +198,13 @@ class SearchShard:
 
     def _with_captions(self, index: Index, question: Question) -> Answer:
         terms = [
-            replace(term, holders=self._arrays[name]) if name else term
-            for term, name in zip(question.terms, question.holders, strict=True)
+            term.with_lists(
+                [
+                    self._arrays[name] if name else own
+                    for name, own in zip(names, term.lists, strict=True)
+                ]
+            )
+            for term, names in zip(question.terms, question.holders, strict=True)
         ]
         lengths = self._arrays[question.lengths] if question.lengths else np.zeros(0, np.uint8)
         evidence = Evidence(index, terms, lengths, question.completeness)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.search.evidence import Floats, Ids, Parts, Term
+from visterm.collection.search.evidence import NAME_SOURCES, Floats, Ids, Parts, Term
 from visterm.collection.search.request import PartialAnswer
 from visterm.collection.search.shard import (
     Answer,
@@ -182,7 +182,7 @@ class ShardedEvidence:
     terms: Sequence[Term]
     postings: Postings
     completeness: Floats
-    _known: dict[int, tuple[float, float, NDArray[np.bool_]]] = field(default_factory=dict)
+    _known: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     """Of pictures that shards have found, what their scores consist of."""
 
     def best(self, k: int, allow: NDArray[Any] | None = None) -> tuple[Ids, Floats]:
@@ -203,10 +203,17 @@ class ShardedEvidence:
         if unknown.size:
             some = unknown.astype(np.int64)
             self._answers(lambda n, q: replace(q, pictures=self.index.own(n, some)))
-        nothing = (np.nan, np.nan, np.zeros(len(self.terms), bool))
-        found = [self._known.get(one, nothing) for one in pictures.tolist()]
-        held = np.array([one[2] for one in found], bool).reshape(len(found), len(self.terms))
-        return Parts(np.array([one[0] for one in found]), np.array([one[1] for one in found]), held)
+        terms = len(self.terms)
+        nothing = (np.nan, np.nan, 0.0, np.zeros(terms), np.zeros((terms, len(NAME_SOURCES))))
+        rows = [self._known.get(one, nothing) for one in pictures.tolist()]
+        sight, caption, name, held, named = zip(*rows, strict=True) if rows else ((),) * 5
+        return Parts(
+            np.array(sight, np.float64),
+            np.array(caption, np.float64),
+            np.array(name, np.float64),
+            np.array(held, bool).reshape(len(rows), terms),
+            np.array(named, bool).reshape(len(rows), terms, len(NAME_SOURCES)),
+        )
 
     def _answers(self, asking: Callable[[int, Question], Question]) -> list[Answer]:
         questions = [asking(n, question) for n, (question, _) in enumerate(self._questions)]
@@ -215,7 +222,8 @@ class ShardedEvidence:
         for answer in found:
             parts = answer.parts
             assert parts is not None
-            rows = zip(parts.sight.tolist(), parts.caption.tolist(), parts.held, strict=True)
+            scores = (part.tolist() for part in (parts.sight, parts.caption, parts.name))
+            rows = zip(*scores, parts.held, parts.named, strict=True)
             self._known.update(zip(answer.ids.tolist(), rows, strict=True))
         return found
 
@@ -228,13 +236,17 @@ class ShardedEvidence:
         arrays: Arrays = {}
         terms, names = [], []
         for term in self.terms:
-            holders = self.index.own(number, term.holders)
-            assert holders is not None
-            is_small = holders.size <= _SMALL
-            names.append("" if is_small else hashlib.sha256(holders.tobytes()).hexdigest())
-            terms.append(replace(term, holders=holders if is_small else holders[:0]))
-            if not is_small:
-                arrays[names[-1]] = holders
+            lists, called = [], []
+            for some in term.lists:
+                own = self.index.own(number, some)
+                assert own is not None
+                is_small = own.size <= _SMALL
+                called.append("" if is_small else hashlib.sha256(own.tobytes()).hexdigest())
+                lists.append(own if is_small else own[:0])
+                if not is_small:
+                    arrays[called[-1]] = own
+            names.append(tuple(called))
+            terms.append(term.with_lists(lists))
         lengths = ""
         if self.postings.lengths.size:
             stretches = self.index.stretches[number]

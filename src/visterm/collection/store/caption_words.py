@@ -1,10 +1,11 @@
 """Postings: for each word the pictures whose captions hold it, in step with the captions.
 
 A word is its stem, as in the vocabulary; ``""`` stands for every picture that has a caption with
-words, ``#1`` to ``#6`` for those whose captions are about so long. The lists are divided into
-chunks of 65,536 numbers of pictures, two bytes a picture, so that a new caption rewrites some ten
-short lists, in the transaction that gives it: triggers note what has changed (`schema`), and every
-transaction ends with `catch_up`.
+words, ``#1`` to ``#6`` for those whose captions are about so long; words of names of files and
+folders, where these count, have keys of their own (`name_words`). The lists are divided into chunks
+of 65,536 numbers of pictures, two bytes a picture, so that a new caption rewrites some ten short
+lists, in the transaction that gives it: triggers note what has changed (`caption_schema`), and
+every transaction ends with `catch_up`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.store.name_words import (
+    FILE,
+    counting,
+    keys_of,
+    name_key,
+    stemmed,
+)
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import stem, tokens
 
@@ -77,21 +85,38 @@ def completeness(db: sqlite3.Connection) -> NDArray[np.float64]:
     return np.array(json.loads(found[0])["by_length"] if found else USUAL_COMPLETENESS)
 
 
-def name_holders(db: sqlite3.Connection, stemmed: Sequence[str]) -> NDArray[np.int64]:
-    """The pictures whose captions hold a name of several words, given by their stems."""
+def name_holders(
+    db: sqlite3.Connection, several: Sequence[str], source: str | None = None
+) -> NDArray[np.int64]:
+    """The pictures whose captions hold a name of several words, given by their stems.
+
+    Or those of which the name of a ``source``, file or folder, holds it.
+    """
     found: NDArray[np.int64] | None = None
-    for word in stemmed:
+    for word in several:
         if word not in STOP_WORDS:
-            some = holders(db, word)
+            some = holders(db, name_key(source, word) if source else word)
             found = some if found is None else np.intersect1d(found, some, assume_unique=True)
-    wanted = f" {' '.join(stemmed)} "
+    wanted = f" {' '.join(several)} "
     kept = []
     for first in range(0, 0 if found is None else found.size, _VALUES):
         numbers = ",".join(map(str, found[first : first + _VALUES]))  # type: ignore[index]
-        for picture, *said in db.execute(f"SELECT * FROM said WHERE picture IN ({numbers})"):
-            if any(wanted in f" {' '.join(map(stem, tokens(text)))} " for text in _texts(*said)):
+        for picture, captions, names in db.execute(
+            f"SELECT * FROM said WHERE picture IN ({numbers})"
+        ):
+            written = _sequences(captions, names, source)
+            if any(wanted in f" {' '.join(stems)} " for stems in written):
                 kept.append(picture)
     return np.array(sorted(kept), np.int64)
+
+
+def _sequences(captions: str, names: str, source: str | None) -> Iterator[Sequence[str]]:
+    """The stems, in order, of a picture's caption, or of its names of one source."""
+    if source is None:
+        yield [stem(token) for token in tokens(effective_caption(dict(json.loads(captions))))]
+    else:
+        for folder, file in json.loads(names):
+            yield stemmed(source, file if source == FILE else folder)
 
 
 class CachedPostings:
@@ -102,9 +127,11 @@ class CachedPostings:
 
     def __init__(self, most: int = 256) -> None:
         self._version: object = None
-        self._holders: dict[str, NDArray[np.int64]] = {}
-        self._lengths = np.zeros(0, np.uint8)
         self._most = most
+        self._lengths = np.zeros(0, np.uint8)
+        self._sources: tuple[str, ...] = ()
+        self._holders: dict[tuple[str, str | None], NDArray[np.int64]] = {}
+        self._worded = 0
 
     def read(self, db: sqlite3.Connection) -> Postings:
         """The postings of now."""
@@ -115,28 +142,40 @@ class CachedPostings:
             lengths = np.zeros(int(every[-1]) + 1 if every.size else 0, np.uint8)
             for length in range(1, LENGTHS):
                 lengths[holders(db, f"#{length}")] = length
-            self._version, self._holders, self._lengths = version, {}, lengths
-        return Postings(db, str(version), self._lengths, self._holders)
+            self._sources = counting(db)
+            for source in self._sources:
+                every = np.union1d(every, holders(db, name_key(source)))
+            self._version, self._holders = version, {}
+            self._lengths, self._worded = lengths, every.size
+        return Postings(db, str(version), self._lengths, self._worded, self._sources, self._holders)
 
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """Which captions hold a word, at one moment."""
+    """Which captions, and which names of files and folders, hold a word, at one moment."""
 
     db: sqlite3.Connection
     version: str
-    """Another one whenever some caption has changed."""
+    """Another one whenever some caption has changed, or a name that counts."""
     lengths: NDArray[np.uint8]
     """By the number of a picture, how long its caption is; 0, and later ones, have none."""
-    known: dict[str, NDArray[np.int64]]
+    worded: int
+    """How many pictures have words at all, in captions or names."""
+    sources: tuple[str, ...]
+    """Whose names count."""
+    known: dict[tuple[str, str | None], NDArray[np.int64]]
 
-    def holders(self, key: str) -> NDArray[np.int64]:
-        """The pictures whose captions hold a word or name, given by its stem or stems."""
-        if key not in self.known:
+    def holders(self, key: str, source: str | None = None) -> NDArray[np.int64]:
+        """The pictures whose captions hold a word or name, given by its stem or stems.
+
+        Or those of which the name of a ``source``, file or folder, holds it.
+        """
+        if (key, source) not in self.known:
             parts = key.split(" ")
-            one = holders(self.db, key) if len(parts) == 1 else name_holders(self.db, parts)
-            self.known[key] = one
-        return self.known[key]
+            own = name_key(source, key) if source else key
+            one = holders(self.db, own) if len(parts) == 1 else name_holders(self.db, parts, source)
+            self.known[key, source] = one
+        return self.known[key, source]
 
 
 def catch_up(db: sqlite3.Connection) -> None:
@@ -184,10 +223,15 @@ def _fingerprint(db: sqlite3.Connection) -> bytes:
 
 
 def _changes(before: list[tuple[int, str, str]], now: Iterator[tuple[int, str, str]]) -> Changes:
-    after = {picture: (captions, folders) for picture, captions, folders in now}
+    after = {picture: (captions, names) for picture, captions, names in now}
     changes: Changes = {}
-    for picture, *was in before:
-        old, new = _words(*was), _words(*after.get(picture, ("[]", "[]")))
+    for picture, captions, names in before:
+        new_captions, new_names = after.get(picture, ("[]", "[]"))
+        old, new = set[str](), set[str]()
+        if captions != new_captions:
+            old, new = _caption_keys(captions), _caption_keys(new_captions)
+        if names != new_names:
+            old, new = old | _name_keys(names), new | _name_keys(new_names)
         for side, words in enumerate((new - old, old - new)):
             for word in words:
                 both = changes.setdefault((word, picture >> _BITS), (set(), set()))
@@ -195,19 +239,15 @@ def _changes(before: list[tuple[int, str, str]], now: Iterator[tuple[int, str, s
     return changes
 
 
-def _words(captions: str, folders: str) -> set[str]:
-    """The words of a picture, from a row of the view ``said``."""
-    caption, *names = _texts(captions, folders)
-    found = stems(caption)
-    if found:  # a folder's name alone is no caption: it leaves nearly everything out
-        found |= {EVERY, f"#{length_of(len(found))}"}
-    return found.union(*map(stems, names))
+def _caption_keys(captions: str) -> set[str]:
+    """The words of what the view ``said`` has of a picture's captions."""
+    found = stems(effective_caption(dict(json.loads(captions))))
+    return found | {EVERY, f"#{length_of(len(found))}"} if found else found
 
 
-def _texts(captions: str, folders: str) -> list[str]:
-    """The effective caption, and the folders that count beside it."""
-    texts = dict(json.loads(captions))
-    return [effective_caption(texts), *([] if PERSON in texts else json.loads(folders))]
+def _name_keys(names: str) -> set[str]:
+    """The words of what the view ``said`` has of a picture's names."""
+    return set[str]().union(*(keys_of(folder, file) for folder, file in json.loads(names)))
 
 
 def _apply(db: sqlite3.Connection, changes: Changes) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from visterm.collection.store.caption_schema import CAPTION_WORDS, NAMES
 from visterm.errors import VistermError
 
 _PICTURES = """
@@ -174,73 +175,6 @@ CREATE TRIGGER caption_gone AFTER DELETE ON captions BEGIN
 END;
 """
 
-# Which captions hold a word: `store/caption_words.py` keeps it, at the end of every transaction
-# that has changed what is said of a picture. Triggers note those pictures, with what was said of
-# them before, so that no code can forget to. (An OR IGNORE in a trigger gives way to the OR REPLACE
-# of whoever fires it, so the conditions are written out.)
-_CAPTION_WORDS = """
-CREATE TABLE caption_words (
-    word TEXT NOT NULL,                     -- its stem; "" for every picture with a caption
-    chunk INTEGER NOT NULL,                 -- of pictures: their numbers shifted right by 16 bits
-    pictures BLOB NOT NULL,                 -- the lower 16 bits of their numbers, ascending
-    PRIMARY KEY (word, chunk)
-) WITHOUT ROWID;
-INSERT INTO settings VALUES ('caption_words', '0');
-CREATE VIEW said (picture, captions, folders) AS SELECT id,
-    (SELECT json_group_array(json_array(source, text)) FROM captions WHERE picture = pictures.id),
-    (SELECT json_group_array(folder) FROM places WHERE picture = pictures.id AND NOT vanished
-        AND EXISTS (SELECT 1 FROM settings WHERE name = 'folders' AND value = 'yes'))
-    FROM pictures;
-CREATE TABLE changed_captions (
-    picture INTEGER PRIMARY KEY,
-    captions TEXT NOT NULL,                 -- JSON, as in the view, before the transaction
-    folders TEXT NOT NULL
-);
-CREATE TRIGGER caption_comes BEFORE INSERT ON captions
-WHEN NOT EXISTS (SELECT 1 FROM changed_captions WHERE picture = new.picture) BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = new.picture;
-END;
-CREATE TRIGGER caption_changes BEFORE UPDATE ON captions
-WHEN NOT EXISTS (SELECT 1 FROM changed_captions WHERE picture = old.picture) BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = old.picture;
-END;
-CREATE TRIGGER caption_goes BEFORE DELETE ON captions
-WHEN NOT EXISTS (SELECT 1 FROM changed_captions WHERE picture = old.picture) BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = old.picture;
-END;
-CREATE TRIGGER picture_goes BEFORE DELETE ON pictures
-WHEN NOT EXISTS (SELECT 1 FROM changed_captions WHERE picture = old.id) BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = old.id;
-END;
-CREATE TRIGGER folder_comes BEFORE INSERT ON places
-WHEN EXISTS (SELECT 1 FROM settings WHERE name = 'folders' AND value = 'yes') BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = new.picture
-        AND picture NOT IN (SELECT picture FROM changed_captions);
-END;
-CREATE TRIGGER folder_changes BEFORE UPDATE OF folder, picture, vanished ON places
-WHEN EXISTS (SELECT 1 FROM settings WHERE name = 'folders' AND value = 'yes') BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture IN (old.picture, new.picture)
-        AND picture NOT IN (SELECT picture FROM changed_captions);
-END;
-CREATE TRIGGER folder_goes BEFORE DELETE ON places
-WHEN EXISTS (SELECT 1 FROM settings WHERE name = 'folders' AND value = 'yes') BEGIN
-    INSERT INTO changed_captions SELECT * FROM said WHERE picture = old.picture
-        AND picture NOT IN (SELECT picture FROM changed_captions);
-END;
-CREATE TRIGGER folders_begin BEFORE INSERT ON settings WHEN new.name = 'folders'
-    AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'folders' AND value = new.value) BEGIN
-    INSERT INTO changed_captions SELECT * FROM said
-        WHERE picture NOT IN (SELECT picture FROM changed_captions);
-END;
-CREATE TRIGGER folders_end BEFORE DELETE ON settings WHEN old.name = 'folders' BEGIN
-    INSERT INTO changed_captions SELECT * FROM said
-        WHERE picture NOT IN (SELECT picture FROM changed_captions);
-END;
-INSERT INTO changed_captions SELECT DISTINCT picture, '[]', '[]' FROM captions;
-INSERT INTO changed_captions SELECT picture, '[]', '[]' FROM said
-    WHERE folders != '[]' AND picture NOT IN (SELECT picture FROM changed_captions);
-"""
-
 # Pictures that are no files of the collection's folder: the folder of such a place is a URL, or a
 # shard, or both.
 _SOURCES = """
@@ -304,9 +238,10 @@ STEPS = (
     _FOLDERS,
     _CLICKS,
     _SPACES,
-    _CAPTION_WORDS,
+    CAPTION_WORDS,
     _SOURCES,
     _CAPTURES + _QUEUE,
+    NAMES,
 )
 NEWEST = len(STEPS)
 

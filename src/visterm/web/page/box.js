@@ -1,4 +1,4 @@
-// The search box: words are completed as one types, with how often captions hold them.
+// The search box: words are completed as one types, with how often captions and names hold them.
 
 import { $, el } from './dom.js'
 import { get } from './api.js'
@@ -66,8 +66,7 @@ export class Box {
         onpointerdown: event => { event.preventDefault(); this.take(number) },
       },
       el('span', {}, minus ? `-${one.word}` : one.word),
-      one.captions ? el('span', { class: 'count', 'aria-label': `in ${one.captions} captions` },
-        one.captions.toLocaleString('en')) : null,
+      count(one),
     )))
     const open = this.words.length > 0
     this.list.hidden = !open
@@ -127,4 +126,11 @@ function withoutBeginning(before, name) {
     if (` ${before.toLowerCase()}`.endsWith(` ${beginning}`)) return before.slice(0, -beginning.length)
   }
   return before
+}
+
+/** How many captions hold a word, or names of files and folders where no caption does. */
+function count({ captions, names }) {
+  const number = (captions || names).toLocaleString('en')
+  const where = captions ? 'captions' : 'names'
+  return captions || names ? el('span', { class: 'count', 'aria-label': `in ${number} ${where}` }, number) : null
 }

@@ -1,6 +1,7 @@
 // Pictures in justified rows: each row is as wide as the page, each picture keeps its shape.
 
 import { $, counted, el, icon, percent } from './dom.js'
+import { said, says } from './evidence.js'
 
 const SIDES = [160, 320, 640, 1280, 2048]
 const MARGIN = 4000 // pixels around the window whose pictures are in the page
@@ -11,11 +12,6 @@ const USUAL = 1.5 // the shape of a picture whose file cannot be read
 export function thumbnail(one, pixels) {
   const needed = pixels * Math.min(devicePixelRatio || 1, 3)
   return `${one.thumbnail}&side=${SIDES.find(side => side >= needed * 0.9) || SIDES.at(-1)}`
-}
-
-/** The words of the query that a picture's caption holds. */
-export function says(one) {
-  return one?.evidence?.words || []
 }
 
 export function shape(one) {
@@ -196,9 +192,9 @@ export class Grid {
     link.setAttribute('aria-label', label(one, number))
     tile.querySelector('.name').textContent = named(one)
     tile.querySelector('.verdicts').hidden = !this.judges
-    const written = says(one)
+    const written = says(one.evidence)
     tile.classList.toggle('written', written.length > 0)
-    tile.dataset.says = `caption: ${written.join(', ')}`
+    tile.dataset.says = written.map(([who, words]) => `${who}: ${words.join(', ')}`).join(' · ')
     tile.classList.toggle('said-yes', one.judged === true)
     tile.classList.toggle('said-no', one.judged === false)
     tile.querySelector('.yes').setAttribute('aria-pressed', String(one.judged === true))
@@ -346,7 +342,7 @@ function named(one) {
 function label(one, number) {
   const parts = [named(one)]
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
-  if (says(one).length) parts.push(`its caption says ${says(one).join(', ')}`)
+  if (says(one.evidence).length) parts.push(said(one.evidence))
   if (one.judged === true) parts.push('marked yes')
   if (one.judged === false) parts.push('marked no')
   return parts.join(', ')

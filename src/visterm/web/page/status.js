@@ -125,6 +125,7 @@ export class Status {
     const facts = [
       ['Pictures', now.pictures.toLocaleString('en')],
       ['With captions', now.captioned.toLocaleString('en')],
+      now.names === 'none' ? null : ['Names that count', now.names === 'both' ? 'files and folders' : now.names],
       now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
       [learnt ? 'Words it knows' : 'Words it knew before', model ? model.words.toLocaleString('en') : 'none yet'],
       model && model.avgp !== null ? ['AvgP on pictures held out', percent(model.avgp)] : null,

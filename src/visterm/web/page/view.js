@@ -3,7 +3,8 @@
 import { $, el, icon, percent, toast } from './dom.js'
 import { get } from './api.js'
 import { CaptionEditor } from './captions.js'
-import { says, shape, thumbnail } from './grid.js'
+import { said } from './evidence.js'
+import { shape, thumbnail } from './grid.js'
 import { bar, Why } from './why.js'
 
 export class View {
@@ -125,9 +126,8 @@ export class View {
     if (one?.probability !== null && one?.probability !== undefined) {
       this.question.append(el('span', { class: 'probability' }, ` ${percent(one.probability)} likely`))
     }
-    if (says(one).length) {
-      this.question.append(el('span', { class: 'probability' }, `: its caption says ${says(one).map(word => `“${word}”`).join(', ')}`))
-    }
+    const written = said(one?.evidence, word => `“${word}”`)
+    if (written) this.question.append(el('span', { class: 'probability' }, `: ${written}`))
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
     this.before.disabled = this.feed.beside(this.picture, -1) === null

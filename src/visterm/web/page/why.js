@@ -2,6 +2,7 @@
 
 import { el } from './dom.js'
 import { get } from './api.js'
+import { said } from './evidence.js'
 
 const SHADOW = [12, 14, 20]
 const AGAINST = [150, 30, 30]
@@ -62,13 +63,10 @@ export class Why {
     this.hide()
     if (!query) return
     const found = await get(`/pictures/${picture}/why`, { query }).catch(() => null)
-    const written = found?.evidence?.words || []
-    if (!found || !(found.words.length || written.length)) return
+    const written = said(found?.evidence, word => `“${word}”`)
+    if (!found || !(found.words.length || written)) return
     const heading = [el('h3', {}, 'Why it was found')]
-    if (written.length) {
-      const words = written.map(word => `“${word}”`).join(', ')
-      heading.push(el('p', { class: 'written' }, `Its caption says ${words}.`))
-    }
+    if (written) heading.push(el('p', { class: 'written' }, `${written[0].toUpperCase()}${written.slice(1)}.`))
     if (!found.words.length) {
       this.section.replaceChildren(...heading)
       this.section.hidden = false
@@ -76,7 +74,7 @@ export class Why {
     }
     this.found = found
     const left = new Set(query.toLowerCase().match(/(?<=(^|\s)-)[^\s:]+/g))
-    const said = one => (left.has(one.word) ? `−${one.word}` : one.word)
+    const signed = one => (left.has(one.word) ? `−${one.word}` : one.word)
     const all = Math.max(...found.words.map(one => Math.abs(one.total)), Number.MIN_VALUE)
     const toggle = el('button', {
       type: 'button', class: 'toggle', 'aria-pressed': 'false', onclick: () => this.toggle(),
@@ -89,7 +87,7 @@ export class Why {
         title: `where “${one.word}” is seen`,
         'aria-label': `${one.word}: ${one.total.toFixed(2)} of ${found.score.toFixed(2)}; show where`,
         onclick: () => this.only(one),
-      }, el('span', {}, said(one)), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
+      }, el('span', {}, signed(one)), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
       toggle,
     )
     this.section.hidden = false
