@@ -11,25 +11,32 @@ pictures; ``f1_ratio_fixed`` the mean F1 of the cut-off as a multiple of that of
 number of pictures, which is chosen on the test queries themselves; ``starter_f1`` that of the
 starter alone on Corel's, in percent; ``empty_though_answered`` the part of Flickr8k's queries of
 two words whose set of good matches is empty though one of the first five pictures answers.
+
+``--compare`` puts other ways from values to probabilities beside the collection's own one, each
+learnt from the same held-out pictures (`benchmarks.calibration_links`); it is for ``--validation``.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from benchmarks.calibration_links import WAYS, HeldOut
 from benchmarks.calibration_measures import Asked, best_fixed, ece, empty_though_answered, f1
 from benchmarks.calibration_measures import reliability as reliability_of
-from benchmarks.calibration_trials import Trial, answered, named_folders, read_trials
+from benchmarks.calibration_trials import Trial, Words, answered, named_folders, read_trials
 from benchmarks.common import say, show
 from benchmarks.vector_collection import put
-from visterm.calibration import Calibration
+from visterm.calibration import Calibration, mention_rate
 from visterm.collection import Collection
+from visterm.collection.feedback.guard import guard_of
 from visterm.collection.store.versions import MODEL, current
 from visterm.errors import VistermError
 from visterm.models import load_model
@@ -47,14 +54,19 @@ def main() -> int:
     parser.add_argument("--iterations", type=int, default=ITERATIONS, help="triplets of a fit")
     parser.add_argument("--validation", action="store_true", help="never look at test pictures")
     parser.add_argument("--figure", type=Path, help="draw reliability diagrams into this file")
+    parser.add_argument("--compare", action="store_true", help="other links beside the one kept")
     given = parser.parse_args()
     measured: dict[str, dict[str, Any]] = {}
     starter: dict[str, float] = {}
+    links: dict[str, dict[str, Any]] = {}
     try:
         for name, folder in named_folders(given.data).items():
             for trial in read_trials(name, folder, given.vectors, validation=given.validation):
-                measured[trial.name] = measure(trial, given.iterations)
+                learnt = learn(trial, given.iterations)
+                measured[trial.name] = learnt.measured()
                 say(f"{trial.name}: {measured[trial.name]['ece']}")
+                if given.compare:
+                    links[trial.name] = learnt.compared()
                 if name == "corel5k":
                     starter = starter_alone(trial)
     except VistermError as error:
@@ -68,12 +80,39 @@ def main() -> int:
     }
     empty = measured.get("flickr8k", {}).get("empty_though_answered")
     found |= {"starter_f1": starter, "empty_though_answered": empty, "bars": BARS}
-    show(found, as_json=given.json)
+    show(found | ({"links": links} if given.compare else {}), as_json=given.json)
     return 0
 
 
-def measure(trial: Trial, iterations: int) -> dict[str, Any]:
-    """What a collection that learnt from the trial's captions says of the other pictures."""
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What a collection that learnt from a trial's captions says of the other pictures."""
+
+    trial: Trial
+    calibration: Calibration
+    words: Words
+    values: NDArray[np.float32]
+    held: HeldOut | None
+
+    def measured(self) -> dict[str, Any]:
+        rows = self.calibration.link.rows(self.values)
+        return summary(answered(self.trial, self.words, self.calibration, rows))
+
+    def compared(self) -> dict[str, Any]:
+        """Errors and F1 of every way from values to probabilities."""
+        found: dict[str, Any] = {}
+        if self.held is None:
+            return found
+        for name, way in WAYS.items():
+            rows = way(self.held, self.values)
+            about = summary(answered(self.trial, self.words, self.calibration, rows))
+            found[name] = {key: about[key] for key in ("ece", "mean_f1", "f1_ratio_fixed")}
+            say(f"{self.trial.name}, {name}: {found[name]}")
+        return found
+
+
+def learn(trial: Trial, iterations: int) -> Learnt:
+    """Train a collection on a trial's captions."""
     with TemporaryDirectory() as folder, Collection.open(Path(folder)) as collection:
         captions = {number: text for number, text in enumerate(trial.captions, start=1) if text}
         put(collection, trial.vectors, captions)
@@ -87,7 +126,14 @@ def measure(trial: Trial, iterations: int) -> dict[str, Any]:
         covered = np.bincount(counts.indices, minlength=len(vocabulary)) > 0
         words = trial.words_of(vocabulary, vocabulary.number, covered)
         values = load_model(version.folder / MODEL).transform(trial.judged_vectors)
-    return summary(answered(trial, words, calibration, calibration.link.rows(values)))
+        guard, held = guard_of(collection.catalogue, version), None
+        if guard is not None:
+            mentions = np.zeros(guard.rows.shape, bool)
+            for row, some in enumerate(guard.words):
+                mentions[row, list(some)] = True
+            rate = mention_rate(list(captions.values()))
+            held = HeldOut(guard.rows, mentions, rate, calibration)
+    return Learnt(trial, calibration, words, values, held)
 
 
 def summary(asked: Sequence[Asked]) -> dict[str, Any]:

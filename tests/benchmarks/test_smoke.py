@@ -50,7 +50,7 @@ RUNS = [
     ("bbnn", "--triplets 50 --pictures 4 --training 60 --steps 1", "scoring"),
     ("bitr", "--pairs 200 --numbers 6 --samples 500 --width 6", "ranking"),
     ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
-    ("calibration", "--data {}/corel5k --vectors {} --iterations 2000", "ece"),
+    ("calibration", "--data {}/corel5k --vectors {} --iterations 2000 --compare", "links"),
     ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
     ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --queries 2", "right"),
     # cluster_add and cluster_search run where a cluster is there: tests/compute/test_cluster.py.

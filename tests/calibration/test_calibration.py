@@ -17,6 +17,7 @@ from visterm.calibration import (
     Calibration,
     Link,
     calibrate,
+    judged_shift,
     mean_f1,
     probability_threshold,
     uncalibrated,
@@ -90,6 +91,46 @@ def test_a_word_of_two_captions_is_not_sure_of_anything() -> None:
     highest = np.exp(found.link.rows(more.astype(np.float32))).max(axis=0)
     assert highest[12:].max() < 0.1
     assert highest[:6].min() > 0.5
+
+
+def test_few_held_out_pictures_adapt_what_is_known_and_many_replace_it() -> None:
+    known = estimated()[0]
+    rows, captions = world(9)
+    frequency = np.asarray(captions.mean(axis=0)).ravel()
+    statistics = word_statistics(rows)
+
+    def away(count: int, *, adapted: bool) -> float:
+        """How far predictions are from what many pictures say."""
+        found = calibrate(
+            rows[:count],
+            captions[:count],
+            frequency,
+            known=known.with_statistics(*statistics) if adapted else None,
+            statistics=statistics,
+        )
+        truth = calibrate(rows, captions, frequency)
+        return float(np.abs(np.exp(found.link.rows(rows)) - np.exp(truth.link.rows(rows))).mean())
+
+    assert away(12, adapted=True) < 0.7 * away(12, adapted=False)
+    assert away(600, adapted=True) == away(600, adapted=False)
+
+
+def test_what_is_known_of_scores_follows_how_frequent_words_are_here() -> None:
+    found, _, rows = estimated()
+    rarer = found.with_frequency(found.log_frequency - np.log(2))
+    before, after = (log_odds(one.link.rows(rows[:50])) for one in (found, rarer))
+    np.testing.assert_allclose(before - after, np.log(2), rtol=1e-3, atol=1e-3)
+
+
+def test_pictures_that_show_a_word_correct_what_its_description_says() -> None:
+    random = np.random.default_rng(0)
+    rates = np.tile([0.04, 0.2], 10)
+    held = random.random((600, 20)) < rates
+    rows = (random.standard_normal((600, 20)) + 2 * held).astype(np.float32)
+    # By all captions the words are equally frequent, and they are separated alike.
+    found = calibrate(rows, csr_array(held.astype(float)), np.full(20, 0.1))
+    predicted = np.exp(found.link.rows(rows)).mean(axis=0)
+    np.testing.assert_allclose(predicted, held.mean(axis=0), rtol=0.25)
 
 
 def test_words_of_which_no_caption_tells_anything_are_left_to_the_fallback() -> None:
@@ -166,6 +207,28 @@ def test_a_model_of_another_scale_gives_the_same_probabilities() -> None:
     larger = found.with_statistics(*word_statistics(rows * 7 + 3))
     same = found.with_statistics(*word_statistics(rows))
     np.testing.assert_allclose(larger.link.rows(rows * 7 + 3), same.link.rows(rows), 1e-3)
+
+
+def test_judgements_shift_towards_what_they_say_and_a_wrong_one_hardly_matters() -> None:
+    odds = np.linspace(-1, 2, 8)
+    likely = np.full(8, True)
+    assert judged_shift(odds, likely) > 0.2
+    assert judged_shift(odds, ~likely) < -0.2
+    one_wrong = np.arange(8) > 0
+    assert judged_shift(odds, one_wrong) > 0.5 * judged_shift(odds, likely)
+    assert abs(judged_shift(np.full(500, -9.0), np.full(500, True))) <= 2.0
+
+
+def test_a_shift_changes_probabilities_and_the_cutoff_but_not_the_order() -> None:
+    found, _, _ = estimated()
+    lower = found.shifted(-1.0)
+    scores = np.linspace(-8, -0.1, 30)
+    before, after = (one.probabilities([1, 4], [1.0, 1.0], scores) for one in (found, lower))
+    assert (after < before).all()
+    assert (np.diff(after) > 0).all()
+    cutoff = lower.cutoff([1, 4], [1.0, 1.0], -0.1)
+    expected = probability_threshold(after[-1], lower.scale([1, 4], [1.0, 1.0]).prior, 2)
+    assert lower.probabilities([1, 4], [1.0, 1.0], cutoff) == pytest.approx(float(expected))
 
 
 def test_a_weight_for_all_words_changes_no_probability() -> None:

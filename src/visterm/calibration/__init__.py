@@ -3,6 +3,7 @@
 from visterm.calibration.calibration import Calibration, uncalibrated, word_statistics
 from visterm.calibration.cutoff import mean_f1, probability_threshold
 from visterm.calibration.estimation import calibrate
+from visterm.calibration.judgements import judged_shift
 from visterm.calibration.linear_calibration import LinearCalibration
 from visterm.calibration.link import Link
 from visterm.calibration.mention_rate import mention_rate
@@ -12,6 +13,7 @@ __all__ = [
     "LinearCalibration",
     "Link",
     "calibrate",
+    "judged_shift",
     "mean_f1",
     "mention_rate",
     "probability_threshold",

@@ -60,6 +60,8 @@ class Calibration:
     rivals : array of shape (m, 2)
         Pairs of words of which the first, never measured on any picture, looks much like the
         second: a picture shows one of them.
+    shift : float
+        Added to the log odds of one query's pictures, after some of them were judged.
 
     Examples
     --------
@@ -77,19 +79,28 @@ class Calibration:
     log_frequency: Floats
     is_known: bool = False
     rivals: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    shift: float = 0.0
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         """The probability that each of the pictures with these scores answers the query."""
+        return logistic(self.odds(words, weights, scores))
+
+    def odds(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        """Their log odds."""
         scale = self.scale(words, weights)
         odds = log_odds(np.minimum(np.asarray(scores, np.float64) * scale.per_word, 0.0))
-        return logistic(np.maximum(scale.intercept + scale.slope * odds, odds - _DOUBT))
+        return np.maximum(scale.intercept + scale.slope * odds, odds - _DOUBT) + self.shift
+
+    def shifted(self, shift: float) -> Calibration:
+        """The same for one query, whose clicks say that log odds are too low by so much."""
+        return replace(self, shift=shift)
 
     def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
         """The score from which a match is good, where ``best`` is the highest in the collection."""
         scale = self.scale(words, weights)
         highest = self.probabilities(words, weights, [best])
         least = float(probability_threshold(highest, scale.prior, scale.words)[0])
-        wanted = np.log(least / (1 - least))
+        wanted = np.log(least / (1 - least)) - self.shift
         odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
         return float(log_logistic(np.asarray(odds))) / scale.per_word
 
@@ -129,6 +140,11 @@ class Calibration:
         slopes = self.link.slopes * self.deviations / deviations
         intercepts = self.link.intercepts + self.link.slopes * self.means - slopes * means
         return replace(self, link=Link(intercepts, slopes), means=means, deviations=deviations)
+
+    def with_frequency(self, log_frequency: Floats) -> Calibration:
+        """The same where words are so frequent: odds grow in proportion."""
+        intercepts = self.link.intercepts + log_frequency - self.log_frequency
+        return replace(self, link=Link(intercepts, self.link.slopes), log_frequency=log_frequency)
 
     def with_fallback(self, covered: NDArray[np.bool_], fallback: Calibration) -> Calibration:
         """The same, but words that are not ``covered`` are as ``fallback`` knows them."""

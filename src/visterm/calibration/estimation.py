@@ -1,10 +1,13 @@
 """How links are estimated: logistic regression on held-out pictures, drawn to a prior.
 
 One regression for all words: the intercept and the slope of a word's standardised values depend on
-how rare it is and how well it is separated. Words that no held-out picture has count as well, with
-nothing but misses: so a word of two captions is not sure of anything, and probabilities of all
-words add up to how many a caption holds. Captions leave out what they do not mention; odds are
-divided by how much that is (`mention_rate`).
+how rare it is and how well it is separated, and stay near those of two Gaussians, or near what is
+known from elsewhere, where few pictures are held out. Where many are, each word that they show then
+has corrections of its own, Gaussian around nothing: they say more of it than a description does.
+
+Words that no held-out picture has count as well, with nothing but misses: so a word of two captions
+is not sure of anything, and probabilities of all words add up to how many a caption holds. Captions
+leave out what they do not mention; odds are divided by how much that is (`mention_rate`).
 """
 
 from __future__ import annotations
@@ -24,9 +27,12 @@ _RIDGE = 1.0
 _FEW = 5.0
 """A word's own separation counts for as much as the common one once so many pictures show it."""
 _PAIRS = 400_000
-# Log odds of two Gaussians of one deviation, rarity + z·apart − apart²/2: where few pictures are
-# held out, the coefficients (of the description, and of the description times z) stay near these.
-_GAUSSIAN = np.array([0, 1, 0, -0.5, 0, 0, 1, 0.0])
+ENOUGH = 100
+"""Held-out pictures from which on they replace what is known from elsewhere, and correct words one
+by one."""
+_DEVIATIONS = 0.5, 0.25
+"""Of a word's own corrections of its intercept and slope."""
+_WORDS_TOGETHER = 256
 _MIN_SLOPE = 0.05
 """A higher score is never less likely to answer."""
 
@@ -37,6 +43,8 @@ def calibrate(
     frequency: ArrayLike,
     *,
     mention_rate: float = 1.0,
+    known: Calibration | None = None,
+    statistics: tuple[Floats, Floats] | None = None,
     seed: int = 0,
 ) -> Calibration:
     """Estimate probabilities from pictures that the model was not trained on.
@@ -51,18 +59,36 @@ def calibrate(
         The fraction of all captions that hold each word; 0 for words of which none tells anything.
     mention_rate : float
         The odds that a caption mentions a word, as a part of the odds that a person accepts it.
+    known : Calibration, optional
+        What is known of the words from elsewhere, for values that are distributed as the
+        collection's: fewer than `ENOUGH` held-out pictures adapt it, and more replace it.
+    statistics : pair of arrays of shape (T,), optional
+        Mean and standard deviation of the same model's values over pictures at large; those of the
+        held-out pictures by default, which must be many then.
     """
-    means, deviations = word_statistics(rows)
+    means, deviations = word_statistics(rows) if statistics is None else statistics
     often = np.asarray(frequency, float)
     words = np.flatnonzero(often > 0)
     log_frequency = np.log(np.clip(often, 1e-6, 1.0))
     held = captions[:, words].toarray() > 0
     z = (rows[:, words] - means[words]) / deviations[words]
-    about = _description(log_frequency[words], _separation(z, held))
-    learnt = _logistic_regression(about, z, held, np.random.default_rng(seed))
+    apart = _separation(z, held)
+    about = _description(log_frequency[words], apart)
+    prior = _gaussian(log_frequency[words], apart)
+    if known is not None:
+        share = max(0.0, 1 - len(rows) / ENOUGH)
+        accepted, slope = _standardised(known, words)
+        elsewhere = accepted + np.log(mention_rate), slope
+        prior = (
+            share * elsewhere[0] + (1 - share) * prior[0],
+            share * elsewhere[1] + (1 - share) * prior[1],
+        )
+    learnt = _logistic_regression(about, prior, z, held, np.random.default_rng(seed))
+    if len(rows) >= ENOUGH:
+        learnt = _corrected(*learnt, z, held)
     intercepts, slopes = np.zeros(len(means)), np.ones(len(means))
-    slopes[words] = np.maximum(about @ learnt[1], _MIN_SLOPE) / deviations[words]
-    intercepts[words] = about @ learnt[0] - np.log(mention_rate) - slopes[words] * means[words]
+    slopes[words] = np.maximum(learnt[1], _MIN_SLOPE) / deviations[words]
+    intercepts[words] = learnt[0] - np.log(mention_rate) - slopes[words] * means[words]
     return Calibration(Link(intercepts, slopes), means, deviations, log_frequency, True)
 
 
@@ -70,6 +96,18 @@ def _description(log_frequency: Floats, separation: Floats) -> Floats:
     """One, how rare a word is, how well separated, and that squared."""
     ones = np.ones(len(separation))
     return np.stack([ones, log_frequency, separation, np.square(separation)], axis=1)
+
+
+def _gaussian(log_frequency: Floats, separation: Floats) -> tuple[Floats, Floats]:
+    """Intercepts and slopes of the log odds of two Gaussians of one deviation."""
+    return log_frequency - 0.5 * np.square(separation), separation
+
+
+def _standardised(known: Calibration, words: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Intercepts and slopes of some words for standardised values."""
+    slopes = known.link.slopes[words]
+    intercepts = known.link.intercepts[words] + slopes * known.means[words]
+    return intercepts, slopes * known.deviations[words]
 
 
 def _separation(z: NDArray[np.floating], held: NDArray[np.bool_]) -> Floats:
@@ -80,31 +118,63 @@ def _separation(z: NDArray[np.floating], held: NDArray[np.bool_]) -> Floats:
 
 
 def _logistic_regression(
-    about: Floats, z: NDArray[np.floating], held: NDArray[np.bool_], random: np.random.Generator
+    about: Floats,
+    prior: tuple[Floats, Floats],
+    z: NDArray[np.floating],
+    held: NDArray[np.bool_],
+    random: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Coefficients of the description, and of the description times z, by Newton's method.
+    """Intercepts and slopes of words: ``prior`` ones, and what depends on the words' description.
 
-    scikit-learn's ridge draws to zero; this one draws to `_GAUSSIAN`.
+    By Newton's method, with a ridge that draws to the prior.
     """
     weight, pairs = _sampled_pairs(held, random)
-    described, height = about[pairs % z.shape[1]], z.ravel()[pairs][:, None]
-    features = np.concatenate([described, described * height], axis=1)
+    words, height = pairs % z.shape[1], z.ravel()[pairs]
+    features = np.concatenate([about[words], about[words] * height[:, None]], axis=1)
     size = np.abs(features).max(axis=0)
     size = np.where(size > 0, size, 1.0)
     features = features / size
     target = held.ravel()[pairs].astype(float)
-    prior = _GAUSSIAN * size
-    found = prior.copy()
+    before = prior[0][words] + prior[1][words] * height
+    found = np.zeros(features.shape[1])
     for _ in range(30):
-        probability = logistic(features @ found)
-        gradient = features.T @ (weight * (target - probability)) - _RIDGE * (found - prior)
+        probability = logistic(before + features @ found)
+        gradient = features.T @ (weight * (target - probability)) - _RIDGE * found
         hessian = (features * (weight * probability * (1 - probability))[:, None]).T @ features
         step = np.linalg.solve(hessian + _RIDGE * np.eye(len(found)), gradient)
         found = found + step * min(1.0, 5.0 / np.abs(step).max())
         if np.abs(step).max() < 1e-8:
             break
     found = found / size
-    return found[: about.shape[1]], found[about.shape[1] :]
+    return prior[0] + about @ found[: about.shape[1]], prior[1] + about @ found[about.shape[1] :]
+
+
+def _corrected(
+    intercepts: Floats, slopes: Floats, z: NDArray[np.floating], held: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Intercepts and slopes with corrections of their own for words that some picture shows."""
+    both = np.stack([intercepts, slopes])
+    shown = np.flatnonzero(held.any(axis=0))
+    for first in range(0, len(shown), _WORDS_TOGETHER):
+        some = shown[first : first + _WORDS_TOGETHER]
+        both[:, some] += _corrections(both[:, some], z[:, some], held[:, some])
+    return both[0], both[1]
+
+
+def _corrections(both: Floats, z: NDArray[np.floating], held: NDArray[np.bool_]) -> Floats:
+    """What to add to intercepts and slopes of some words, by Newton's method."""
+    found, precision = np.zeros_like(both), 1 / np.square(_DEVIATIONS)[:, None]
+    for _ in range(10):
+        intercepts, slopes = both + found
+        probability = logistic(intercepts + slopes * z)
+        residual, curve = held - probability, probability * (1 - probability)
+        gradient = np.stack([residual.sum(axis=0), (residual * z).sum(axis=0)])
+        gradient -= precision * found
+        own = np.stack([curve.sum(axis=0), (curve * z**2).sum(axis=0)]) + precision
+        mixed = (curve * z).sum(axis=0)
+        step = (own[::-1] * gradient - mixed * gradient[::-1]) / (own[0] * own[1] - mixed**2)
+        found += np.clip(step, -1, 1)
+    return found
 
 
 def _sampled_pairs(

@@ -125,6 +125,37 @@ def test_conditions_alone_have_no_line(judged: Collection) -> None:
     assert len(judged.search("in:inland", k=3, good=True).results) == 3
 
 
+def test_answers_to_a_query_correct_the_probabilities_of_all_its_pictures(
+    judged: Collection,
+) -> None:
+    version = current(judged.catalogue)
+    assert version is not None
+    calibration = version.calibration()
+    assert calibration is not None
+
+    def corrections(query: str) -> np.ndarray:
+        """Of pictures that nobody judged: log odds as they are said, less those of their scores."""
+        found = [one for one in judged.search(query, k=1000).results if one.judged is None]
+        vector = query_vector(parse_query(query), version.vocabulary())
+        usual = calibration.probabilities(
+            vector.numbers, vector.weights, [one.score for one in found]
+        )
+        said = np.array([one.probability for one in found])
+        some = (usual > 1e-6) & (usual < 1 - 1e-6)
+        return np.log(said / (1 - said))[some] - np.log(usual / (1 - usual))[some]
+
+    before = judged.search("sea house", k=1000)
+    for relevant in (False, True):
+        for one in before.results[:4]:
+            judged.judge("sea house", one.picture, relevant)
+        moved = corrections("sea house") * (1 if relevant else -1)
+        assert moved.min() > 1e-3
+        np.testing.assert_allclose(moved, moved[0], rtol=1e-4)
+        np.testing.assert_allclose(corrections("sea"), 0, atol=1e-9)
+    judged.forget_judgements()
+    assert judged.search("sea house", k=1000) == before
+
+
 def test_without_held_out_pictures_nothing_is_claimed(learnt: Collection) -> None:
     answer = learnt.search("sea", k=3, good=True)
     assert answer.cutoff is None

@@ -7,17 +7,18 @@ index holds the pictures' rows: a score is the inner product of the two.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration import Calibration, judged_shift
 from visterm.collection.feedback.log import columns
 from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
 from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
-from visterm.collection.search.unseen_words import with_unseen
+from visterm.collection.search.unseen_words import UnseenCalibration, with_unseen
 from visterm.collection.store.active_model import ActiveModel, ActiveSpace
 from visterm.collection.store.caption_words import Postings, completeness
 from visterm.collection.store.catalogue import Catalogue
@@ -58,6 +59,11 @@ class Ranker(ABC):
     def probabilities(self, scores: Scores) -> list[float | None]:
         """How likely pictures with these scores answer; None where that is not known."""
         return [None] * len(scores)
+
+    def learn(self, judged: Mapping[int, bool], steps: Mapping[int, float]) -> None:
+        """Let answers to this very query correct its probabilities: yes or no by picture, and how
+        much each counts."""
+        return
 
     def count(self, least: float, among: NDArray[np.int64] | None) -> int:
         """How many pictures, of some or of all, have such a score or a higher one."""
@@ -161,6 +167,19 @@ class WordRanker(CalibratedRanker):
 
     def _evidence(self, terms: Sequence[Term], postings: Postings, complete: Floats) -> RanksTerms:
         return Evidence(self.active.index, terms, postings.lengths, complete)
+
+    def learn(self, judged: Mapping[int, bool], steps: Mapping[int, float]) -> None:
+        known = self.calibration
+        if not isinstance(known, Calibration | UnseenCalibration):
+            return  # nothing is known, or captions settle it
+        pictures = np.array(sorted(one for one, step in steps.items() if step > 0), np.int64)
+        pictures = pictures[self.active.index.holds(pictures)]
+        odds = known.odds(self.numbers, self.weights, self.scores(pictures))
+        said = np.array([(judged[one], steps[one]) for one in pictures.tolist()]).reshape(-1, 2)
+        there = np.isfinite(odds)  # a shard may be away
+        shift = judged_shift(odds[there], said[there, 0], said[there, 1])
+        self.calibration = known.shifted(shift)
+        self.key = (*self.key, shift)
 
     def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
         return self.evidence.best(k, allow)

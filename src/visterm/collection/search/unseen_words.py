@@ -8,7 +8,7 @@ the versioned index and never in it: readers write nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +153,12 @@ class UnseenCalibration:
 
     def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
         return self.known.cutoff(self._numbers(words), weights, best)
+
+    def odds(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        return self.known.odds(self._numbers(words), weights, scores)
+
+    def shifted(self, shift: float) -> UnseenCalibration:
+        return replace(self, known=self.known.shifted(shift))
 
     def _numbers(self, words: ArrayLike) -> NDArray[np.int64]:
         count = len(self.known.log_frequency)

@@ -244,7 +244,7 @@ def _write(
         write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
     some = at_large(catalogue, extractor)
     starter = None if training_set.initial is None else starter_of(catalogue, extractor)
-    calibration = _calibrated(learner.transform(some), judged, training_set, starter)
+    calibration = _calibrated(some, learner, judged, training_set, starter)
     write_vocabulary(folder, training_set.vocabulary, calibration)
     metric = None
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
@@ -255,15 +255,17 @@ def _write(
 
 
 def _calibrated(
-    rows: NDArray[np.float32],
+    some: Vectors,
+    learner: Model,
     judged: Model | None,
     training_set: TrainingSet,
     starter: Starter | None,
 ) -> dict[str, Any]:
     """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
     from visterm.calibration import calibrate, uncalibrated, word_statistics
+    from visterm.calibration.estimation import ENOUGH
 
-    means, deviations = word_statistics(rows)
+    means, deviations = word_statistics(learner.transform(some))
     found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
     elsewhere = None
     if starter is not None:
@@ -278,11 +280,19 @@ def _calibrated(
     if judged is not None:
         held = np.flatnonzero(training_set.held)
         counts = np.bincount(training_set.captions.indices, minlength=len(means))
+        known = statistics = None
+        if elsewhere is not None and len(held) < ENOUGH:
+            # What the starter knows of scores is adapted instead of replaced; and so few pictures
+            # do not say how values are distributed.
+            known = elsewhere.with_frequency(-training_set.vocabulary.idf)
+            statistics = word_statistics(judged.transform(some))
         found = calibrate(
             judged.transform(_held(training_set)),
             training_set.captions[held],
             counts / len(training_set),
             mention_rate=training_set.mention_rate,
+            known=known,
+            statistics=statistics,
         )
         found = found.with_statistics(means, deviations)
         if elsewhere is not None:
