@@ -39,8 +39,9 @@ docs: $(VENV)/.documented
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Faults, kills, hostile files and a soak; takes hours, goes on where it was stopped, and writes the report of the docs.
+# POINTS=3000 takes a sample of the fault points.
 campaign: $(VENV)/.tested
-	$(BIN)/python -m benchmarks.campaign --report docs/results/campaign.md --json
+	$(BIN)/python -m benchmarks.campaign --report docs/results/campaign.md $(if $(POINTS),--points $(POINTS)) --json
 
 # The lowest versions that pyproject.toml names, in an environment of their own, and the tests that meet them most. Another Python with
 # the newest: make lowest PYTHON=python3.13 RESOLUTION=highest

@@ -22,7 +22,7 @@ from benchmarks.campaign.ledger import Ledger
 from benchmarks.common import say
 
 KEPT = Path("artefacts", "campaign")
-_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "cluster": 48, "soak": 30 * 60}
+_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "cluster": 24, "soak": 30 * 60}
 """How much a part is without --limit: points, kills, files, kills, seconds."""
 
 
@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign", description=__doc__)
     parser.add_argument("--part", choices=[*_SIZES, "all"], default="all")
     parser.add_argument("--limit", type=int, help="fewer points, kills, files or seconds")
+    parser.add_argument("--points", type=int, help="so many fault points, drawn by the seed")
     parser.add_argument("--point", help="repeat one, as a finding names it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", type=Path, help="write the report into this Markdown file")
@@ -56,8 +57,9 @@ def _in_a_process(part: str, options: argparse.Namespace) -> dict[str, Any]:
     """A part on its own, so that none has the memory or the disk of another."""
     words = [*("--part", part, "--seed", str(options.seed))]
     words += ["--kept", str(options.kept or KEPT)]
-    if options.limit is not None:
-        words += ["--limit", str(options.limit)]
+    limit = options.limit or (options.points if part == "faults" else None)
+    if limit is not None:
+        words += ["--limit", str(limit)]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.campaign", *words], stdout=subprocess.PIPE, text=True
     )

@@ -12,7 +12,8 @@ _FOUND = Path(__file__).with_name("findings.md")
 
 def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
     """Write the page from the results of the parts."""
-    parts = [_HEAD, _faults(found["faults"]), _kills(found["kills"]), _hostile(found["hostile"])]
+    head = _HEAD.format(points=found["faults"]["fault_points"])
+    parts = [head, _faults(found["faults"]), _kills(found["kills"]), _hostile(found["hostile"])]
     parts += [_cluster(found["cluster"]), _soak(found["soak"]), _FOUND.read_text()]
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts))
 
@@ -24,10 +25,10 @@ a server that is never left alone. All of it is repeated, and this page written,
 
 <!-- not run: takes more than an hour -->
 ```console
-make campaign
+make campaign POINTS={points}
 ```
 
-which goes on where it was stopped. A sample runs with the tests; one part alone: `python -m benchmarks.campaign --part faults --limit 200 --json`.
+which goes on where it was stopped, and without `POINTS` tries every fault point. A sample runs with the tests; one part alone: `python -m benchmarks.campaign --part faults --limit 200 --json`.
 """
 
 
@@ -38,7 +39,7 @@ Every write, sync, rename, unlink and truncation of a command, SQLite's among th
 else. The command then runs again with a fault at the n-th. After each, somebody who knows the format and none of the code
 that writes it looks at what is left; `visterm check`, searches and the next command must agree.
 
-{found["fault_points"]:,} of {found["of"]:,} fault points were tried, and **{found["broken_promises"]} promises were broken**.
+{found["fault_points"]:,} of {found["of"]:,} fault points, drawn at random, were tried, and **{found["broken_promises"]} promises were broken**.
 
 | command | points |
 | --- | ---: |

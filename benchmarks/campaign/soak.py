@@ -35,22 +35,24 @@ _WARM_UP = 0.2
 """Share of the time after which memory is compared: caches and threads are there by then."""
 
 
-def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
+def soak(
+    seconds: float, seed: int, clients: int = CLIENTS, pictures: int = PICTURES
+) -> dict[str, Any]:
     """Keep a server busy for so long; returns what was seen."""
     from visterm.collection import Collection
     from visterm.datasets.scenes import draw_scenes
 
     with tempfile.TemporaryDirectory(prefix="visterm-soak-") as folder:
         root = Path(folder, "pictures")
-        draw_scenes(root, PICTURES, size=(96, 64))
+        draw_scenes(root, pictures, size=(96, 64))
         table = shutil.move(root / "captions.tsv", folder)
         with Collection.open(root) as collection:
             collection.add(features="blocks")
             collection.caption_from(table)
             collection.train(max_iter=20_000)
             clicked = {(one.query, one.picture): one.relevant for one in collection.judgements()}
-            said = {number: collection.captions(number) for number in range(1, PICTURES + 1)}
-        with Serving(root) as server:
+            said = {number: collection.captions(number) for number in range(1, pictures + 1)}
+        with Serving(root, pictures) as server:
             quiet = _talk(server, 1, max(3.0, seconds * _QUIET_SHARE), seed)
             at_rest = server.memory()
             memory: list[int] = []
@@ -87,8 +89,8 @@ def soak(seconds: float, seed: int, clients: int = CLIENTS) -> dict[str, Any]:
 class Serving:
     """``visterm serve`` in a process of its own."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, pictures: int) -> None:
+        self.root, self.pictures = root, pictures
 
     def __enter__(self) -> Serving:
         self.process = subprocess.Popen(
@@ -142,7 +144,7 @@ def _talk(
     """Let people talk to the server; where ``memory`` is written down, its jobs are killed, too."""
     until = time.monotonic() + seconds
     people = [
-        Person(server.host, server.port, server.root, number, clients, PICTURES, seed)
+        Person(server.host, server.port, server.root, number, clients, server.pictures, seed)
         for number in range(clients)
     ]
     threads = [threading.Thread(target=person.talk, args=(until,)) for person in people]

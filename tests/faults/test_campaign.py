@@ -14,6 +14,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.campaign import disk
+from benchmarks.campaign.soak import soak
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(disk.compiler() is None, reason="needs Linux and a C compiler")
@@ -52,3 +53,10 @@ def test_hostile_files_of_every_kind_give_something_or_a_reason() -> None:
     assert len(by_kind) >= 20
     assert sum(one["refused"] for one in by_kind.values()) > 40
     assert sum(one["read"] for one in by_kind.values()) > 10
+
+
+def test_a_server_that_is_never_left_alone_keeps_what_it_acknowledged() -> None:
+    found = soak(3.0, seed=19, clients=6, pictures=24)
+    assert found["broken_promises"] == 0, found
+    assert found["catalogue_equals_replay"]
+    assert found["answers"] > 0
