@@ -298,8 +298,12 @@ def said_meanwhile(folder: Path, count: int) -> dict[str, Any]:
     server.kill()
     with Collection.open(folder) as collection:
         collection.search("sky")
-        said = {one: collection.captions(one).get("person") for one in expected}
+        until = time.monotonic() + _PATIENCE
+        while collection.waiting and time.monotonic() < until:
+            collection.apply_waiting()  # unless a job of the dead server is still writing
+            time.sleep(0.5)
         judged = {one.picture: one.relevant for one in collection.judgements("sky")}
+        said = {one: collection.captions(one).get("person") for one in expected}
         order = [one.picture for one in collection.judgements("sky")]
         waiting = collection.waiting
     lost = sum(judged.get(one) is None for one in clicks) + sum(said[one] is None for one in said)

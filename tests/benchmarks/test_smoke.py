@@ -72,6 +72,7 @@ RUNS = [
     ),
     ("few_captions", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --sizes 20", "table"),
     ("first_minute", "--pictures 3 --runs 1", "pictures"),
+    ("hostile_media", "--files 7", "without_reason"),
     ("hybrid", "--data {}/corel5k --vectors {} --iterations 2000", "half_words"),
     ("index", "--pictures 4000 --words 32 --queries 2", "pictures"),
     ("index", "--scores real --vectors {}/photos.npy --pictures 900 --queries 2", "distinct"),

@@ -69,7 +69,7 @@ def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     ran = visterm("search", "tree lighthoues", "-k", "2", "--json", cwd=searched)
     found = json.loads(ran.stdout)
     keys = {"path", "score", "probability", "evidence", "also"}
-    keys |= {"taken", "taken_from", "latitude", "longitude", "type"}
+    keys |= {"taken", "taken_from", "latitude", "longitude", "type", "frame_time"}
     assert [set(one) for one in found["results"]] == [keys] * 2
     evidence = found["results"][0]["evidence"]
     assert evidence["words"] == ["tree"]

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import resources
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import quote
@@ -597,11 +598,9 @@ def test_a_page_that_is_used_for_hours_keeps_its_memory(served: Server, visit: O
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """axe-core, which is no part of visterm: VISTERM_AXE names its axe.min.js."""
-    given = os.environ.get("VISTERM_AXE")
-    if not given:
-        pytest.skip("VISTERM_AXE names no axe.min.js: accessibility is not checked by axe")
-    return Path(given).read_text()
+    """axe-core, as axe-playwright-python brings it."""
+    package = resources.files(pytest.importorskip("axe_playwright_python"))
+    return package.joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

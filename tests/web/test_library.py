@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pytest
+from benchmarks.drawn_videos import encode
+from PIL import Image
 from starlette.testclient import TestClient
+
+from visterm.collection import Collection
 
 API = "/api/v1"
 
@@ -70,7 +77,25 @@ def test_years_and_types_narrow_and_sort(shared: TestClient) -> None:
     assert len(found["results"]) == 5
     assert found["results"][0]["taken_from"] == "file"
     narrowed = shared.get(f"{API}/search", params={"query": "sea type:video"}).json()
-    assert (narrowed["results"], narrowed["conditions"]) == ([], ["videos only"])
+    assert (narrowed["results"], narrowed["conditions"]) == ([], ["that are videos"])
+
+
+def test_a_video_is_shown_by_the_frame_that_answers(client: TestClient, own: Path) -> None:
+    pytest.importorskip("av")
+    scenes = sorted(own.glob("*.jpg"))[:3]
+    encode(own / "film.mp4", scenes)
+    with Collection.open(own) as collection:
+        assert collection.add().new == 1
+    (video,) = client.get(f"{API}/search", params={"query": "sea type:video"}).json()["results"]
+    assert (video["type"], video["width"], video["height"]) == ("video", 72, 48)
+    assert video["frame_time"] in (0, 2, 4)
+    shown = client.get(f"{video['thumbnail']}&side=160")
+    drawn = np.asarray(Image.open(scenes[int(video["frame_time"]) // 2]).convert("RGB"), int)
+    still = np.asarray(Image.open(io.BytesIO(shown.content)), int)
+    assert np.abs(still - drawn).mean() < 20
+    assert client.get(f"{API}/pictures/{video['picture']}/words").json()["words"]
+    body = {"query": "sea", "picture": video["picture"], "relevant": True}
+    assert client.post(f"{API}/feedback", json=body).status_code == 201
 
 
 def test_a_dropped_picture_finds_its_like(client: TestClient, own: Path) -> None:

@@ -29,6 +29,17 @@ def shown(path: Path | Url) -> str:
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 
 
+def clock(seconds: float) -> str:
+    """A time in a video.
+
+    >>> clock(72.5), clock(3661)
+    ('1:12', '1:01:01')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
 def summary(report: Added) -> str:
     """What an ``add`` did, in one line."""
     names = ("new", "changed", "moved", "duplicates", "returned", "vanished")

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from visterm.cli.messages import say, shown, skipping, summary
+from visterm.cli.messages import clock, say, shown, skipping, summary
 from visterm.cli.quick_search import SearchOptions
 from visterm.collection import WORDS, Collection, Locked, SearchRequest, has_pictures, locate
 from visterm.errors import BadInput
@@ -164,6 +164,7 @@ def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:
                 "evidence": _evidence(one),
                 "also": [str(path) for path in one.paths[1:]],
                 **one.capture.fields(),
+                "frame_time": one.frame_time,
             }
             for one in answer.results
         ],
@@ -186,7 +187,8 @@ def _evidence(one: SearchResult) -> dict[str, Any] | None:
 
 def _line(one: SearchResult) -> str:
     said = one.parts.says() if one.parts is not None else ""
-    return f"{one.score:9.4f}  {shown(one.path)}{f'  ({said})' if said else ''}"
+    at = "" if one.frame_time is None else f" at {clock(one.frame_time)}"
+    return f"{one.score:9.4f}  {shown(one.path)}{at}{f'  ({said})' if said else ''}"
 
 
 def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: bool) -> None:
@@ -200,7 +202,7 @@ def _print(found: Collection, answer: SearchResponse, *, paths: bool, preview: b
     for one in answer.results:
         print(shown(one.path) if paths else _line(one))
         if draw is not None:
-            draw(found, one.picture)
+            draw(found, one.frame or one.picture)
     if not answer.results and not paths:
         none = (
             "no picture is certain enough for --good; without it, the nearest ones are shown"

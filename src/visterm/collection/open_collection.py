@@ -193,7 +193,9 @@ class OpenCollection:
         """A picture by its number or by one of its files."""
         if not isinstance(picture, int):
             return captions.find_picture(self.catalogue, self.root, picture)
-        return records.record(self.catalogue, picture).picture
+        known = records.record(self.catalogue, picture).picture
+        video = self.catalogue.one("SELECT video FROM pictures WHERE id = ?", known)
+        return known if video is None else int(video)
 
     @contextlib.contextmanager
     def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:

@@ -104,7 +104,8 @@ class PictureViews(OpenCollection):
         """
         from visterm.collection.duplicates.groups import keep_groups, near_duplicates
 
-        every = [picture for (picture,) in self.catalogue.db.execute("SELECT id FROM pictures")]
+        still = self.catalogue.db.execute("SELECT id FROM pictures WHERE kind IS NOT 'video'")
+        every = [picture for (picture,) in still]
         known = records.records(self.catalogue, every)
         found = near_duplicates(self.catalogue, known, self.thumbnails, progress)
         if self.is_writable:

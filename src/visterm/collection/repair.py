@@ -119,6 +119,12 @@ def _drop(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
             db.execute("DELETE FROM segments WHERE extractor = ?", (key,))
             db.execute("DELETE FROM extractors WHERE key = ?", (key,))
         for number in found.bad_segments:
+            # A video is described as a whole, or it would lack the frames that are lost.
+            db.execute(
+                """DELETE FROM rows WHERE picture IN (SELECT video FROM pictures
+                    JOIN rows AS lost ON lost.picture = pictures.id WHERE lost.segment = ?)""",
+                (number,),
+            )
             db.execute("DELETE FROM rows WHERE segment = ?", (number,))
             db.execute("DELETE FROM segments WHERE id = ?", (number,))
         for space in work:

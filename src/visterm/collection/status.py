@@ -53,7 +53,9 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             store=str(catalogue.store),
             pictures=catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"),
             files=catalogue.one("SELECT count(*) FROM places WHERE NOT vanished"),
-            vanished=catalogue.one("SELECT count(*) FROM pictures WHERE present = 0"),
+            vanished=catalogue.one(
+                "SELECT count(*) FROM pictures WHERE present = 0 AND video IS NULL"
+            ),
             skipped=catalogue.one("SELECT count(*) FROM skipped"),
             captioned=catalogue.one(
                 """SELECT count(DISTINCT picture) FROM captions JOIN pictures ON id = picture

@@ -119,8 +119,11 @@ class Extractor(Stored):
     def over_files(
         self, paths: Sequence[str], *, progress: Progress = silent
     ) -> Iterator[PictureBatch[Rows]]:
-        """Vectors of files batch by batch, in order, with a reason for each that has none."""
-        return over_pictures(self.rows, paths, progress=progress, **self._options())
+        """Vectors of files batch by batch, in order, with a reason for each that has none.
+
+        A video has several: one for each of its frames that differ.
+        """
+        return over_pictures(self.rows, paths, frames=True, progress=progress, **self._options())
 
     def transform(self, pictures: Sequence[Picture]) -> Rows:
         """Vectors of pictures, one a row; an error names every picture that cannot be read."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures.decoding.decoder_process import CRASHES
+from visterm.pictures.decoding.frames import Frames, read_frames
 from visterm.progress import Progress, silent
 
 BATCH = 32
@@ -40,11 +41,16 @@ class Skipped:
 
 @dataclass(frozen=True)
 class PictureBatch(Generic[Result]):
-    """The result of one batch: of which pictures it speaks, and which were skipped."""
+    """The result of one batch: of which pictures it speaks, and which were skipped.
+
+    Where frames are asked for, ``numbers`` names a video once for each, and ``seconds`` says when
+    each is shown, None for pictures.
+    """
 
     numbers: list[int]
     result: Result | None
     skipped: list[Skipped] = field(default_factory=list)
+    seconds: list[float | None] = field(default_factory=list)
 
 
 def over_pictures(
@@ -54,6 +60,7 @@ def over_pictures(
     max_side: int | None = None,
     n_jobs: int = 1,
     portable: bool = True,
+    frames: bool = False,
     progress: Progress = silent,
     what: str = "pictures",
 ) -> Iterator[PictureBatch[Result]]:
@@ -61,7 +68,7 @@ def over_pictures(
 
     On a cluster, or with several processes and more than one batch, even a picture that kills its
     process costs only itself; otherwise, or where the work is not ``portable`` to other processes,
-    it is done in this one.
+    it is done in this one. With ``frames`` a video is several pictures, or else one.
 
     >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
     >>> [batch.result for batch in over_pictures(len, [flat, flat])]
@@ -74,12 +81,12 @@ def over_pictures(
     ]
     done, n_jobs = 0, min(n_jobs, len(batches))
     if portable and batches and (n_jobs > 1 or cluster() is not None):
-        there = _DecodeAndWork(work, max_side, os.getcwd())
+        there = _DecodeAndWork(work, _Decode(max_side, frames), os.getcwd())
         found = map_batches(there, batches, _with_crashed, n_jobs=n_jobs)
     else:
-        found = _in_this_process(work, batches, max_side)
+        found = _in_this_process(work, batches, _Decode(max_side, frames))
     for batch in found:
-        done += len(batch.numbers) + len(batch.skipped)
+        done += len(set(batch.numbers)) + len(batch.skipped)
         progress(what, done, len(pictures))
         yield batch
 
@@ -120,7 +127,7 @@ def check_list(pictures: Sequence[Picture]) -> None:
 def _in_this_process(
     work: Callable[[list[Pixels]], Result],
     batches: list[list[tuple[int, Picture]]],
-    max_side: int | None,
+    decode: _Decode,
 ) -> Iterator[PictureBatch[Result]]:
     """One batch after another; while one is worked on, a thread decodes the next."""
     if not batches:
@@ -128,11 +135,11 @@ def _in_this_process(
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(_decode, batches[0], max_side)
+        coming = ahead.submit(decode, batches[0])
         for following in [*batches[1:], None]:
             decoded = coming.result()
             if following is not None:
-                coming = ahead.submit(_decode, following, max_side)
+                coming = ahead.submit(decode, following)
             yield _worked(work, decoded)
 
 
@@ -140,16 +147,16 @@ class _DecodeAndWork(Generic[Result]):
     """Decode and work in another process, which may have been begun in another folder."""
 
     def __init__(
-        self, work: Callable[[list[Pixels]], Result], max_side: int | None, folder: str
+        self, work: Callable[[list[Pixels]], Result], decode: _Decode, folder: str
     ) -> None:
-        self.work, self.max_side, self.folder = work, max_side, folder
+        self.work, self.decode, self.folder = work, decode, folder
         # Of the extractor, whose method the work nearly always is.
         self.gpus = getattr(getattr(work, "__self__", None), "gpus", 0)
 
     def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
         with suppress(OSError):  # another machine need not have it; paths there are whole ones
             os.chdir(self.folder)
-        return _worked(self.work, _decode(batch, self.max_side))
+        return _worked(self.work, self.decode(batch))
 
 
 def _with_crashed(
@@ -161,27 +168,40 @@ def _with_crashed(
         for number, one in crashed
     ]
     skipped = sorted(batch.skipped + named, key=lambda skip: skip.number)
-    return PictureBatch(batch.numbers, batch.result, skipped)
+    return PictureBatch(batch.numbers, batch.result, skipped, batch.seconds)
 
 
-def _decode(batch: list[tuple[int, Picture]], max_side: int | None) -> PictureBatch[list[Pixels]]:
-    numbers, decoded, skipped = [], [], []
-    for number, picture in batch:
-        try:
-            pixels = _pixels_of(picture, max_side)
-        except UnreadablePicture as error:
-            skipped.append(Skipped(number, error.where, error.reason))
-        else:
-            numbers.append(number)
-            decoded.append(pixels)
-    return PictureBatch(numbers, decoded, skipped)
+@dataclass(frozen=True)
+class _Decode:
+    """Decodes the pictures of a batch."""
+
+    max_side: int | None
+    frames: bool
+
+    def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[list[Pixels]]:
+        numbers, decoded, skipped, seconds = [], list[Pixels](), [], list[float | None]()
+        for number, picture in batch:
+            try:
+                found = self._frames_of(picture)
+            except UnreadablePicture as error:
+                skipped.append(Skipped(number, error.where, error.reason))
+                continue
+            numbers += [number] * len(found.pixels)
+            decoded += found.pixels
+            seconds += found.seconds
+        return PictureBatch(numbers, decoded, skipped, seconds)
+
+    def _frames_of(self, picture: Picture) -> Frames:
+        if self.frames and isinstance(picture, str | os.PathLike):
+            return read_frames(picture, max_side=self.max_side)
+        return Frames([None], [_pixels_of(picture, self.max_side)])
 
 
 def _worked(
     work: Callable[[list[Pixels]], Result], decoded: PictureBatch[list[Pixels]]
 ) -> PictureBatch[Result]:
     result = work(decoded.result) if decoded.result else None
-    return PictureBatch(decoded.numbers, result, decoded.skipped)
+    return PictureBatch(decoded.numbers, result, decoded.skipped, decoded.seconds)
 
 
 def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:

@@ -112,7 +112,7 @@ class Filters:
         """The conditions in words, for whoever is shown what they let through.
 
         >>> Filters(periods=(_period("2019"),), kind="video").said
-        ('of 2019', 'videos only')
+        ('of 2019', 'that are videos')
         """
         found = [f"in the folder {' or '.join(self.folders)}"] if self.folders else []
         if self.captioned is not None:
@@ -128,7 +128,8 @@ class Filters:
                 f"within {self.near.km:g} km of {self.near.latitude:g}, {self.near.longitude:g}"
             )
         if self.kind is not None:
-            found.append({"raw": "RAW files"}.get(self.kind, f"{self.kind}s") + " only")
+            others = {"raw": "RAW files", "picture": "neither videos nor RAW files"}
+            found.append(f"that are {others.get(self.kind, 'videos')}")
         return tuple(found)
 
 

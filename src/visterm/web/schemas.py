@@ -50,6 +50,9 @@ class Picture(BaseModel):
     width: int | None = Field(description="Pixels, upright; null where the file cannot be read.")
     height: int | None
     thumbnail: str = Field(description="Address of a small JPEG; add &side= for other sizes.")
+    frame_time: float | None = Field(
+        description="Of a video, when the frame of the thumbnail is shown, in seconds."
+    )
     taken: str | None = Field(description="When it was taken, by the camera's clock.")
     taken_from: str | None = Field(description="How that is known: exif, xmp, name or file.")
     latitude: float | None

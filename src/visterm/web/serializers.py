@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from visterm.collection import Collection, PictureRecord, ScoreParts
+from visterm.collection import Collection, PictureRecord, ScoreParts, SearchResult
 
 _TAG = 16
 
 
-def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """The fields of `schemas.Picture` for those of the pictures that are there."""
+def picture_fields(
+    collection: Collection, pictures: Iterable[int], frames: dict[int, int] | None = None
+) -> dict[int, dict[str, Any]]:
+    """The fields of `schemas.Picture` for those of the pictures that are there.
+
+    ``frames`` are the frames that stand for videos, if others than the most usual ones.
+    """
     found = collection.records(pictures)
+    shown = {number: (frames or {}).get(number, number) for number in found}
+    others = collection.records([one for number, one in shown.items() if one != number])
+    stills = {number: others.get(one, found[number]) for number, one in shown.items()}
     sizes = collection.thumbnails.sizes(found.values())
     captions = collection.effective_captions(list(found))
     taken = collection.captures(list(found))
@@ -24,11 +32,20 @@ def picture_fields(collection: Collection, pictures: Iterable[int]) -> dict[int,
             "caption": captions.get(number),
             "width": sizes.get(number, (None, None))[0],
             "height": sizes.get(number, (None, None))[1],
-            "thumbnail": thumbnail_address(record),
+            "thumbnail": thumbnail_address(stills[number]),
+            "frame_time": stills[number].second,
             **taken[number].fields(),
         }
         for number, record in found.items()
     }
+
+
+def found_fields(
+    collection: Collection, results: Sequence[SearchResult]
+) -> dict[int, dict[str, Any]]:
+    """The same for what a search found: videos are shown by the frame that answers."""
+    frames = {one.picture: one.frame for one in results if one.frame is not None}
+    return picture_fields(collection, [one.picture for one in results], frames)
 
 
 def evidence_fields(parts: ScoreParts | None) -> dict[str, Any] | None:

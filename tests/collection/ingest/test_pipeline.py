@@ -315,3 +315,30 @@ def test_a_file_that_changes_while_it_is_read_is_left_for_later(
         assert report.skipped == [("scene-0001.jpg", "it changes while it is read")]
         monkeypatch.undo()
         assert counts(collection.add()) == {"duplicates": 1}
+
+
+def test_words_beside_a_file_go_with_it_and_those_beside_its_copies_stay(
+    collection: Collection,
+) -> None:
+    root = collection.root
+    first = root / "scene-0001.jpg"
+    first.with_suffix(".txt").write_text("a lighthouse")
+    collection.add()
+    number = collection.number(first)
+    assert collection.captions(number) == {"txt": "a lighthouse"}
+    shutil.copy(first, root / "copy.jpg")
+    collection.add()
+    first.unlink()
+    collection.add()
+    assert collection.captions(number) == {}  # as if the folder were added anew
+    (root / "copy.txt").write_text("a harbour")
+    shutil.copy(root / "copy.jpg", root / "more.jpg")
+    collection.add()
+    (root / "copy.txt").unlink()
+    (root / "more.txt").write_text("a quay")
+    collection.add()
+    assert collection.captions(number) == {"txt": "a quay"}
+    (root / "more.jpg").rename(root / "moved.jpg")
+    (root / "more.txt").rename(root / "moved.txt")
+    collection.add()
+    assert collection.captions(number) == {"txt": "a quay"}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from visterm.collection.duplicates.registration import SmallPicture, fit
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import FINDABLE, Rows
+from visterm.collection.store.feature_rows import Rows
 from visterm.errors import UnreadablePicture
 from visterm.progress import Progress, silent
 
@@ -31,6 +31,8 @@ NEIGHBOURS = 10
 """Candidates of a picture, the closest ones."""
 FITS = 0.75
 """The correlation from which two pictures are one."""
+_STILL = """rows.picture IN (SELECT id FROM pictures
+    WHERE present > 0 AND kind IS NOT 'video')"""
 _BLOCK = 1024
 _SIDE = 160
 FILE = "duplicates.json"
@@ -124,7 +126,7 @@ def _directions(
     catalogue: Catalogue, extractor: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     ids, parts = [np.empty(0, np.int64)], list[NDArray[np.float32]]()
-    for numbers, places, block in Rows(catalogue, extractor).blocks(wanted=FINDABLE):
+    for numbers, places, block in Rows(catalogue, extractor).blocks(wanted=_STILL):
         some = block.vectors(places)
         dense = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), np.float32)
         parts.append(dense / np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-12))

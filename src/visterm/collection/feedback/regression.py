@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.calibration.link import Link, log_logistic, log_odds
 from visterm.collection.feedback.log import Entry
+from visterm.collection.store.active_model import frame_rows
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import Version
@@ -136,8 +137,20 @@ class ClickRegression:
             for query, entry in clicks
             if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
+        some = [(query, self._shown(query, entry)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
+
+    def _shown(self, query: QueryVector, entry: Entry) -> Entry:
+        """The entry, if it is about a video about its frame that answers best: it was shown."""
+        frames = frame_rows(self.catalogue)
+        rows = frames.rows(np.array([entry.picture]))
+        rows = rows[self.index.holds(rows)]
+        known = query.numbers < self.version.words
+        if rows.size < 2 or not known.any():
+            return entry
+        values = self.index.values(query.numbers[known], rows) @ query.weights[known]
+        return replace(entry, picture=int(rows[values.argmax()]))
 
     def _errors(self, queries: Sequence[QueryVector]) -> Floats:
         """How likely clicks are wrong: whoever begins a word knows better than anybody."""

@@ -82,15 +82,27 @@ class Batches:
         """Write the vectors of what is new in a batch, and all its news into the catalogue."""
         for one in files:
             one.reason = one.reason or described.reasons.get(one.digest)
-        digests = described.digests
-        written = None if described.vectors is None else self.rows.write(described.vectors)
+        # A video that is described again for a lost frame has the others still.
+        kept = [
+            number
+            for number, one in enumerate(described.digests)
+            if one not in described.videos or not self.knows(one)
+        ]
+        digests = [described.digests[number] for number in kept]
+        written = None if described.vectors is None else self.rows.write(described.vectors[kept])
         with self.catalogue.transaction() as db:
             numbers = {digest: _picture(db, digest) for digest in digests}
+            for digest, second in described.seconds.items():
+                whole = described.videos.get(digest)
+                db.execute(
+                    "UPDATE pictures SET second = ?, video = ? WHERE hash = ?",
+                    (second, None if whole is None else _picture(db, whole), digest),
+                )
             for one in files:
                 self._store(one, digests)
             if written is not None:
                 self.rows.name(written, [numbers[digest] for digest in digests])
-        self.report.extracted += len(digests)
+        self.report.extracted += sum(digest not in described.videos for digest in digests)
         self.done += len(files)
         self.progress("adding pictures", self.done, self.total)
 
@@ -148,6 +160,7 @@ class Batches:
         if old is None:
             report.new += is_new
             if not is_new:
+                self.plan.elsewhere.add(picture)
                 elsewhere = _elsewhere(self.catalogue, picture)
                 report.duplicates += elsewhere
                 report.moved += not elsewhere
@@ -165,6 +178,7 @@ class Batches:
         )
         report.returned += bool(vanished)
         if before != picture:
+            self.plan.elsewhere.add(before)
             report.changed += 1
             if is_new and not _elsewhere(self.catalogue, before):
                 captions.inherit(self.catalogue, before, picture)
@@ -178,6 +192,8 @@ class Batches:
             self.on_skip(f"the metadata of {where}", reason)
         alone = self.catalogue.one("SELECT present FROM pictures WHERE id = ?", picture) < 2
         captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
+        if not alone and task.what == CAPTIONS:
+            self.plan.elsewhere.add(picture)
         self.report.captions += bool(one.captions) or task.what == CAPTIONS
         from visterm.pictures.decoding.formats import kind_of_name
 

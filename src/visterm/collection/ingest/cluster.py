@@ -122,6 +122,8 @@ def _joined(group: list[_Answer], knows: Callable[[bytes], bool]) -> tuple[list[
     joined, parts, seen = Described(), [], set[bytes]()
     for answer in group:
         joined.reasons |= answer.described.reasons
+        joined.videos |= answer.described.videos
+        joined.seconds |= answer.described.seconds
         new = []
         for number, digest in enumerate(answer.described.digests):
             if digest not in seen and not knows(digest):

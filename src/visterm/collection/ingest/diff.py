@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from visterm.collection.ingest.mounts import AWAY
@@ -27,6 +29,8 @@ from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
+_EXTRAS = {"heic": "pillow_heif", "raw": "rawpy", "video": "av"}
+"""What extras that read files bring."""
 _TICK_NS = 50_000_000
 _COARSE_TICK_NS = 2_000_000_000
 
@@ -215,11 +219,21 @@ def known_files(plan: Survey, folder: str, extractor: str) -> dict[str, KnownFil
 
 
 def skipped_files(plan: Survey, folder: str) -> dict[str, tuple[int, int]]:
-    """Size and stamp of the files of a folder that could not be read."""
+    """Size and stamp of the files of a folder that could not be read, and still cannot be."""
     found = plan.catalogue.db.execute(
-        "SELECT name, size, mtime_ns FROM skipped WHERE folder = ?", (folder,)
+        "SELECT name, size, mtime_ns, reason FROM skipped WHERE folder = ?", (folder,)
     )
-    return {name: (size, mtime_ns) for name, size, mtime_ns in found}
+    return {
+        name: (size, mtime_ns)
+        for name, size, mtime_ns, reason in found
+        if not _is_installed(reason)
+    }
+
+
+def _is_installed(reason: str) -> bool:
+    """Whether a file was skipped for want of an extra that has been installed since."""
+    named = re.search(r"visterm\[(heic|raw|video)\]", reason)
+    return named is not None and find_spec(_EXTRAS[named[1]]) is not None
 
 
 def compare(

@@ -12,6 +12,7 @@ from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
 from visterm.collection.ingest.hashing import INCOMING, Incoming, opened_batches
 from visterm.collection.ingest.plan import OnSkip, Survey
 from visterm.collection.ingest.scopes import begin, finish
+from visterm.collection.ingest.sidecar_captions import read_again
 from visterm.collection.store.catalogue import Catalogue
 from visterm.compute import cluster
 from visterm.errors import BadInput
@@ -135,14 +136,17 @@ def _fitted(
 
 def _mark_vanished(plan: Survey, report: Added) -> None:
     """Say which files are gone, only now: a moved picture is never without a place."""
-    count = "SELECT count(*) FROM pictures WHERE present = 0"
+    count = "SELECT count(*) FROM pictures WHERE present = 0 AND video IS NULL"
     before = plan.catalogue.one(count)
     with plan.catalogue.transaction() as db:
+        gone = "SELECT picture FROM places WHERE id IN (SELECT place FROM temp.gone)"
+        fewer = plan.elsewhere | {picture for (picture,) in db.execute(gone)}
         db.execute("UPDATE places SET vanished = 1 WHERE id IN (SELECT place FROM temp.gone)")
         # Of a picture that lies elsewhere, the place where it used to lie says nothing more.
         db.execute(
             """DELETE FROM places WHERE id IN (SELECT place FROM temp.gone)
                 AND picture IN (SELECT id FROM pictures WHERE present > 0)"""
         )
+        read_again(plan.catalogue, plan.root, fewer)
         finish(plan)
     report.vanished = plan.catalogue.one(count) - before

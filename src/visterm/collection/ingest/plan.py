@@ -67,6 +67,8 @@ class Survey:
         self.tables: list[str] = []
         self.shards: set[str] = set()
         self.mounts = Mounts(catalogue, root)
+        self.elsewhere: set[int] = set()
+        """Pictures of which a file was found, or was changed, beside others that they have."""
         db = catalogue.db
         self.excluded = {path for (path,) in db.execute("SELECT path FROM excluded")}
         self.named = {path for (path,) in db.execute("SELECT location FROM sources WHERE named")}

@@ -14,7 +14,7 @@ def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
     A picture that also lies elsewhere keeps what is known about it. The paths are passed over from
     now on, and sources are not asked any more. The caller holds the lock.
     """
-    count = "SELECT count(*) FROM pictures"
+    count = "SELECT count(*) FROM pictures WHERE video IS NULL"
     with catalogue.transaction() as db:
         before = catalogue.one(count)
         for path in paths:
@@ -33,7 +33,10 @@ def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
             if not gone:
                 raise BadInput(f"{path} is not in the collection, so it cannot be removed")
             db.execute("INSERT OR IGNORE INTO excluded VALUES (?)", (path,))
-        db.execute("DELETE FROM pictures WHERE id NOT IN (SELECT picture FROM places)")
+        db.execute(
+            """DELETE FROM pictures WHERE video IS NULL
+                AND id NOT IN (SELECT picture FROM places)"""
+        )
         return int(before - catalogue.one(count))
 
 

@@ -37,11 +37,16 @@ class PictureFile:
 
 @dataclass(frozen=True)
 class PictureRecord:
-    """A picture as the catalogue knows it: its number, the hash of its content, and its files."""
+    """A picture as the catalogue knows it: its number, the hash of its content, and its files.
+
+    A frame of a video has the files of the video, and a hash of its own.
+    """
 
     picture: int
     digest: str
     files: tuple[PictureFile, ...]
+    second: float | None = None
+    """When a frame is shown."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +95,25 @@ def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, Capture
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    found: dict[int, tuple[str, list[PictureFile]]] = {}
-    question = """SELECT picture, hex(hash), folder, name, size, mtime_ns, offset FROM places
-        JOIN pictures ON pictures.id = picture
-        WHERE NOT vanished AND picture IN {numbers} ORDER BY folder, name"""
+    found: dict[int, tuple[str, float | None, list[PictureFile]]] = {}
+    question = """SELECT pictures.id, hex(hash), second, folder, name, size, mtime_ns, offset
+        FROM pictures JOIN places ON places.picture = coalesce(video, pictures.id)
+        WHERE NOT vanished AND pictures.id IN {numbers} ORDER BY folder, name"""
     rows = catalogue.among(question, list(dict.fromkeys(pictures)))
-    for picture, digest, folder, name, *facts in rows:
+    for picture, digest, second, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
-        about = found.setdefault(picture, (digest.lower(), []))
-        about[1].append(PictureFile(path, *facts))
+        about = found.setdefault(picture, (digest.lower(), second, []))
+        about[2].append(PictureFile(path, *facts))
     return {
-        picture: PictureRecord(picture, digest, tuple(files))
-        for picture, (digest, files) in found.items()
+        picture: PictureRecord(picture, digest, tuple(files), second)
+        for picture, (digest, second, files) in found.items()
     }
+
+
+def frame_seconds(catalogue: Catalogue, rows: Sequence[int]) -> dict[int, float]:
+    """When frames of videos are shown, by number; pictures have no time."""
+    question = "SELECT id, second FROM pictures WHERE second IS NOT NULL AND id IN {numbers}"
+    return dict(catalogue.among(question, rows))
 
 
 def record(catalogue: Catalogue, picture: int) -> PictureRecord:

@@ -118,7 +118,7 @@ class Thumbnails:
         for file in record.files:
             try:
                 with self._originals.opened(record, file) as (path, sure):
-                    pixels = read_picture(path, max_side=side)
+                    pixels = read_picture(path, max_side=side, second=record.second)
             except UnreadablePicture as problem:
                 reason = problem.reason
                 continue

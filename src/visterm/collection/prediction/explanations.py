@@ -21,8 +21,9 @@ from visterm.collection.prediction.neighbours import (
     with_neighbours,
 )
 from visterm.collection.search import ScoreParts
+from visterm.collection.search.frame_folding import FoldedRanker
 from visterm.collection.search.rankers import word_ranker
-from visterm.collection.store.active_model import ActiveModel, active_model
+from visterm.collection.store.active_model import ActiveModel, active_model, frame_rows
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
@@ -71,10 +72,15 @@ class Likely:
 
 
 def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explanation:
-    """Why a picture has the score it has for a query; conditions do not matter."""
+    """Why a picture has the score it has for a query; conditions do not matter.
+
+    Of a video, it is the best frame that is explained.
+    """
     now = active_model(catalogue)
     ranker = word_ranker(catalogue, now, parse_query(text))
     _check_found(now, picture)
+    if frames := frame_rows(catalogue):
+        picture = FoldedRanker(ranker, frames).rows([picture])[0]
     total = float(ranker.scores(np.array([picture]))[0])
     (evidence,) = ranker.parts([picture])
     parts = _parts(catalogue, root, now, picture) if ranker.numbers.size else None
@@ -101,9 +107,22 @@ def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
 
 
 def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> NDArray[np.float64]:
-    """The value of every word for pictures of the index, with what clicks added."""
+    """The value of every word for pictures of the index, with what clicks added.
+
+    A video shows what any of its frames shows.
+    """
+    if frames := frame_rows(catalogue):
+        numbers = (frames.rows(np.array([one])) for one in pictures)
+        every = [_row_values(catalogue, now, one[now.index.holds(one)]) for one in numbers]
+        return np.stack([one.max(axis=0) for one in every])
+    return _row_values(catalogue, now, np.array(pictures))
+
+
+def _row_values(
+    catalogue: Catalogue, now: ActiveModel, numbers: NDArray[np.int64]
+) -> NDArray[np.float64]:
     count = now.version.words
-    rows = now.index.rows(pictures)
+    rows = now.index.rows(numbers)
     values = np.zeros((len(rows), len(now.vocabulary)))
     values[:, :count] = rows[:, :count]
     for word, place in columns(catalogue).items():
@@ -215,7 +234,8 @@ def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> 
     for file in about.files:
         try:
             with originals.opened(about, file) as (path, _):
-                return parts_of(extractor, read_picture(path, max_side=extractor.max_side))
+                pixels = read_picture(path, max_side=extractor.max_side, second=about.second)
+                return parts_of(extractor, pixels)
         except UnreadablePicture:
             continue  # another copy of it may still be there
     return None

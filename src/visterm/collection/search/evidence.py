@@ -313,8 +313,8 @@ class Evidence:
         """Masks of pictures by the length of their captions, but for the holders of words."""
         if not self._is_seen:
             return
-        if allow is None and not (self.lengths.any() or holders.size):
-            yield None, 0
+        if not holders.size and not self.lengths.any():  # no captions, or none was read
+            yield allow, 0
             return
         ids = self.index.ids()
         mask = np.full(int(ids[-1]) + 1 if ids.size else 0, allow is None)

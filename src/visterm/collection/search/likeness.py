@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from visterm.collection.ingest.extractors import current_key, described_by, vectors_of_files
 from visterm.collection.media.captions import at_path
 from visterm.collection.search.rankers import Ranked, Ranker, Scores
+from visterm.collection.store.active_model import frame_rows
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import FINDABLE, Rows
 from visterm.errors import BadInput, UnreadablePicture, VistermError
@@ -50,7 +51,9 @@ class LikenessRanker(Ranker):
             self.unsure = beside.unsure
         rows = Rows(catalogue, described_by(catalogue))
         vector, own = _vector(catalogue, root, rows, picture)
-        self.ids, self.cosines = _cosines(rows, vector, own)
+        known = frame_rows(catalogue)
+        itself = known.pictures(np.array([] if own is None else [own], np.int64))
+        self.ids, self.cosines = _cosines(rows, vector, known.rows(itself))
         if beside is not None and self.ids.size:
             both = _standardised(beside.scores(self.ids)) + _standardised(self.cosines)
             self.cosines = both.astype(np.float32)
@@ -111,9 +114,9 @@ def _vector(
 
 
 def _cosines(
-    rows: Rows, vector: NDArray[np.float32], own: int | None
+    rows: Rows, vector: NDArray[np.float32], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Every picture that can be found, but for the ``own`` one, with its cosine to a vector."""
+    """Every row that can be found, but for a picture's ``own``, with its cosine to a vector."""
     for attempt in (1, 2):
         try:
             return _pass(rows, vector, own)
@@ -127,14 +130,14 @@ def _cosines(
 
 
 def _pass(
-    rows: Rows, vector: NDArray[np.float32], own: int | None
+    rows: Rows, vector: NDArray[np.float32], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     length = float(np.linalg.norm(vector)) or 1.0
     ids, cosines = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     for numbers, places, block in rows.blocks(wanted=FINDABLE):
         lengths = np.maximum(block.lengths(), np.finfo(np.float32).tiny)
         near = (block.products(vector) / (lengths * length)).astype(np.float32)[places]
-        keep = numbers != (-1 if own is None else own)
+        keep = ~np.isin(numbers, own)
         ids.append(numbers[keep])
         cosines.append(near[keep])
     return np.concatenate(ids), np.concatenate(cosines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Ter
 from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
 from visterm.collection.search.unseen_words import UnseenCalibration, with_unseen
-from visterm.collection.store.active_model import ActiveModel, ActiveSpace
+from visterm.collection.store.active_model import ActiveModel, ActiveSpace, frame_rows
 from visterm.collection.store.caption_words import Postings, completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
@@ -51,6 +52,10 @@ class Ranker(ABC):
     @abstractmethod
     def scores(self, pictures: NDArray[np.int64]) -> Scores:
         """The scores of these pictures."""
+
+    def rows(self, pictures: Sequence[int]) -> list[int]:
+        """The row that stands for each picture: of a video, its best frame."""
+        return list(pictures)
 
     def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
         """What sight and captions add to their scores; None where only one of them counts."""
@@ -144,12 +149,16 @@ class WordRanker(CalibratedRanker):
             raise UnknownWords(only_unknown(self.unknown), self.unknown)
         self.active = active
         complete = completeness(catalogue.db)
+        terms, frames = found.terms, frame_rows(catalogue)
+        if frames:  # what is written of a video is written of its frames
+            terms = [term.with_lists([*map(frames.rows, term.lists)]) for term in terms]
+            postings = replace(postings, lengths=frames.spread(postings.lengths))
         self.evidence: RanksTerms
         if found.encoded:
             sight = with_unseen(catalogue, active, found.encoded)
-            self.evidence = Evidence(sight, found.terms, postings.lengths, complete)
+            self.evidence = Evidence(sight, terms, postings.lengths, complete)
         else:
-            self.evidence = self._evidence(found.terms, postings, complete)
+            self.evidence = self._evidence(terms, postings, complete)
         self.words = [term.word for term in found.terms]
         self.numbers = found.numbers
         self.weights = np.array([term.weight for term in found.terms], np.float32)

@@ -128,6 +128,10 @@ class SearchResult:
     """What sight and captions add to the score, for words; None for other queries."""
     capture: CaptureRecord = UNKNOWN_CAPTURE
     """When and where it was taken, as far as that is known."""
+    frame: int | None = None
+    """The number of the frame that answers best, for a video; the picture's own otherwise."""
+    frame_time: float | None = None
+    """When that frame is shown, in seconds from the beginning; None where it is no video."""
 
     @property
     def path(self) -> Path | Url:

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.log import judged_pictures, spelt, steps_of
-from visterm.collection.media.records import UNKNOWN_CAPTURE, captures, located
+from visterm.collection.media.records import UNKNOWN_CAPTURE, captures, frame_seconds, located
 from visterm.collection.search.filters import allowed, filter_version
 from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
 from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
 from visterm.collection.search.time_order import TimeOrder, by_time
-from visterm.collection.store.active_model import active_model, active_space
+from visterm.collection.store.active_model import active_model, active_space, frame_rows
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
@@ -85,6 +85,10 @@ def _ranking(
         if replicas is None or request.like is not None
         else _sharded(catalogue, request, query, sentence, replicas)
     )
+    if frames := frame_rows(catalogue):
+        from visterm.collection.search.frame_folding import FoldedRanker
+
+        ranker = FoldedRanker(ranker, frames)
     by_words = request.like is None and bool(query.words)
     judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
     if judged:
@@ -252,8 +256,10 @@ class _Page:
     ) -> list[SearchResult]:
         scores = np.array([score[one] for one in pictures], np.float64)
         probabilities = ranking.ranker.probabilities(scores)
+        rows = ranking.ranker.rows(pictures)
         parts = ranking.ranker.parts(pictures)
         taken = captures(self.catalogue, pictures)
+        seconds = frame_seconds(self.catalogue, rows)
         return [
             SearchResult(
                 one,
@@ -263,6 +269,10 @@ class _Page:
                 ranking.judged.get(one),
                 part,
                 taken.get(one, UNKNOWN_CAPTURE),
+                row,
+                seconds.get(row),
             )
-            for one, probability, part in zip(pictures, probabilities, parts, strict=True)
+            for one, probability, part, row in zip(
+                pictures, probabilities, parts, rows, strict=True
+            )
         ]

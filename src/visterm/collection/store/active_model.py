@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.caption_words import CachedPostings
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
 from visterm.collection.store.linear_values import LinearValues
 from visterm.collection.store.versions import MODEL, SPACE, WORDS, Version, current
 from visterm.errors import VistermError
@@ -180,6 +181,7 @@ class OpenVersions:
         self._open: dict[str, Active] = {}
         self._opening = threading.Lock()
         self.masks = KeptMasks()
+        self._frames: tuple[int, FrameRows] | None = None
 
     def of(self, version: Version) -> Active:
         """A version's text space, model and index, opened now unless they are open."""
@@ -190,6 +192,13 @@ class OpenVersions:
                 active = self._open[version.space] = _opened(version)
         active.refresh()
         return active
+
+    def frames(self, catalogue: Catalogue) -> FrameRows:
+        """Which rows are frames; known until there are new pictures, as numbers never change."""
+        last = catalogue.last_number("pictures")
+        if self._frames is None or self._frames[0] != last:
+            self._frames = last, read_frame_rows(catalogue)
+        return self._frames[1]
 
     def close(self) -> None:
         """Close the files."""
@@ -236,6 +245,11 @@ def close(catalogue: Catalogue) -> None:
 def kept_masks(catalogue: Catalogue) -> KeptMasks:
     """What is remembered of filters, by whoever shares what is open."""
     return _of_catalogue.setdefault(catalogue, OpenVersions()).masks
+
+
+def frame_rows(catalogue: Catalogue) -> FrameRows:
+    """Which rows are further frames of videos."""
+    return _of_catalogue.setdefault(catalogue, OpenVersions()).frames(catalogue)
 
 
 def active_model(catalogue: Catalogue) -> ActiveModel:

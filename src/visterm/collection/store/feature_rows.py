@@ -28,8 +28,9 @@ RUN = 16
 """So many segments of about one size become one."""
 LARGEST = 1 << 14
 """Rows of a segment that is not written again."""
-FINDABLE = "rows.picture IN (SELECT id FROM pictures WHERE present > 0)"
-"""The condition on ``rows`` under which a picture can be found."""
+FINDABLE = """EXISTS (SELECT 1 FROM pictures AS one LEFT JOIN pictures AS whole
+    ON whole.id = one.video WHERE one.id = rows.picture AND coalesce(whole.present, one.present))"""
+"""The condition on ``rows`` under which a picture, or a frame of a video, can be found."""
 COMPACT = ("cnn-1",)
 """How the keys of those extractors begin whose vectors are stored in 8 bits a number: of these it
 was measured what that costs (``benchmarks.feature_bits``)."""

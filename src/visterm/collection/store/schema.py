@@ -233,6 +233,18 @@ CREATE TABLE queue (
 CREATE TABLE steps (id INTEGER PRIMARY KEY AUTOINCREMENT, before TEXT NOT NULL);
 """
 
+# Further frames of videos, which have rows but no files: they are there for as long as their video
+# is, and the index hears of them when it hears of it.
+_VIDEOS = """
+ALTER TABLE pictures ADD COLUMN video INTEGER REFERENCES pictures ON DELETE CASCADE;
+ALTER TABLE pictures ADD COLUMN second REAL;        -- when the frame is shown; NULL for a picture
+CREATE INDEX pictures_by_video ON pictures (video) WHERE video IS NOT NULL;
+CREATE TRIGGER video_pending AFTER INSERT ON pending BEGIN
+    INSERT INTO pending SELECT id FROM pictures
+        WHERE video = new.picture AND id NOT IN (SELECT picture FROM pending);
+END;
+"""
+
 STEPS = (
     _PICTURES + _ROWS + _PENDING,
     _FOLDERS,
@@ -242,6 +254,7 @@ STEPS = (
     _SOURCES,
     _CAPTURES + _QUEUE,
     NAMES,
+    _VIDEOS,
 )
 NEWEST = len(STEPS)
 

@@ -10,6 +10,7 @@ from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import BrokenContainer
 from visterm.pictures.decoding.formats import Format
+from visterm.pictures.decoding.frames import video_format
 from visterm.pictures.decoding.guards import Cost, cost_of
 from visterm.pictures.decoding.limits import (
     DEFAULT_MAX_PIXELS,
@@ -39,17 +40,24 @@ def decode_elsewhere(processes: DecoderProcesses | None) -> None:
     _elsewhere = processes
 
 
+def elsewhere() -> DecoderProcesses | None:
+    """The other processes that decode files, if there are any."""
+    return _elsewhere
+
+
 def read_picture(
     source: str | os.PathLike[str] | bytes,
     *,
     max_pixels: int = DEFAULT_MAX_PIXELS,
     max_side: int | None = None,
+    second: float | None = None,
 ) -> Pixels:
     """Decode one picture to upright RGB.
 
     JPEG, PNG, WebP, GIF (its first frame), TIFF (its first page), BMP and AVIF are recognised by
-    content, whatever the name says; HEIC too where the extra ``heic`` is installed. EXIF's
-    orientation is applied, alpha is laid on white, 16-bit and float greys are scaled to eight bits.
+    content, whatever the name says; HEIC too where the extra ``heic`` is installed, and a frame of
+    a video with ``video``. EXIF's orientation is applied, alpha is laid on white, 16-bit and float
+    greys are scaled to eight bits.
 
     Parameters
     ----------
@@ -64,6 +72,8 @@ def read_picture(
     max_side
         Shrink so that the longer side has at most so many pixels; never enlarge. Much faster for
         JPEG, which is then decoded at a fraction of its size.
+    second
+        Of a video, the frame that is shown then; without it, the most usual one.
 
     Returns
     -------
@@ -90,12 +100,16 @@ def read_picture(
         raise BadInput("max_pixels and max_side must be at least 1")
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
     if _elsewhere is not None and not isinstance(source, bytes):
-        return _elsewhere.read(where, max_pixels, max_side)
+        return _elsewhere.read(where, max_pixels, max_side, second)
     try:
         with opened(source) as file:
-            return _decode(file, max_pixels, max_side)
+            if video_format(file) is None:
+                return _decode(file, max_pixels, max_side)
     except (Refused, BrokenContainer) as reason:
         raise UnreadablePicture(where, str(reason)) from None
+    from visterm.pictures.decoding.frames import read_frame
+
+    return read_frame(source, max_pixels, max_side, second)
 
 
 def _decode(file: BinaryIO, max_pixels: int, max_side: int | None) -> Pixels:

@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 from visterm.errors import UnreadablePicture
 
 if TYPE_CHECKING:
+    from visterm.pictures.decoding.frames import Frames
     from visterm.pictures.decoding.pixels import Pixels
 
 CRASHES = "it crashes the decoder"
@@ -56,8 +57,26 @@ class DecoderProcesses:
         for _ in range(children):
             self._free.put(None)
 
-    def read(self, path: str, max_pixels: int, max_side: int | None) -> Pixels:
+    def read(
+        self, path: str, max_pixels: int, max_side: int | None, second: float | None = None
+    ) -> Pixels:
         """As `read_picture`, for a path."""
+        return self._frames(path, max_pixels=max_pixels, max_side=max_side, second=second).pixels[0]
+
+    def frames(
+        self,
+        path: str,
+        max_pixels: int,
+        max_side: int | None,
+        *,
+        second: float | None = None,
+        every: bool = False,
+    ) -> Frames:
+        """As `decode_frames`."""
+        asked = {"max_pixels": max_pixels, "max_side": max_side, "second": second}
+        return self._frames(path, **asked, every=every)
+
+    def _frames(self, path: str, **asked: Any) -> Frames:
         child = self._free.get()
         sound = None
         try:
@@ -65,7 +84,7 @@ class DecoderProcesses:
                 child = subprocess.Popen(
                     self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
                 )
-            answer, data = self._asked(child, path, max_pixels, max_side)
+            answer, data = self._asked(child, path, asked)
             sound = child
         finally:
             if sound is None and child is not None:
@@ -75,7 +94,10 @@ class DecoderProcesses:
             raise UnreadablePicture(path, answer["reason"])
         import numpy as np
 
-        return np.frombuffer(data, np.uint8).reshape(answer["shape"]).copy()
+        from visterm.pictures.decoding.frames import Frames
+
+        pixels = np.frombuffer(data, np.uint8).reshape(answer["shape"]).copy()
+        return Frames(answer["seconds"], list(pixels))
 
     def close(self) -> None:
         """End the children that are free."""
@@ -86,11 +108,11 @@ class DecoderProcesses:
                     _end(child)
 
     def _asked(
-        self, child: subprocess.Popen[bytes], path: str, max_pixels: int, max_side: int | None
+        self, child: subprocess.Popen[bytes], path: str, asked: dict[str, Any]
     ) -> tuple[dict[str, Any], bytes]:
         assert child.stdin is not None
         assert child.stdout is not None
-        request = {"path": path, "max_pixels": max_pixels, "max_side": max_side}
+        request = {"path": path} | asked
         try:
             child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
@@ -133,18 +155,27 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Decode what is asked for until nobody asks any more."""
-    from visterm.pictures.decoding.decoder import read_picture
-
     for line in requests:
         asked = json.loads(line)
-        path = asked.pop("path")
         try:
-            pixels = read_picture(path, **asked)
-            data, answer = pixels.tobytes(), {"shape": pixels.shape, "size": pixels.nbytes}
+            found = _decoded(**asked)
+            data = b"".join(pixels.tobytes() for pixels in found.pixels)
+            shape = (len(found.pixels), *found.pixels[0].shape)
+            answer = {"shape": shape, "size": len(data), "seconds": found.seconds}
         except UnreadablePicture as error:
             data, answer = b"", {"reason": error.reason}
         answers.write(json.dumps(answer).encode() + b"\n" + data)
         answers.flush()
+
+
+def _decoded(path: str, second: float | None, every: bool = False, **limits: Any) -> Frames:
+    from visterm.pictures.decoding.decoder import read_picture
+    from visterm.pictures.decoding.frames import Frames, decode_frames, is_video, limit_memory
+
+    if not is_video(path):
+        return Frames([None], [read_picture(path, **limits)])
+    limit_memory()
+    return decode_frames(path, second=second, every=every, **limits)
 
 
 if __name__ == "__main__":

@@ -41,20 +41,63 @@ RAW_EXTENSIONS = frozenset(
 )
 """Lower-case endings of RAW files, which are recognised by their content as all others are."""
 
-SUPPORTED_EXTENSIONS = RAW_EXTENSIONS | frozenset(
-    extension for format_ in FORMATS for extension in format_.extensions
+VIDEO_EXTENSIONS = frozenset(
+    {
+        *(".mp4", ".m4v", ".mov", ".3gp", ".mkv", ".webm", ".avi", ".mts", ".m2ts"),
+        *(".mpg", ".mpeg", ".wmv", ".flv", ".ogv"),
+    }
+)
+"""Lower-case endings of videos."""
+
+SUPPORTED_EXTENSIONS = (
+    RAW_EXTENSIONS
+    | VIDEO_EXTENSIONS
+    | frozenset(extension for format_ in FORMATS for extension in format_.extensions)
 )
 """Lower-case endings of names under which people keep pictures, for walking folders."""
 
 
 def kind_of_name(name: str) -> str | None:
-    """What a file is besides a picture, by the ending of its name: ``raw``, or None.
+    """What a file is besides a picture, by the ending of its name: ``raw``, ``video``, or None.
 
-    >>> kind_of_name("IMG_0001.CR2"), kind_of_name("a.jpg")
-    ('raw', None)
+    >>> kind_of_name("IMG_0001.CR2"), kind_of_name("a.MOV"), kind_of_name("a.jpg")
+    ('raw', 'video', None)
     """
     ending = name[name.rfind(".") :].lower()
-    return "raw" if ending in RAW_EXTENSIONS else None
+    if ending in RAW_EXTENSIONS:
+        return "raw"
+    return "video" if ending in VIDEO_EXTENSIONS else None
+
+
+def video_format(head: bytes) -> str | None:
+    """What FFmpeg calls the container of a video that begins with these bytes; None for others.
+
+    >>> video_format(bytes.fromhex("000000206674797069736f6d")), video_format(b"GIF89a")
+    ('mov', None)
+    """
+    if head[4:8] == b"ftyp":
+        is_other = _by_brand(head) is not None or head[8:12] == b"crx "
+        return None if is_other else "mov"
+    if head[4:8] in (b"moov", b"mdat", b"wide", b"pnot"):
+        return "mov"
+    if head[0:1] == b"G" and not head.startswith(b"GIF8"):
+        return "mpegts"
+    if head.startswith(b"RIFF"):
+        return "avi" if head[8:12] == b"AVI " else None
+    if head[4:5] == b"G" and head[:4] == bytes(4):
+        return "mpegts"  # with a time of arrival before each packet, as camcorders write it
+    known = (name for begin, name in _VIDEO_HEADS.items() if head.startswith(begin))
+    return next(known, None)
+
+
+_VIDEO_HEADS = {
+    bytes.fromhex("1a45dfa3"): "matroska",
+    bytes.fromhex("000001ba"): "mpeg",
+    bytes.fromhex("000001b3"): "mpegvideo",
+    b"FLV\1": "flv",
+    b"OggS": "ogg",
+    bytes.fromhex("3026b2758e66cf11"): "asf",
+}
 
 
 _HEVC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1"}

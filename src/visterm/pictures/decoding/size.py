@@ -6,7 +6,14 @@ import os
 
 from visterm.errors import UnreadablePicture
 from visterm.pictures.decoding.containers import BrokenContainer
-from visterm.pictures.decoding.decoder import _decode_raw, _is_raw, examined, turn_of
+from visterm.pictures.decoding.decoder import (
+    _decode_raw,
+    _is_raw,
+    examined,
+    read_picture,
+    turn_of,
+)
+from visterm.pictures.decoding.frames import video_format
 from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS
 from visterm.pictures.decoding.plugins import open_with_pillow
 from visterm.pictures.decoding.regular_files import Refused, opened
@@ -36,6 +43,9 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
     try:
         with opened(source) as file:
+            if video_format(file) is not None:
+                height, width = read_picture(source, second=0.0).shape[:2]
+                return width, height
             if _is_raw(file):  # only what is decoded has a size: a preview, or half of it
                 height, width = _decode_raw(file, DEFAULT_MAX_PIXELS, None).shape[:2]
                 return width, height
@@ -45,6 +55,8 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
                 lies = turn_of(picture, format_) in _LYING
     except (Refused, BrokenContainer) as reason:
         raise UnreadablePicture(where, str(reason)) from None
+    except UnreadablePicture:
+        raise
     except Exception as problem:  # readers of damaged files raise whatever comes to hand
         raise UnreadablePicture(where, f"its head cannot be read ({problem})") from None
     return (height, width) if lies else (width, height)

@@ -153,7 +153,7 @@ export class Grid {
     const picture = el('img', { alt: '', loading: 'lazy', decoding: 'async', draggable: false })
     picture.addEventListener('error', () => tile.classList.add('gone'))
     picture.addEventListener('load', () => tile.classList.add('there'))
-    const link = el('a', { class: 'open', tabindex: '-1' }, picture, el('span', { class: 'name' }))
+    const link = el('a', { class: 'open', tabindex: '-1' }, picture, el('span', { class: 'at', 'aria-hidden': 'true' }), el('span', { class: 'name' }))
     link.addEventListener('click', event => {
       if (event.metaKey || event.ctrlKey) return
       event.preventDefault()
@@ -191,6 +191,7 @@ export class Grid {
     link.href = `/?${asked}`
     link.setAttribute('aria-label', label(one, number))
     tile.querySelector('.name').textContent = named(one)
+    tile.querySelector('.at').textContent = at(one)
     tile.querySelector('.verdicts').hidden = !this.judges
     const written = says(one.evidence)
     tile.classList.toggle('written', written.length > 0)
@@ -333,6 +334,14 @@ export class Grid {
   }
 }
 
+/** When the frame of a video is shown. */
+export function at(one) {
+  if (one.frame_time === null || one.frame_time === undefined) return ''
+  const whole = Math.floor(one.frame_time)
+  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, String(whole % 60).padStart(2, '0')]
+  return `at ${hours ? `${hours}:${String(minutes).padStart(2, '0')}` : minutes}:${seconds}`
+}
+
 function named(one) {
   const said = one.caption || one.path
   return one.probability === null || one.probability === undefined ? said : `${percent(one.probability)} · ${said}`
@@ -341,6 +350,7 @@ function named(one) {
 /** What a picture is called: what can be seen of its name comes first. */
 function label(one, number) {
   const parts = [named(one)]
+  if (at(one)) parts.push(`video, ${at(one)}`)
   if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
   if (says(one.evidence).length) parts.push(said(one.evidence))
   if (one.judged === true) parts.push('marked yes')

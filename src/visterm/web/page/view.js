@@ -4,7 +4,7 @@ import { $, el, icon, percent, toast } from './dom.js'
 import { get } from './api.js'
 import { CaptionEditor } from './captions.js'
 import { said } from './evidence.js'
-import { shape, thumbnail } from './grid.js'
+import { at, shape, thumbnail } from './grid.js'
 import { bar, Why } from './why.js'
 
 export class View {
@@ -89,7 +89,7 @@ export class View {
     if (this.picture !== picture) return
     if (!known) this.begin(found)
     this.editor.show(picture, found.captions)
-    this.where.textContent = where(found)
+    this.where.textContent = where({ ...found, frame_time: known?.frame_time ?? found.frame_time })
     this.location.textContent = found.location
     this.refresh()
     this.why.load(picture, this.feed.query, found.width && found.height ? found.width / found.height : 1.5)
@@ -209,13 +209,14 @@ export class View {
 
 /** The folder, and where else the same content lies. */
 function where(one) {
+  const frame = at(one) ? [`video, ${at(one)}`] : []
   const folder = one.path.includes('/') ? [`in ${one.path.replace(/\/[^/]*$/, '')}`] : []
   const also = one.also?.length ? [`also ${one.also.join(', ')}`] : []
   const sure = { name: ' (by its name)', file: ' (its file’s time)' }[one.taken_from] || ''
   const taken = one.taken ? [`${one.taken.replace('T', ' ')}${sure}`] : []
-  const at = one.latitude === null || one.latitude === undefined
+  const position = one.latitude === null || one.latitude === undefined
     ? [] : [`at ${one.latitude.toFixed(4)}, ${one.longitude.toFixed(4)}`]
-  return [...folder, ...taken, ...at, ...also].join(' · ')
+  return [...frame, ...folder, ...taken, ...position, ...also].join(' · ')
 }
 
 function swipe(area, turned) {

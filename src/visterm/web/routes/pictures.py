@@ -26,7 +26,7 @@ from visterm.web.schemas import (
     Text,
     WordContribution,
 )
-from visterm.web.serializers import evidence_fields, names_content, picture_fields
+from visterm.web.serializers import evidence_fields, found_fields, names_content, picture_fields
 from visterm.web.server import Server
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
@@ -134,7 +134,7 @@ async def _thumbnail(
 def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
     collection.record(picture)
     found = collection.search(SearchRequest(like=picture, k=k)).results
-    shown = picture_fields(collection, [one.picture for one in found])
+    shown = found_fields(collection, found)
     return SimilarPictures(
         picture=picture,
         results=[

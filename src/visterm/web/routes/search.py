@@ -24,7 +24,7 @@ from visterm.web.schemas import (
     Ranking,
     Text,
 )
-from visterm.web.serializers import evidence_fields, picture_fields
+from visterm.web.serializers import evidence_fields, found_fields, picture_fields
 from visterm.web.server import Server
 
 Count = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="How many pictures.")]
@@ -106,7 +106,7 @@ def search_routes(server: Server) -> APIRouter:
 def _ranking(collection: Collection, request: SearchRequest) -> Response:
     """As `schemas.Ranking` says it; written without it, which would take longer than searching."""
     response = collection.search(request)
-    shown = picture_fields(collection, [one.picture for one in response.results])
+    shown = found_fields(collection, response.results)
     return _json(
         query=request.text,
         offset=request.offset,
