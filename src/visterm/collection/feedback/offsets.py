@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link, log_logistic, log_odds
+from visterm.calibration.link import Link
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
-from visterm.collection.feedback.feature_matrix import feature_matrix, side_by_side
+from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
+from visterm.collection.feedback.offset_columns import OffsetColumns
 from visterm.collection.feedback.regression import ClickRegression
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
@@ -51,8 +52,6 @@ DOUBTED = 0.25
 """How much a no counts to a picture whose caption holds the words."""
 _ROOM = 16
 """Columns that the index gets at a time for words that clicks are about."""
-_TOGETHER = 1 << 14
-"""Pictures whose log-probabilities are moved together."""
 
 
 def is_up_to_date(catalogue: Catalogue) -> bool:
@@ -210,12 +209,13 @@ class FeedbackOffsets:
         values = np.zeros((len(pictures), len(chosen)), np.float32)
         moved = [number for number, word in enumerate(chosen) if word in self.directions]
         if moved and len(pictures):
-            words = [chosen[number] for number in moved]
+            moved_columns = self._columns([chosen[number] for number in moved])
             everything = feature_matrix(self.catalogue, self.version.extractor)
-            found = everything.products(self._multiplied(words), pictures)
-            known = [word for word in words if word < offset]
-            kept = None if self._weights is not None else self.index.values(known, pictures)
-            values[:, moved] = self._added(words, found, kept)
+            found = everything.products(moved_columns.multiplied(), pictures)
+            kept = None
+            if self._weights is None:
+                kept = self.index.values(moved_columns.known_words, pictures)
+            values[:, moved] = moved_columns.added(found, kept)
         self.index.update_words([offset + self.places[word] for word in chosen], values)
 
     def changed_since(self, before: Mapping[int, NDArray[np.float64]]) -> set[int]:
@@ -249,11 +249,11 @@ class FeedbackOffsets:
         found = np.zeros((vectors.shape[0], width), np.float32)
         words = [word for word in self.directions if self.places[word] < width]
         if words:
-            directions = self._multiplied(words)
+            moved_columns = self._columns(words)
+            directions = moved_columns.multiplied()
             values = np.empty((vectors.shape[0], len(directions)), np.float32)
             products(as_stored(vectors), np.arange(vectors.shape[0]), directions, values)
-            known = [word for word in words if word < self.version.words]
-            added = self._added(words, values, of_model[:, known])
+            added = moved_columns.added(values, of_model[:, moved_columns.known_words])
             found[:, [self.places[word] for word in words]] = added
         return found
 
@@ -262,49 +262,10 @@ class FeedbackOffsets:
         """The model's own, where the index keeps none of the values that follow from them."""
         return linear_weights(self.version)
 
-    def _multiplied(self, words: Sequence[int]) -> NDArray[np.float32]:
-        """What vectors are multiplied by: directions of words, and weights of those of the model
-        whose values nobody keeps."""
-        found = [self.directions[word].astype(np.float32) for word in words]
-        if self._weights is not None:
-            found += [self._weights[word] for word in words if word < self.version.words]
-        return np.stack(found)
-
-    def _added(
-        self,
-        words: Sequence[int],
-        found: NDArray[np.float32],
-        kept: NDArray[np.float32] | None,
-    ) -> NDArray[np.float32]:
-        """What clicks add to the columns of some words, from products (`_multiplied`).
-
-        ``kept`` are the columns of those that the model knows; one that a yes began has no other
-        column, so what is added is all there is of it.
-        """
-        moves = found[:, : len(words)]
-        moves = moves - self._shift(np.stack([self.directions[word] for word in words]))
-        link = self.link
-        if link is None:
-            return moves
-        numbers = np.asarray(words)
-        known = numbers < self.version.words
-        new = numbers[~known]
-        added = np.empty_like(moves)
-        odds = link.intercepts[new], link.slopes[new]
-
-        def run(some: slice) -> None:
-            before: NDArray[np.floating]
-            if self._weights is not None:
-                before = link.odds(numbers[known], found[some, len(words) :]).astype(np.float32)
-            else:
-                assert kept is not None
-                before = log_odds(kept[some])
-            added[some, known] = link.offsets(numbers[known], before, moves[some, known])
-            added[some, ~known] = log_logistic(odds[0] + odds[1] * moves[some, ~known])
-
-        firsts = range(0, len(moves), _TOGETHER)
-        side_by_side(run, [slice(first, first + _TOGETHER) for first in firsts])
-        return added
+    def _columns(self, words: Sequence[int]) -> OffsetColumns:
+        directions = np.stack([self.directions[word] for word in words])
+        numbers = np.asarray(words, np.int64)
+        return OffsetColumns(numbers, directions, self.version, self.link, self._weights)
 
     @property
     def link(self) -> Link | None:
@@ -315,11 +276,6 @@ class FeedbackOffsets:
     @cached_property
     def _trained_link(self) -> Link | None:
         return replace(self.version, new_words=()).link()
-
-    def _shift(self, directions: NDArray[np.float64]) -> NDArray[np.float32]:
-        """What directions add to a picture like any other: it is taken off, so that clicks change
-        who is above whom but not what a score is worth."""
-        return (directions @ self.version.mean(directions.shape[1])).astype(np.float32)
 
     def _log_odds_link(self) -> Link:
         """Of all words; where a version of before has none, all are as unsure as begun ones."""
