@@ -49,7 +49,7 @@ RESOLUTION ?= lowest-direct
 LOWEST := artefacts/$(RESOLUTION)-$(notdir $(PYTHON))
 EXTRAS := classic,research,phrases,heic,raw,encoders
 MET := test_files.py text/test_query.py cli/test_collection_commands.py cli/test_quick_search.py collection/test_checks.py collection/search \
-	collection/store index models/test_stored_samples.py models/test_selection.py faults/test_parsers.py features/cnn pictures calibration \
+	collection/store index models/test_stored_samples.py models/test_selection.py faults/test_parsers.py features/cnn pictures/metadata calibration \
 	web/test_api.py web/test_security.py
 
 lowest: | $(BIN)/python

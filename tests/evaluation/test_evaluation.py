@@ -17,7 +17,7 @@ from visterm.text import Relevance
 @pytest.fixture(scope="module")
 def relevance() -> Relevance:
     rng = np.random.default_rng(1)
-    queries = random_array((23, 9), density=0.3, format="csr", rng=rng, dtype=np.float32)
+    queries = random_array((23, 9), density=0.3, format="csr", random_state=rng, dtype=np.float32)
     gains = (rng.random((23, 40)) < 0.1).astype(np.float32)
     gains[:, 0] = 1
     gains[4] = 0

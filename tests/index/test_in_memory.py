@@ -81,7 +81,7 @@ def test_rows_of_another_shape_are_refused(kind) -> None:
 def test_a_matrix_of_queries_gives_a_row_of_answers_each(kind, form) -> None:
     rng = np.random.default_rng(3)
     index = kind.in_memory(rng.integers(0, 3, (50, 6)))
-    queries = random_array((5, 6), density=0.4, rng=rng, dtype=np.float32).toarray()
+    queries = random_array((5, 6), density=0.4, random_state=rng, dtype=np.float32).toarray()
     ids, scores = index.search(form(queries), 7)
     assert ids.shape == scores.shape == (5, 7)
     for one, *found in zip(queries, ids, scores, strict=True):

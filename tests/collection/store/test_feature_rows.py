@@ -32,7 +32,9 @@ def test_vectors_come_back_as_they_were_through_any_number_of_merges(
     expected = {}
     with rows.catalogue.writing("trying"):
         for first in range(1, 3 * RUN + 1, 3):
-            sparse = random_array((3, 7), density=0.5, rng=random, dtype=np.float32).tocsr()
+            sparse = random_array(
+                (3, 7), density=0.5, random_state=random, dtype=np.float32
+            ).tocsr()
             vectors = sparse.toarray() if kind == "dense" else csr_array(sparse)
             written = rows.write(vectors)
             with rows.catalogue.transaction():
