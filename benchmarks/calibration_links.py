@@ -60,8 +60,8 @@ class HeldOut:
         return log_logistic(mentioned - np.log(self.mention_rate)).astype(np.float32)
 
 
-def regression(held: HeldOut, values: Rows) -> Rows:
-    """What the collection does: one logistic regression for all words."""
+def kept(held: HeldOut, values: Rows) -> Rows:
+    """What the collection does: one logistic regression, corrected word by word."""
     return held.calibration.link.rows(values)
 
 
@@ -93,17 +93,17 @@ def isotonic(held: HeldOut, values: Rows) -> Rows:
 
 
 def isotonic_together(held: HeldOut, values: Rows) -> Rows:
-    """One isotonic curve for all words over what the regression says."""
+    """One isotonic curve for all words over what is kept."""
     words = np.flatnonzero(held.captions.any(axis=0))
     known = held.odds()[:, words].ravel()
     before = _odds(held, values)
     found = _isotonic(known, held.captions[:, words].ravel(), before.ravel())
-    # Steps would tie pictures that the regression tells apart.
+    # Steps would tie pictures that are told apart.
     return held.accepted(found.reshape(before.shape) + 1e-6 * before)
 
 
 def beta_together(held: HeldOut, values: Rows) -> Rows:
-    """Beta calibration (M. Kull et al., 2017) over what the regression says, for all words."""
+    """Beta calibration (M. Kull et al., 2017) over what is kept, for all words."""
     from sklearn.linear_model import LogisticRegression
 
     words = np.flatnonzero(held.captions.any(axis=0))
@@ -115,7 +115,7 @@ def beta_together(held: HeldOut, values: Rows) -> Rows:
 
 
 WAYS: dict[str, Way] = {
-    "one_regression": regression,
+    "kept": kept,
     "platt": platt,
     "isotonic": isotonic,
     "isotonic_together": isotonic_together,
@@ -128,8 +128,8 @@ def _by_word(
     values: Rows,
     fit: Callable[[Floats, NDArray[np.bool_], Floats], Floats],
 ) -> Rows:
-    """A curve a word; words that few pictures show have the regression's."""
-    rows = regression(held, values)
+    """A curve a word; words that few pictures show stay as they are kept."""
+    rows = kept(held, values)
     z, others = held.standardised(), held.standardised_others(values)
     for word in held.words.tolist():
         mentioned = fit(z[:, word], held.captions[:, word], others[:, word])
