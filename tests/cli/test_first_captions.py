@@ -55,6 +55,18 @@ def test_one_caption_leaves_the_starter_answering_and_is_spoken_of_once(folder: 
     assert (again.returncode, again.stdout, again.stderr) == (0, before.stdout, "")
 
 
+def test_with_features_that_no_starter_knows_captions_alone_answer(tmp_path: Path):
+    folder = tmp_path / "Pictures"
+    draw_scenes(folder, 3, size=(48, 32))
+    (folder / "captions.tsv").unlink()
+    assert visterm("add", "--features", "blocks", cwd=folder).returncode == 0
+    assert visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder).returncode == 0
+    found = visterm("search", "anna", "--paths", cwd=folder)
+    assert (found.returncode, found.stdout) == (0, "scene-0001.jpg\n")
+    assert f"{IN_VAIN} (caption at least 2); captions alone answer" in found.stderr
+    assert visterm("search", "beach", cwd=folder).returncode == 1
+
+
 def test_a_job_of_the_page_says_so_once_and_is_done(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):

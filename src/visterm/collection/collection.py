@@ -196,9 +196,10 @@ class Collection(Supervision, StarterFiles):
                     "goes on answering; visterm train --force learns from them all the same"
                 )
         except TooFewCaptions as error:
-            if not self.has_model:
-                raise
-            reason = f"{error}; the starter goes on answering"
+            answering = (
+                "the starter goes on answering" if self.has_model else "captions alone answer"
+            )
+            reason = f"{error}; {answering}"
         with self.catalogue.writing("training"), self.catalogue.transaction():
             self.catalogue.set("untrained", reason and captions.fingerprint(self.catalogue))
         return reason

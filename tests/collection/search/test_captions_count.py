@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from visterm.collection import Collection, SearchRequest
+from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.caption_words import completeness
 from visterm.errors import BadInput
 
@@ -125,3 +126,18 @@ def test_how_complete_captions_are_is_learnt_from_them(learnt: Collection) -> No
     now = completeness(learnt.catalogue.db)
     assert 0 == now[0] < 0.05 <= now[1] < 0.8 * before <= 0.95
     assert now.tolist() == sorted(now.tolist()), "long captions leave out less"
+
+
+def test_before_any_model_what_is_written_answers_alone(collection: Collection) -> None:
+    collection.caption(collection.root / scene(1), "Anna at the sea")
+    collection.caption(collection.root / scene(2), "Anna")
+    answer = collection.search("anna sea zebra")
+    assert [one.path.name for one in answer.results] == [scene(1), scene(2)]
+    assert (answer.unknown, answer.cutoff) == ({"zebra": []}, 1)
+    assert answer.results[0].parts is not None
+    assert answer.results[0].parts.words == ("anna", "sea")
+    assert names(collection, "anna -sea") == [scene(2), scene(1)]
+    assert names(collection, "anna captioned:no") == []
+    for query in ("zebra", "-anna"):
+        with pytest.raises(NotTrained, match="nothing has been learnt yet"):
+            collection.search(query)

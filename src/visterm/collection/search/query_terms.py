@@ -106,6 +106,13 @@ def _encoded_terms(
     return QueryTerms(terms, vector.numbers, {}, {}, encoded=tuple(encoded))
 
 
+def written_terms(query: Query, postings: Postings) -> tuple[list[Term], list[str]]:
+    """The words of a query that captions or names hold, where there is no model; and the others."""
+    reader = _Reader(None, postings, 0)
+    unknown = [word for word, _ in query.words if not reader.holds(word)]
+    return [reader.read(word, weight) for word, weight in reader.unseen(query).items()], unknown
+
+
 class Calibrated(Protocol):
     """What scores of a query are worth."""
 
@@ -180,7 +187,7 @@ NOBODY = Holders(np.empty(0, np.int64))
 class _Reader:
     """Finds the captions and names that hold words."""
 
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | None
     postings: Postings
     learnt: int
     """How many of the vocabulary's words the model learnt; clicks have begun the others."""
@@ -214,6 +221,7 @@ class _Reader:
         return Holders(postings.holders(key), names)
 
     def known(self, number: int, weight: float, columns: tuple[int, ...]) -> Term:
+        assert self.vocabulary is not None
         holders = self._holders(self.vocabulary.keys[number])
         for word in self.standing.get(number, ()):
             holders = holders | self.own[word]

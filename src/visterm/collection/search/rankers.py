@@ -200,19 +200,23 @@ class WordRanker(CalibratedRanker):
         return self.evidence.parts(pictures).scores
 
     def parts(self, pictures: Sequence[int]) -> list[ScoreParts | None]:
-        found = self.evidence.parts(np.array(pictures, np.int64))
-        words = np.array(self.words, object)
-        rows = zip(found.sight, found.caption, found.name, found.held, found.named, strict=True)
-        return [
-            ScoreParts(
-                float(sight),
-                float(caption),
-                tuple(words[held]),
-                float(name),
-                *(tuple(words[said]) for said in named.T),
-            )
-            for sight, caption, name, held, named in rows
-        ]
+        return score_parts(self.evidence.parts(np.array(pictures, np.int64)), self.words)
+
+
+def score_parts(found: Parts, words: Sequence[str]) -> list[ScoreParts | None]:
+    """Parts of scores as every front end shows them, for the words of the terms."""
+    named = np.array(words, object)
+    rows = zip(found.sight, found.caption, found.name, found.held, found.named, strict=True)
+    return [
+        ScoreParts(
+            float(sight),
+            float(caption),
+            tuple(named[held]),
+            float(name),
+            *(tuple(named[said]) for said in by_source.T),
+        )
+        for sight, caption, name, held, by_source in rows
+    ]
 
 
 def word_ranker(catalogue: Catalogue, active: ActiveModel, query: Query) -> CalibratedRanker:

@@ -18,7 +18,12 @@ from visterm.collection.search.filters import allowed, filter_version
 from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
 from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
 from visterm.collection.search.time_order import TimeOrder, by_time
-from visterm.collection.store.active_model import active_model, active_space, frame_rows
+from visterm.collection.store.active_model import (
+    NotTrained,
+    active_model,
+    active_space,
+    frame_rows,
+)
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
@@ -80,15 +85,25 @@ def _ranking(
     is_empty = not query.words and not sentence and request.like is None
     if is_empty and (not (filters or request.sort == TIME) or request.space != WORDS):
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-    ranker = (
-        _ranker(catalogue, root, request, query, sentence)
-        if replicas is None or request.like is not None
-        else _sharded(catalogue, request, query, sentence, replicas)
-    )
-    if frames := frame_rows(catalogue):
-        from visterm.collection.search.frame_folding import FoldedRanker
+    try:
+        ranker = (
+            _ranker(catalogue, root, request, query, sentence)
+            if replicas is None or request.like is not None
+            else _sharded(catalogue, request, query, sentence, replicas)
+        )
+    except NotTrained:
+        if not query.words or request.like is not None:
+            raise
+        from visterm.collection.search.written_ranker import WrittenRanker
 
-        ranker = FoldedRanker(ranker, frames)
+        ranker = written = WrittenRanker(catalogue, query)
+        if written.is_empty:
+            raise
+    else:
+        if frames := frame_rows(catalogue):
+            from visterm.collection.search.frame_folding import FoldedRanker
+
+            ranker = FoldedRanker(ranker, frames)
     by_words = request.like is None and bool(query.words)
     judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
     if judged:
