@@ -448,6 +448,9 @@ def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
         assert "its folder says alps" in tile.locator(".open").get_attribute("aria-label")
         tile.locator(".open").click()
         expect(page.locator("#view .why .written")).to_have_text("Its folder says “alps”.")
+        expect(page.locator("#view .judge .reason")).to_have_text(": its folder says “alps”")
+        fits = "card => card.scrollWidth <= card.clientWidth"
+        assert page.locator("#view .judge").evaluate(fits), "nothing is cut off"
     finally:
         server.stop()
 

@@ -109,15 +109,19 @@ export class Feed {
       const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
       parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
     }
+    const taken = Object.entries(replaced || {}).map(([word, known]) => {
+      const how = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
+      return `“${word}” ${how} ${known.map(one => `“${one}”`).join(', ')}`
+    })
+    const guessed = unsure?.length > 0 // then what was found is good only if the guess is
+    if (guessed) parts.push(...taken)
     if (this.searches && cutoff !== null && cutoff !== undefined) {
       parts.push(cutoff
-        ? counted(cutoff, 'good match', 'good matches') : 'None is certain; these come nearest')
+        ? `${counted(cutoff, 'good match', 'good matches')}${guessed ? ' if so' : ''}`
+        : 'None is certain; these come nearest')
     }
     if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
-    for (const [word, known] of Object.entries(replaced || {})) {
-      const taken = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
-      parts.push(`“${word}” ${taken} ${known.map(one => `“${one}”`).join(', ')}`)
-    }
+    if (!guessed) parts.push(...taken)
     const left = Object.keys(unknown || {})
     if (left.length) {
       parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: not known yet`)

@@ -127,7 +127,7 @@ export class View {
       this.question.append(el('span', { class: 'probability' }, ` ${percent(one.probability)} likely`))
     }
     const written = said(one?.evidence, word => `“${word}”`)
-    if (written) this.question.append(el('span', { class: 'probability' }, `: ${written}`))
+    if (written) this.question.append(el('span', { class: 'reason' }, `: ${written}`))
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
     this.no.setAttribute('aria-pressed', String(one?.judged === false))
     this.before.disabled = this.feed.beside(this.picture, -1) === null
