@@ -85,6 +85,7 @@ class WordPage(BaseModel):
     word: str
     known: bool = Field(description="Whether the model has learnt what it looks like.")
     captions: int = Field(description="How many captions hold it.")
+    names: int = Field(description="Of how many pictures a name that counts holds it.")
     yes: int
     no: int
     avgp: float | None = Field(description="AvgP on held-out captioned pictures, if any hold it.")

@@ -199,6 +199,13 @@ def test_what_a_name_is_worth_is_learnt_from_captions(learnt: Collection) -> Non
     assert certainty(learnt.catalogue.db)["file"] < 0.5 < right
 
 
+def test_a_words_page_counts_the_names_that_hold_it(learnt: Collection) -> None:
+    move(learnt, 5, "Lisbon/a.jpg")
+    learnt.add(names="both")
+    known = learnt.word("lisbon")
+    assert (known.known, known.captions, known.names, len(known.examples)) == (False, 0, 1, 1)
+
+
 def test_words_of_names_are_completed(learnt: Collection) -> None:
     move(learnt, 5, "Lisbon/AuntRosa.jpg")
     learnt.add(names="both")

@@ -13,6 +13,7 @@ from visterm.collection.search.searcher import search
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.name_words import counting, name_key
 from visterm.collection.teaching.service import held_out_avgp
 from visterm.text.query import UnknownWords
 from visterm.text.tokens import stem
@@ -32,6 +33,8 @@ class WordRecord:
         Whether the model has learnt what it looks like.
     captions, yes, no : int
         Captions that hold it, and answers to it.
+    names : int
+        Pictures of which the name of a file or folder holds it, where these count.
     avgp : float or None
         On held-out captioned pictures; None where none of them holds it.
     nearest : tuple of str
@@ -43,6 +46,7 @@ class WordRecord:
     word: str
     known: bool
     captions: int
+    names: int
     yes: int
     no: int
     avgp: float | None
@@ -57,10 +61,14 @@ def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
     answers = log.judged_pictures(catalogue, words)
     number = now.vocabulary.number(words)
     held = holders(catalogue.db, stem(words))
+    named = [
+        holders(catalogue.db, name_key(source, stem(words))) for source in counting(catalogue.db)
+    ]
+    names = np.unique(np.concatenate([np.empty(0, np.int64), *named])).size
     try:
         found = [one.picture for one in search(catalogue, root, SearchRequest(word, 40)).results]
     except UnknownWords:
-        if number is None and not held.size and not answers:
+        if number is None and not (held.size or names or answers):
             raise
         found = []
     yes = [one for one, relevant in answers.items() if relevant]
@@ -69,6 +77,7 @@ def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
         words,
         number is not None,
         int(held.size),
+        int(names),
         len(yes),
         len(answers) - len(yes),
         held_out_avgp(catalogue, word) if number is not None else None,

@@ -109,11 +109,12 @@ export class Sheet {
     }
     const facts = [
       ['Captions that hold it', found.captions.toLocaleString('en')],
+      found.names ? ['Names that hold it', found.names.toLocaleString('en')] : null,
       ['Your answers', `${found.yes} yes, ${found.no} no`],
-      ['How well it is ranked', found.avgp === null ? (found.known ? 'not measured' : 'only captions know it') : `AvgP ${percent(found.avgp)} on pictures held out`],
+      ['How well it is ranked', found.avgp === null ? (found.known ? 'not measured' : `only ${found.names ? 'names and ' : ''}captions know it`) : `AvgP ${percent(found.avgp)} on pictures held out`],
     ]
     this.show(found.word,
-      el('dl', { class: 'facts' }, facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)))),
+      el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)))),
       found.nearest.length ? el('section', {}, el('h3', {}, 'Seen in the same pictures'), el('div', { class: 'chips' },
         found.nearest.map(one => el('button', { type: 'button', class: 'chip', onclick: () => this.word(one) }, one)))) : null,
       el('section', {}, el('h3', {}, 'Examples'), el('div', { class: 'cards' }, found.examples.map(one => this.picture(one, 110)))),
