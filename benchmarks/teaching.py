@@ -35,7 +35,7 @@ from visterm.collection.teaching.selection import CONSIDERED
 from visterm.errors import VistermError
 from visterm.experiments.runner.protocol import Protocol, corel5k
 
-SEEDS = (201, 202, 203, 204, 205)
+SEEDS = (301, 302, 303, 304, 305)
 WORDS, ANSWERS, ROUND = 10, 100, 10
 LEAST, SHARE = 20, 0.1
 WAYS = ("teaching", "random", "top", "anywhere")

@@ -7,7 +7,7 @@ picture. Exact copies are one picture to begin with: its files are all named.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,12 @@ CANDIDATE = 0.6
 """The cosine from which two pictures may be one."""
 NEIGHBOURS = 10
 """Candidates of a picture, the closest ones."""
-FITS = 0.75
-"""The correlation from which two pictures are one."""
+ALIKE = {"cnn-1": 0.82}
+"""Where two pictures are one: the mean of the cosine of their vectors and of their correlation when
+they are laid over each other, for vectors of which that was measured. Smooth pictures of one kind,
+two sunsets, fit each other by chance, and then their vectors differ."""
+FITS = 0.84
+"""The correlation alone, for other vectors."""
 _STILL = """rows.picture IN (SELECT id FROM pictures
     WHERE present > 0 AND kind IS NOT 'video')"""
 _BLOCK = 1024
@@ -60,9 +64,10 @@ def near_duplicates(
     if extractor is None:
         return []
     pairs = _candidates(catalogue, extractor, progress)
+    is_one = _rule(extractor)
     small: dict[int, SmallPicture | None] = {}
     joined = _Union()
-    for done, (one, other) in enumerate(pairs):
+    for done, ((one, other), cosine) in enumerate(pairs):
         if done % 100 == 0:
             progress("comparing pictures", done, len(pairs))
         if joined.root(one) == joined.root(other):
@@ -71,7 +76,7 @@ def near_duplicates(
             if picture not in small:
                 small[picture] = _small(records.get(picture), thumbnails)
         first, second = small[one], small[other]
-        if first is not None and second is not None and fit(first, second) >= FITS:
+        if first is not None and second is not None and is_one(fit(first, second), cosine):
             joined.join(one, other)
     groups = joined.groups()
     sizes = thumbnails.sizes(records[one] for group in groups for one in group if one in records)
@@ -102,8 +107,17 @@ def keep_groups(catalogue: Catalogue, groups: Iterable[DuplicateGroup]) -> None:
     write_whole(catalogue.store / FILE, json.dumps(said).encode())
 
 
-def _candidates(catalogue: Catalogue, extractor: str, progress: Progress) -> list[tuple[int, int]]:
-    """Pairs of pictures whose vectors are close, the closest first."""
+def _rule(extractor: str) -> Callable[[float, float], bool]:
+    """Whether two pictures are one, by how they fit and by the cosine of their vectors."""
+    if extractor in ALIKE:
+        return lambda fits, cosine: (fits + cosine) / 2 >= ALIKE[extractor]
+    return lambda fits, cosine: fits >= FITS
+
+
+def _candidates(
+    catalogue: Catalogue, extractor: str, progress: Progress
+) -> list[tuple[tuple[int, int], float]]:
+    """Pairs of pictures whose vectors are close, with their cosines, the closest first."""
     ids, vectors = _directions(catalogue, extractor)
     found: dict[tuple[int, int], float] = {}
     for first in range(0, len(ids), _BLOCK):
@@ -119,7 +133,7 @@ def _candidates(catalogue: Catalogue, extractor: str, progress: Progress) -> lis
                 if near[row, place] >= CANDIDATE:
                     pair = sorted((int(ids[first + row]), int(ids[place])))
                     found[pair[0], pair[1]] = float(near[row, place])
-    return sorted(found, key=lambda pair: -found[pair])
+    return sorted(found.items(), key=lambda pair: -pair[1])
 
 
 def _directions(
