@@ -176,8 +176,13 @@ class Holders:
         }
         return Holders(np.union1d(self.captions, other.captions), names)
 
-    def everybody(self) -> Ids:
-        return np.unique(np.concatenate([self.captions, *self.names.values()]))
+    @property
+    def count(self) -> int:
+        """How many pictures there are."""
+        named = [some for some in self.names.values() if some.size]
+        if not named:  # captions may be millions, and are told apart already
+            return self.captions.size
+        return np.unique(np.concatenate([self.captions, *named])).size
 
 
 NOBODY = Holders(np.empty(0, np.int64))
@@ -240,7 +245,7 @@ class _Reader:
         return weights
 
     def term(self, word: str, weight: float, columns: tuple[int, ...], holders: Holders) -> Term:
-        count = holders.everybody().size
+        count = holders.count
         frequency = (count + 0.5) / (self.postings.worded + count + 1)
         names = tuple(
             NamedPictures(source, some, self.certainty[source])
