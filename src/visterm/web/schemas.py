@@ -54,7 +54,7 @@ class Picture(BaseModel):
         description="Of a video, when the frame of the thumbnail is shown, in seconds."
     )
     taken: str | None = Field(description="When it was taken, by the camera's clock.")
-    taken_from: str | None = Field(description="How that is known: exif, xmp, name or file.")
+    taken_from: str | None = Field(description="How that is known: exif, xmp, name, video or file.")
     latitude: float | None
     longitude: float | None
     type: str = Field(description="picture, raw or video.")

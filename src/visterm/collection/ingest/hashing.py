@@ -157,7 +157,7 @@ def _open(found: Opened) -> None:
     written = metadata_of(found.file)
     found.problems += written.problems
     said = [(one.source, one.text) for one in written.captions]
-    found.capture = written.capture | name_capture(found.task.file.name)
+    found.capture = written.capture | name_capture(found.task.file.name) | written.recorded
     if found.task.is_here:
         found.capture |= file_capture(found.task.file.mtime_ns)
     if found.task.file.offset is not None:

@@ -51,7 +51,8 @@ class PictureRecord:
 
 @dataclass(frozen=True)
 class CaptureRecord:
-    """When and where a picture was taken, and how the time is known: exif, xmp, name or file."""
+    """When and where a picture was taken, and how the time is known: exif, xmp, name,
+    video (its header) or file."""
 
     taken: datetime | None = None
     source: str | None = None

@@ -9,6 +9,7 @@ from functools import partial
 
 from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import BrokenContainer
+from visterm.pictures.decoding.frames import video_format
 from visterm.pictures.decoding.regular_files import Refused, opened
 from visterm.pictures.metadata.capture import (
     NOTHING,
@@ -20,6 +21,7 @@ from visterm.pictures.metadata.exif import read_exif, read_exif_tags
 from visterm.pictures.metadata.iptc import read_iptc
 from visterm.pictures.metadata.metadata_blocks import blocks_of
 from visterm.pictures.metadata.sidecars import read_txt_sidecar, read_xmp_sidecar, sidecars_of
+from visterm.pictures.metadata.video_header import video_capture
 from visterm.pictures.metadata.xmp import CAPTURE, BrokenXMP, read_xmp
 
 __all__ = ["Caption", "Metadata", "captions_of", "metadata_of"]
@@ -48,6 +50,8 @@ class Metadata:
 
     captions: list[Caption] = field(default_factory=list)
     capture: Capture = NOTHING
+    recorded: Capture = NOTHING
+    """What the header of a video says, by a clock that is not the camera's."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -95,7 +99,17 @@ def metadata_of(path: str | os.PathLike[str]) -> Metadata:
     for one in inside:
         capture |= one
     captions = [Caption(source, "\n".join(texts)) for source, texts in found.items()]
-    return Metadata(captions, capture, said)
+    return Metadata(captions, capture, _recorded(name), said)
+
+
+def _recorded(path: str) -> Capture:
+    try:
+        with opened(path) as file:
+            if video_format(file) == "mov":
+                return video_capture(file)
+    except (Refused, OSError):
+        pass  # whoever decodes it says so
+    return NOTHING
 
 
 def _without_capture(values: Values) -> Capture:

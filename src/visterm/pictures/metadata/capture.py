@@ -22,7 +22,7 @@ from visterm.pictures.decoding.containers import (
     tiff_numbers,
 )
 
-EXIF, XMP, NAME, FILE = "exif", "xmp", "name", "file"
+EXIF, XMP, NAME, VIDEO, FILE = "exif", "xmp", "name", "video", "file"
 """Where a time comes from, the most trustworthy first."""
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
@@ -43,7 +43,7 @@ class Capture:
 
     taken: int | None = None
     source: str = ""
-    """exif, xmp, name or file; nothing where the time is not known."""
+    """exif, xmp, name, video or file; nothing where the time is not known."""
     latitude: float | None = None
     longitude: float | None = None
 
@@ -76,7 +76,7 @@ def exif_capture(exif: bytes | BinaryIO) -> Capture:
     taken = next((time for time in times if time is not None), None)
     latitude = _signed(_angle(file, at.get(2)), _ascii(file, at.get(1)))
     longitude = _signed(_angle(file, at.get(4)), _ascii(file, at.get(3)))
-    return _capture(taken, EXIF, latitude, longitude)
+    return made_capture(taken, EXIF, latitude, longitude)
 
 
 def xmp_capture(found: Mapping[str, Iterable[str]]) -> Capture:
@@ -90,7 +90,7 @@ def xmp_capture(found: Mapping[str, Iterable[str]]) -> Capture:
     latitude, longitude = (
         next(map(_xmp_degrees, found.get(field, ())), None) for field in ("latitude", "longitude")
     )
-    return _capture(taken, XMP, latitude, longitude)
+    return made_capture(taken, XMP, latitude, longitude)
 
 
 def name_capture(name: str) -> Capture:
@@ -119,7 +119,7 @@ def file_capture(mtime_ns: int) -> Capture:
     return Capture(int(local.replace(tzinfo=UTC).timestamp()), FILE)
 
 
-def _capture(
+def made_capture(
     taken: int | None, source: str, latitude: float | None, longitude: float | None
 ) -> Capture:
     """What was found, without positions that are none: a receiver without signal says 0, 0."""
