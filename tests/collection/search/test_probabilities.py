@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.calibration import Calibration
 from visterm.collection import Collection
 from visterm.collection.store.versions import CALIBRATION, current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
+from visterm.text import Vocabulary
 from visterm.text.query import parse_query, query_vector
 
 
@@ -35,18 +37,23 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
         yield collection
 
 
+def _known(collection: Collection) -> tuple[Vocabulary, Calibration]:
+    version = current(collection.catalogue)
+    assert version is not None
+    calibration = version.calibration()
+    assert isinstance(calibration, Calibration)
+    return version.vocabulary(), calibration
+
+
 def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
     judged: Collection,
 ) -> None:
-    version = current(judged.catalogue)
-    assert version is not None
-    calibration = version.calibration()
-    assert calibration is not None
+    vocabulary, calibration = _known(judged)
     for query in ("sea", "sky house", "tree -sea"):
         answer = judged.search(query, k=1000)
         chances = [one.probability or 0.0 for one in answer.results]
         assert chances == sorted(chances, reverse=True)
-        vector = query_vector(parse_query(query), version.vocabulary())
+        vector = query_vector(parse_query(query), vocabulary)
         best = answer.results[0].score
         least = calibration.cutoff(vector.numbers, vector.weights, best)
         assert answer.cutoff == sum(one.score >= least for one in answer.results)
@@ -128,15 +135,12 @@ def test_conditions_alone_have_no_line(judged: Collection) -> None:
 def test_answers_to_a_query_correct_the_probabilities_of_all_its_pictures(
     judged: Collection,
 ) -> None:
-    version = current(judged.catalogue)
-    assert version is not None
-    calibration = version.calibration()
-    assert calibration is not None
+    vocabulary, calibration = _known(judged)
 
     def corrections(query: str) -> np.ndarray:
         """Of pictures that nobody judged: log odds as they are said, less those of their scores."""
         found = [one for one in judged.search(query, k=1000).results if one.judged is None]
-        vector = query_vector(parse_query(query), version.vocabulary())
+        vector = query_vector(parse_query(query), vocabulary)
         usual = calibration.probabilities(
             vector.numbers, vector.weights, [one.score for one in found]
         )
