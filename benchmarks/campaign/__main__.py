@@ -22,7 +22,7 @@ from benchmarks.campaign.ledger import Ledger
 from benchmarks.common import say
 
 KEPT = Path("artefacts", "campaign")
-_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "cluster": 24, "soak": 30 * 60}
+_SIZES = {"faults": None, "kills": 3000, "hostile": 10_000, "cluster": 12, "soak": 30 * 60}
 """How much a part is without --limit: points, kills, files, kills, seconds."""
 
 
