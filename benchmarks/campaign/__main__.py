@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--part", choices=[*_SIZES, "all"], default="all")
     parser.add_argument("--limit", type=int, help="fewer points, kills, files or seconds")
     parser.add_argument("--points", type=int, help="so many fault points, drawn by the seed")
+    parser.add_argument("--seconds", type=int, help="so many seconds of the soak")
     parser.add_argument("--point", help="repeat one, as a finding names it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", type=Path, help="write the report into this Markdown file")
@@ -57,7 +58,7 @@ def _in_a_process(part: str, options: argparse.Namespace) -> dict[str, Any]:
     """A part on its own, so that none has the memory or the disk of another."""
     words = [*("--part", part, "--seed", str(options.seed))]
     words += ["--kept", str(options.kept or KEPT)]
-    limit = options.limit or (options.points if part == "faults" else None)
+    limit = options.limit or {"faults": options.points, "soak": options.seconds}.get(part)
     if limit is not None:
         words += ["--limit", str(limit)]
     done = subprocess.run(
