@@ -63,3 +63,16 @@ def test_a_mistake_is_told_to_whoever_made_it_and_delays_nobody(learnt: Collecti
     learnt.caption(3, "a later one")
     assert learnt.waiting == 0
     assert learnt.captions(2)["person"] == "a boat"
+
+
+def test_what_waits_is_done_before_a_writer_that_may_be_ended(learnt: Collection) -> None:
+    from visterm.collection.store import queue
+
+    queue.put(learnt.catalogue, "caption", {"picture": 2, "text": "a boat"})
+
+    def end(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learnt.train(progress=end)
+    assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")

@@ -201,6 +201,7 @@ class OpenCollection:
     def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
         with self.catalogue.writing(doing, wait):
             sweep(self.catalogue)  # what a killed writer left
+            self.apply_waiting()  # now: should this one be killed, too, nobody waits any longer
             yield
             self.apply_waiting()
             sweep(self.catalogue)  # what this one replaced
