@@ -64,6 +64,13 @@ def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
     readers.close()
 
 
+def test_a_pool_that_has_closed_refuses_instead_of_never_answering(taught_folder: Path) -> None:
+    pool = ReaderPool(taught_folder, None, threads=1, shared=SharedState())
+    pool.close()
+    with pytest.raises(Busy, match="ending"):
+        asyncio.run(asyncio.wait_for(pool.ask(len), 5))
+
+
 def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
     readers = ReaderPool(own, None, threads=1, shared=SharedState())
     with Collection.open(own) as writer, writer.catalogue.writing("a long job"):

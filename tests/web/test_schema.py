@@ -28,9 +28,10 @@ EXAMPLES = 12
 HEADERS = {"Host": "127.0.0.1"}
 
 
-@pytest.fixture(scope="module")
-def app(taught_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
-    folder = tmp_path_factory.mktemp("fuzzed") / "holidays"
+@pytest.fixture
+def app(taught_folder: Path, tmp_path: Path) -> Iterator[Guard]:
+    """One a test: Schemathesis ends an app after the test, and an app begins once."""
+    folder = tmp_path / "holidays"
     shutil.copytree(taught_folder, folder)
     # No limit on writes, or most of them would be refused before they are looked at.
     made = make_app(folder, rules=Rules(writes_a_second=1e9, most_writes_at_once=10**9))

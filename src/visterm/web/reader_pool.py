@@ -63,6 +63,7 @@ class ReaderPool:
             threading.Thread(target=self._work, name=f"reader-{number}", daemon=True)
             for number in range(threads)
         ]
+        self._is_closed = False
         for thread in self._threads:
             thread.start()
 
@@ -73,6 +74,8 @@ class ReaderPool:
         **named: Values.kwargs,
     ) -> Found:
         """The answer of whichever thread is free first: it calls ``question(collection, ...)``."""
+        if self._is_closed:  # nobody would ever answer
+            raise Busy("the server is ending; ask again when it is back")
         if self._line.qsize() >= self._max_waiting:
             raise Busy("too many questions at once; try again in a second")
         future: Future[Found] = Future()
@@ -85,6 +88,7 @@ class ReaderPool:
 
     def close(self) -> None:
         """Answer what is in line, and close."""
+        self._is_closed = True
         for _ in self._threads:
             self._line.put(None)
         for thread in self._threads:
