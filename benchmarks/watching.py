@@ -175,7 +175,7 @@ def watched(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
             time.sleep(0.5)
         settled = time.perf_counter() - begin
     finally:
-        watching.send_signal(signal.SIGINT)
+        watching.terminate()
         watching.wait(timeout=60)
     return {
         "operations": given.operations,

@@ -35,8 +35,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the cluster: at the head of its queue no other process of pytest-xdist takes a
-    part of these tests away, which would start a second cluster beside the first."""
-    items.sort(key=lambda item: item.path.name != "test_cluster.py")
+    part of these tests away, which would start a second cluster beside the first. Before it come
+    the index's, so that its kernels are compiled once and not by every replica."""
+    first = ("test_columns.py", "test_cluster.py")
+    items.sort(key=lambda item: first.index(item.path.name) if item.path.name in first else 2)
 
 
 @pytest.fixture(scope="session")

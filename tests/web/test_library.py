@@ -105,7 +105,9 @@ def test_a_dropped_picture_finds_its_like(client: TestClient, own: Path) -> None
     assert found[0]["path"] == "scene-0003.jpg"
     assert client.post(f"{API}/like", json={"image": "no picture"}).status_code == 422
     wrong = base64.b64encode(b"no picture at all").decode()
-    assert client.post(f"{API}/like", json={"image": wrong}).status_code == 404
+    refused = client.post(f"{API}/like", json={"image": wrong})
+    assert (refused.status_code, refused.json()["kind"]) == (422, "bad-input")
+    assert refused.json()["error"].startswith("the picture that was sent: it is not a picture")
 
 
 def test_near_duplicates_are_those_of_the_last_job(shared: TestClient) -> None:

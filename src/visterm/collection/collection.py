@@ -179,6 +179,10 @@ class Collection(Supervision, StarterFiles):
             self._learn_completeness()
             with self.catalogue.transaction():
                 self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
+                in_vain = trained.kept == "previous"
+                self.catalogue.set(
+                    "untrained", captions.fingerprint(self.catalogue) if in_vain else None
+                )
             return trained
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
@@ -188,21 +192,21 @@ class Collection(Supervision, StarterFiles):
         """
         from visterm.collection.training.training_set import TooFewCaptions
 
-        reason = None
         try:
-            if self.train(progress=progress).kept == "previous":
-                reason = (
-                    "the captions would make searches worse than the starter alone does, which "
-                    "goes on answering; visterm train --force learns from them all the same"
-                )
+            trained = self.train(progress=progress)
         except TooFewCaptions as error:
+            with self.catalogue.writing("training"), self.catalogue.transaction():
+                self.catalogue.set("untrained", captions.fingerprint(self.catalogue))
             answering = (
                 "the starter goes on answering" if self.has_model else "captions alone answer"
             )
-            reason = f"{error}; {answering}"
-        with self.catalogue.writing("training"), self.catalogue.transaction():
-            self.catalogue.set("untrained", reason and captions.fingerprint(self.catalogue))
-        return reason
+            return f"{error}; {answering}"
+        if trained.kept == "previous":
+            return (
+                "the captions would make searches worse than the starter alone does, which "
+                "goes on answering; visterm train --force learns from them all the same"
+            )
+        return None
 
     def search(
         self, request: SearchRequest | str, k: int | None = None, **options: Any

@@ -123,8 +123,10 @@ def test_training_is_judged_and_a_worse_model_is_not_taken(learnt: Collection) -
     assert bad.avgp is not None
     assert bad.avgp < good.avgp
     assert learnt.search("sky", 5) == answer
+    assert learnt.catalogue.get("untrained"), "it would be tried again, by each search"
     forced = learnt.train(max_iter=1, force=True)
     assert forced.kept == "new"
+    assert learnt.catalogue.get("untrained") is None
     assert forced.version != good.version
     folders = [path.name for path in (learnt.store / "models").iterdir()]
     assert folders == [str(forced.version)], "what no longer answers is swept"

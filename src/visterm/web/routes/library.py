@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Response
 from starlette.responses import PlainTextResponse
 
 from visterm.collection import Collection, Queued, RoundReport, SearchRequest
-from visterm.errors import BadInput
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.web.problems import refusals
 from visterm.web.routes.feedback import QUEUED, REFUSED_WRITE, queued
 from visterm.web.schemas import MOST_AT_ONCE, Picture, QueryText, QueuedResponse, Text
@@ -147,5 +147,8 @@ def _like(collection: Collection, image: str, k: int) -> Questions:
     with tempfile.NamedTemporaryFile(suffix=".picture") as file:
         file.write(data)
         file.flush()
-        found = collection.search(SearchRequest(like=FilePath(file.name), k=k)).results
+        try:
+            found = collection.search(SearchRequest(like=FilePath(file.name), k=k)).results
+        except UnreadablePicture as error:  # whose name is ours, and nobody else's business
+            raise BadInput(f"the picture that was sent: {error.reason}") from None
     return Questions(query="", results=_shown(collection, [one.picture for one in found]))
