@@ -16,6 +16,9 @@ from visterm.index.score import Floats, Integers
 
 Positions = Integers | slice
 
+_FEW = 256
+"""Of so many pictures one is looked up faster by steps than by widening all their places."""
+
 
 @dataclass(frozen=True)
 class OpenSegment:
@@ -43,7 +46,7 @@ class OpenSegment:
             positions = ids - self.segment.first_id
             here = (positions >= 0) & (positions < pictures)
         else:
-            positions = np.searchsorted(self.listed, ids, sorter=self.order)
+            positions = _sorted_places(self.listed, self.order, ids)
             here = positions < pictures
             if self.order is not None:
                 positions[here] = self.order[positions[here]]
@@ -68,6 +71,25 @@ class OpenSegment:
     def living(self) -> Positions:
         """The positions of all living pictures."""
         return slice(None) if self.alive is None else np.flatnonzero(self.alive.view(np.bool_))
+
+
+def _sorted_places(
+    listed: Integers, order: npt.NDArray[np.int32] | None, ids: Integers
+) -> Integers:
+    """`numpy.searchsorted`, which for a few ids would spend its time on widening the order.
+
+    >>> _sorted_places(np.array([5, 1, 9]), np.array([1, 0, 2], np.int32), np.array([9, 2, 10]))
+    array([2, 1, 3])
+    """
+    if order is None or ids.size > listed.size // _FEW:
+        return np.searchsorted(listed, ids, sorter=order)
+    low, high = np.zeros(ids.size, np.int64), np.full(ids.size, listed.size)
+    while (between := np.flatnonzero(low < high)).size:
+        middle = (low[between] + high[between]) // 2
+        is_smaller = listed[order[middle]] < ids[between]
+        low[between[is_smaller]] = middle[is_smaller] + 1
+        high[between[~is_smaller]] = middle[~is_smaller]
+    return low
 
 
 class Source(Protocol):
