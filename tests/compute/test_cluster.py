@@ -175,7 +175,7 @@ def complain(number: int) -> int:
 
 
 def test_errors_of_the_work_itself_reach_the_caller(nodes: RayNodes) -> None:
-    with pytest.raises(BadInput, match=r"^1 is no good$"):
+    with pytest.raises(BadInput, match=r"^[12] is no good$"):  # whichever comes first
         map_items(complain, [1, 2])
 
 
