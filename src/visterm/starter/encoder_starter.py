@@ -95,8 +95,8 @@ def encoder_starter(encoder: Encoder, key: str, pictures: NDArray[np.float32]) -
     rows = _word_rows(encoder, vocabulary.words)
     spreads = (pictures @ rows.T).std(axis=0) if len(pictures) else np.empty(0)
     # Words of which the encoder knows nothing would make the usual deviation that of rounding.
-    told = spreads[spreads > LEAST_SPREAD]
-    scale = SPREAD / float(np.median(told)) if told.size else 1.0
+    varying = spreads[spreads > LEAST_SPREAD]
+    scale = SPREAD / float(np.median(varying)) if varying.size else 1.0
     weights = np.float32(scale) * rows
     return EncoderStarter(vocabulary, weights, key, {}, encoder, pictures, scale)
 

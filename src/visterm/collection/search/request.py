@@ -91,7 +91,7 @@ class ScoreParts:
     """The words that the names of its folders hold."""
 
     def fields(self) -> dict[str, Any]:
-        """As programs are told."""
+        """As JSON has it."""
         return {
             "sight": self.sight,
             "caption": self.caption,
@@ -107,9 +107,9 @@ class ScoreParts:
         >>> ScoreParts(0, 0, words=("sea",), folder_words=("lisbon", "1987")).says()
         'its caption says sea; its folder says lisbon, 1987'
         """
-        told = {"caption": self.words, "file name": self.file_words, "folder": self.folder_words}
+        sources = {"caption": self.words, "file name": self.file_words, "folder": self.folder_words}
         return "; ".join(
-            f"its {who} says {', '.join(words)}" for who, words in told.items() if words
+            f"its {who} says {', '.join(words)}" for who, words in sources.items() if words
         )
 
 
