@@ -13,7 +13,7 @@ from benchmarks.encoder import average_precision
 
 from visterm.collection import Collection
 from visterm.collection.search import SearchRequest
-from visterm.collection.search.evidence import Evidence
+from visterm.collection.search.evidence_ranking import EvidenceRanking
 from visterm.collection.search.rankers import WordRanker
 from visterm.collection.search.unseen_words import with_unseen
 from visterm.collection.store.active_model import active_model
@@ -85,7 +85,7 @@ def test_scores_are_those_of_a_full_sort(shapes: Collection) -> None:
     found = ranker.best(10, None)
     assert found[0].tolist() == ids[order].tolist()
     np.testing.assert_allclose(found[1], scores[order])
-    assert isinstance(ranker.evidence, Evidence)
+    assert isinstance(ranker.evidence, EvidenceRanking)
 
 
 def test_columns_of_such_words_are_kept_in_memory_a_few_of_them_and_nothing_is_written(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from visterm.collection.search.evidence import (
     CERTAINTY,
     NAME_SOURCES,
-    Evidence,
     NamedPictures,
     Term,
 )
+from visterm.collection.search.evidence_ranking import EvidenceRanking
 from visterm.index import Index
 
 PICTURES, COLUMNS = 40, 5
@@ -52,7 +52,11 @@ def problems(draw):
     if draw(st.booleans()):
         allow = np.sort(random.choice(3 * PICTURES, draw(st.integers(0, PICTURES)), replace=False))
     completeness = np.array([0.0, *(draw(st.sampled_from([0.05, 0.6, 0.95])) for _ in range(3))])
-    return Evidence(index, terms, lengths, completeness), allow, draw(st.integers(0, PICTURES))
+    return (
+        EvidenceRanking(index, terms, lengths, completeness),
+        allow,
+        draw(st.integers(0, PICTURES)),
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -74,7 +78,7 @@ def test_the_best_are_those_of_sorting_the_scores_of_all(problem) -> None:
     assert found.tolist() == scores[order].tolist()
 
 
-def probability(evidence: Evidence, term: Term, picture: int) -> float:
+def probability(evidence: EvidenceRanking, term: Term, picture: int) -> float:
     """The formula, written slowly."""
     seen = term.frequency
     if term.columns:
@@ -118,7 +122,7 @@ def test_a_name_says_more_than_sight_alone_and_less_than_a_caption() -> None:
     index = Index.in_memory(np.log(np.float32([[0.05], [0.05], [0.05], [0.6]])))
     named = (NamedPictures("folder", np.array([1, 2]), 0.7),)
     term = Term("coal", 1.0, (0,), np.array([0]), 0.1, names=named)
-    evidence = Evidence(index, [term], np.array([1, 0, 1, 0], np.uint8), HALF)
+    evidence = EvidenceRanking(index, [term], np.array([1, 0, 1, 0], np.uint8), HALF)
     assert evidence.best(4)[0].tolist() == [0, 1, 2, 3]
     parts = evidence.parts(np.arange(4))
     expected = [math.log(1 - 0.3 * (1 - seen)) for seen in (0.05, 0.05 * 0.5)]
@@ -135,7 +139,7 @@ def asked(word: str, column: int | None, held: list[int], weight: float = 1.0) -
 def test_written_words_come_first_and_captions_without_them_a_little_later() -> None:
     index = Index.in_memory(np.log(np.float32([[0.05], [0.6], [0.6], [0.1]])))
     captions = np.array([1, 1, 0, 0], np.uint8)
-    evidence = Evidence(
+    evidence = EvidenceRanking(
         index, [asked("coal", 0, [0])], captions.astype(np.uint8), np.array([0.0, 0.5])
     )
     assert evidence.best(4)[0].tolist() == [0, 2, 1, 3]
@@ -145,7 +149,7 @@ def test_one_word_may_be_read_and_the_other_seen() -> None:
     index = Index.in_memory(np.log(np.float32([[0.9], [0.1], [0.9]])))
     captions = np.array([1, 1, 0], np.uint8)
     terms = [asked("anna", None, [0, 1]), asked("beach", 0, [])]
-    evidence = Evidence(index, terms, captions, HALF)
+    evidence = EvidenceRanking(index, terms, captions, HALF)
     assert evidence.best(3)[0].tolist() == [0, 1, 2]
     parts = evidence.parts(np.array([0]))
     assert parts.sight[0] == pytest.approx(math.log(0.9))
@@ -155,7 +159,7 @@ def test_one_word_may_be_read_and_the_other_seen() -> None:
 def test_of_words_that_nobody_sees_only_captions_tell() -> None:
     index = Index.in_memory(np.zeros((5, 1), np.float32))
     captions = np.array([1, 1, 1, 0, 0], np.uint8)
-    evidence = Evidence(
+    evidence = EvidenceRanking(
         index, [asked("anna", None, [1, 2]), asked("1987", None, [2])], captions, HALF
     )
     assert evidence.best(5)[0].tolist() == [2, 1]
@@ -165,4 +169,4 @@ def test_an_unwanted_word_in_a_caption_takes_a_picture_far_down() -> None:
     index = Index.in_memory(np.log(np.float32([[0.9, 0.01], [0.5, 0.01], [0.5, 0.9]])))
     captions = np.array([1, 0, 0], np.uint8)
     terms = [asked("beach", 0, []), asked("people", 1, [0], weight=-1.0)]
-    assert Evidence(index, terms, captions, HALF).best(3)[0].tolist() == [1, 2, 0]
+    assert EvidenceRanking(index, terms, captions, HALF).best(3)[0].tolist() == [1, 2, 0]

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
-from visterm.collection.search.evidence import _FEW
+from visterm.collection.search.evidence_ranking import _FEW
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 
@@ -97,7 +97,7 @@ def test_few_and_many_pictures_are_ranked_alike(
     dated: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = dated.search("tree sky -sea before:2019-06", 300)
-    monkeypatch.setattr("visterm.collection.search.evidence._FEW", 1)
+    monkeypatch.setattr("visterm.collection.search.evidence_ranking._FEW", 1)
     assert _FEW > 1
     assert dated.search("tree sky -sea before:2019-06", 300) == slow
 

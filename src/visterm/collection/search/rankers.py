@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from visterm.calibration import Calibration, judged_shift
 from visterm.collection.feedback.log import columns
-from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
+from visterm.collection.search.evidence import Floats, Ids, Parts, Term
+from visterm.collection.search.evidence_ranking import EvidenceRanking
 from visterm.collection.search.query_terms import Calibrated, calibration_of, query_terms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
 from visterm.collection.search.unseen_words import UnseenCalibration, with_unseen
@@ -127,7 +128,7 @@ class CalibratedRanker(Ranker):
 
 
 class RanksTerms(Protocol):
-    """What ranks pictures by terms, wherever their index lies; as `Evidence`."""
+    """What ranks pictures by terms, wherever their index lies; as `EvidenceRanking`."""
 
     def best(self, k: int, allow: NDArray[np.bool_] | None = None) -> tuple[Ids, Floats]: ...
 
@@ -156,7 +157,7 @@ class WordRanker(CalibratedRanker):
         self.evidence: RanksTerms
         if found.encoded:
             sight = with_unseen(catalogue, active, found.encoded)
-            self.evidence = Evidence(sight, terms, postings.lengths, complete)
+            self.evidence = EvidenceRanking(sight, terms, postings.lengths, complete)
         else:
             self.evidence = self._evidence(terms, postings, complete)
         self.words = [term.word for term in found.terms]
@@ -175,7 +176,7 @@ class WordRanker(CalibratedRanker):
         )
 
     def _evidence(self, terms: Sequence[Term], postings: Postings, complete: Floats) -> RanksTerms:
-        return Evidence(self.active.index, terms, postings.lengths, complete)
+        return EvidenceRanking(self.active.index, terms, postings.lengths, complete)
 
     def learn(self, judged: Mapping[int, bool], steps: Mapping[int, float]) -> None:
         known = self.calibration

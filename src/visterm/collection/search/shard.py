@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.search.evidence import Evidence, Floats, Ids, Parts, Term
+from visterm.collection.search.evidence import Floats, Ids, Parts, Term
+from visterm.collection.search.evidence_ranking import EvidenceRanking
 from visterm.collection.search.shard_vectors import SentRows, VectorSegment
 from visterm.collection.store.linear_values import LinearValues
 from visterm.collection.store.versions import Version
@@ -207,7 +208,7 @@ class SearchShard:
             for term, names in zip(question.terms, question.holders, strict=True)
         ]
         lengths = self._arrays[question.lengths] if question.lengths else np.zeros(0, np.uint8)
-        evidence = Evidence(index, terms, lengths, question.completeness)
+        evidence = EvidenceRanking(index, terms, lengths, question.completeness)
         if question.least is not None:
             count = evidence.count(question.least, question.allow)
             return Answer(np.empty(0, np.int64), np.empty(0), evidence.parts(_NOBODY), count)
@@ -285,7 +286,7 @@ class Pieces:
 
 
 def _mask(ids: Ids | None) -> NDArray[np.bool_] | None:
-    """Pictures that may answer, by their numbers, as `Evidence` asks for them."""
+    """Pictures that may answer, by their numbers, as `EvidenceRanking` asks for them."""
     if ids is None:
         return None
     mask = np.zeros(int(ids.max(initial=-1)) + 1, bool)

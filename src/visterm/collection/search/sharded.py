@@ -176,7 +176,7 @@ class ShardedIndex:
 
 @dataclass(frozen=True, eq=False)
 class ShardedEvidence:
-    """What is seen and written, in one score, as `Evidence` has it, over all shards."""
+    """What is seen and written, in one score, as `EvidenceRanking` has it, over all shards."""
 
     index: ShardedIndex
     terms: Sequence[Term]

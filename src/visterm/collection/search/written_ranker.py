@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection.search.evidence import Evidence, Ids, Parts
+from visterm.collection.search.evidence import Ids, Parts
+from visterm.collection.search.evidence_ranking import EvidenceRanking
 from visterm.collection.search.query_terms import IndependentWords, written_terms
 from visterm.collection.search.rankers import Ranked, Ranker, Scores, score_parts
 from visterm.collection.search.request import ScoreParts
@@ -55,7 +56,9 @@ class WrittenRanker(Ranker):
         self.unknown = {word: [] for word in unknown}
         there = catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
         sight = NoSight(np.fromiter((number for (number,) in there), np.int64))
-        self._evidence = Evidence(sight, self.terms, postings.lengths, completeness(catalogue.db))
+        self._evidence = EvidenceRanking(
+            sight, self.terms, postings.lengths, completeness(catalogue.db)
+        )
         self._weights = [term.weight for term in self.terms]
 
     @property
