@@ -109,7 +109,7 @@ def test_search_equals_the_full_sort(
     k=st.sampled_from([1, 20]),
     seed=st.integers(0, 2**32),
 )
-def test_filtered_and_removed_pictures_are_never_found(
+def test_filtered_and_removed_pictures_are_never_found_or_counted(
     quick, slow, answer, skew, share, removed, listed, alike, k, seed
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -135,6 +135,10 @@ def test_filtered_and_removed_pictures_are_never_found(
         assert answer(index.search((asked, weights), k, allow=allow)) == reference.search(
             asked, weights, k, np.flatnonzero(allowed)
         )
+        every = reference.search(asked, weights, pictures, np.flatnonzero(allowed))
+        for _, least in every[:: max(1, len(every) // 3)]:
+            expected = sum(found >= least for _, found in every)
+            assert index.count((asked, weights), least, allow=allow) == expected
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

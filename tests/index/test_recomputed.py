@@ -60,7 +60,7 @@ class Computed:
     error=st.sampled_from([1e-6, 1e-2]),
     seed=st.integers(0, 2**32),
 )
-def test_search_equals_the_full_sort_of_values_that_nobody_keeps(
+def test_search_and_count_equal_the_full_sort_of_values_that_nobody_keeps(
     quick, pictures, segments, merged, compiled, is_twin, alike, sign, k, error, seed
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -100,6 +100,9 @@ def test_search_equals_the_full_sort_of_values_that_nobody_keeps(
                 np.testing.assert_array_equal(masked[0], expected[0])
             np.testing.assert_array_equal(found[0], expected[0])
             np.testing.assert_array_equal(found[1], expected[1])
+            least = full[rng.integers(pictures)]
+            count = index.count((words, weights), float(least), allow=who)
+            assert count == np.count_nonzero(full[some] >= least)
         np.testing.assert_array_equal(index.rows(ids), values)
 
 

@@ -188,7 +188,7 @@ def _raise(bars, plan, heap):
 def _comes_later(tables, heap, segment, first):
     """Whether a block's pictures would lose a tie: where ids ascend, its first is the smallest."""
     rising = tables.is_rising[segment]
-    return rising and full(heap) and _id(tables, segment, first) > heap.ids[0]
+    return rising and full(heap) and picture_id(tables, segment, first) > heap.ids[0]
 
 
 @njit(cache=True, nogil=True)
@@ -211,7 +211,7 @@ def _enter_block(tables, weights, bounds, plan, heap, found, usual, values, segm
         position = first + place
         if sums[place] < least or (mask and not bytes_at(mask + position, 1)[0]):
             continue
-        number = _id(tables, segment, position)
+        number = picture_id(tables, segment, position)
         if by_id and (number >= tables.by_id[1] or not bytes_at(by_id + number, 1)[0]):
             continue
         lower = upper = 0.0
@@ -240,7 +240,7 @@ def _enter_block(tables, weights, bounds, plan, heap, found, usual, values, segm
 
 
 @njit(cache=True, nogil=True)
-def _id(tables, segment, position):
+def picture_id(tables, segment, position):
     if tables.ids[segment]:
         return integers_at(tables.ids[segment] + 8 * position, 1)[0]
     return tables.first_ids[segment] + position

@@ -21,6 +21,7 @@ from visterm.index.score import Floats, Integers, best, kth_largest, scores
 
 Bounded = tuple[Integers, Floats, Floats]
 """Ids, and the lower and upper bounds of their scores."""
+Parts = tuple[OpenSegment, ...]
 
 _FEW = 512
 """Where fewer than one picture in so many may be found, scoring just those beats any scan."""
@@ -83,6 +84,29 @@ class Index(ColumnStore):
         chosen, weights = read_query(query, self.words)
         return self._search(chosen, weights, read_count(k), allow, n_jobs, skip=True)[:2]
 
+    def count(self, query: Query, least: float, *, allow: npt.ArrayLike | None = None) -> int:
+        """How many pictures have a score of ``least`` or more; arguments as of :meth:`search`.
+
+        >>> index = Index.in_memory([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
+        >>> index.count(([1, 2], [1, 0.5]), 2.0)
+        2
+        """
+        words, weights = read_query(query, self.words)
+        parts = self._state[0]
+        chosen = read_filter(parts, allow)
+        edge = np.float64(least)  # which no comparison rounds
+        addresses = self._addresses(parts, chosen, words)
+        if addresses is None:
+            ids, lowers, uppers = self._bounded(parts, chosen, words, weights)
+            is_sure = lowers >= edge
+            sure, unsure = int(is_sure.sum()), ids[~is_sure & (uppers >= edge)]
+        else:
+            from visterm.index._counting import count_from
+
+            sure, unsure = count_from(addresses, weights, edge)
+        found = scores(weights, self._exactly(words, unsure).T, unsure.size)
+        return sure + int((found >= edge).sum())
+
     def prepare(self) -> None:
         """Load the compiled kernels now, so that no search has to wait for it.
 
@@ -107,17 +131,14 @@ class Index(ColumnStore):
         skip: bool,
     ) -> tuple[Integers, Floats, Integers]:
         """Search, and say how many blocks were scanned and pictures scored."""
-        parts, table, _ = self._state
+        parts = self._state[0]
         chosen = read_filter(parts, allow)
         living = chosen.count(parts)
         k = min(k, living)
-        limit = 0 if _KERNELS in sys.modules else self.plain_limit
-        few = living < max(8 * k, int(table.sizes.sum()) // _FEW)
-        if few or not words.size or living * words.size <= limit:
-            return *self._plainly(parts, chosen, words, weights, k), np.array([0, living])
-        addresses = table.of_words(words).with_filter(chosen)
-        if not addresses.columns.all():  # in the layout of before
-            return *self._plainly(parts, chosen, words, weights, k), np.array([0, living])
+        addresses = self._addresses(parts, chosen, words, 8 * k)
+        if addresses is None:
+            bounded = self._bounded(parts, chosen, words, weights)
+            return *self._settled(words, weights, k, bounded), np.array([0, living])
         from visterm.index._kernels import find
 
         kind = np.uint16 if words.size <= _NARROW else np.uint32
@@ -141,15 +162,23 @@ class Index(ColumnStore):
         counts = np.sum([counts for _, counts in answers], axis=0)
         return *self._settled(words, weights, k, found), counts
 
-    def _plainly(
-        self,
-        parts: tuple[OpenSegment, ...],
-        chosen: Filter,
-        words: Integers,
-        weights: Floats,
-        k: int,
-    ) -> tuple[Integers, Floats]:
-        """The same answer without compiled code, from the bounds of all values."""
+    def _addresses(
+        self, parts: Parts, chosen: Filter, words: Integers, few: int = 0
+    ) -> AddressTables | None:
+        """What the kernels read; None where a scan without them is faster, or they cannot.
+
+        ``few`` pictures or less are soon scored one by one.
+        """
+        table, living = self._state[1], chosen.count(parts)
+        limit = 0 if _KERNELS in sys.modules else self.plain_limit
+        is_small = living < max(few, int(table.sizes.sum()) // _FEW)
+        if is_small or not words.size or living * words.size <= limit:
+            return None
+        found = table.of_words(words).with_filter(chosen)
+        return found if found.columns.all() else None  # some are in the layout of before
+
+    def _bounded(self, parts: Parts, chosen: Filter, words: Integers, weights: Floats) -> Bounded:
+        """All pictures that may be found, without compiled code, from the bounds of all values."""
         nothing = np.empty(0, np.float32)
         found: list[Bounded] = [(np.empty(0, np.int64), nothing, nothing)]
         for number, part in enumerate(parts):
@@ -162,7 +191,7 @@ class Index(ColumnStore):
             if any(low is not high for low, high in bounds):
                 lowest = scores(weights, (pair[not is_up] for pair, is_up in pairs), numbers.size)
             found.append((numbers, lowest, highest))
-        return self._settled(words, weights, k, _together(found))
+        return _together(found)
 
     def _settled(
         self, words: Integers, weights: Floats, k: int, found: Bounded
@@ -190,10 +219,10 @@ class Index(ColumnStore):
                 return found
         return super().values(words, ids)
 
-    def _take(self, manifest: Manifest, parts: tuple[OpenSegment, ...]) -> None:
+    def _take(self, manifest: Manifest, parts: Parts) -> None:
         super()._take(manifest, parts)
         blanks: dict[int, Bytes] = {}
-        self._state: tuple[tuple[OpenSegment, ...], AddressTables, dict[int, Bytes]] = (
+        self._state: tuple[Parts, AddressTables, dict[int, Bytes]] = (
             parts,
             tables(parts, manifest.words, blanks),
             blanks,

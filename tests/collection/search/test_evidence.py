@@ -61,7 +61,7 @@ def problems(draw):
 
 @settings(max_examples=300, deadline=None)
 @given(problems())
-def test_the_best_are_those_of_sorting_the_scores_of_all(problem) -> None:
+def test_the_best_and_their_count_are_those_of_sorting_the_scores_of_all(problem) -> None:
     evidence, allow, k = problem
     every = evidence.index.ids()
     if allow is not None:
@@ -76,6 +76,8 @@ def test_the_best_are_those_of_sorting_the_scores_of_all(problem) -> None:
     ids, found = evidence.best(k, mask)
     assert ids.tolist() == every[order].tolist()
     assert found.tolist() == scores[order].tolist()
+    for least in scores[order][-1:].tolist():
+        assert evidence.count(least, allow) == np.count_nonzero(scores >= least)
 
 
 def probability(evidence: EvidenceRanking, term: Term, picture: int) -> float:

@@ -1,8 +1,4 @@
-"""All feature vectors of a collection as one matrix, multiplied by a few directions at a time.
-
-Which row belongs to which picture takes longer to ask than to use, so a process remembers it until
-a segment comes or goes.
-"""
+"""All feature vectors of a collection as one matrix, multiplied by a few directions at a time."""
 
 from __future__ import annotations
 
@@ -10,16 +6,20 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.row_places import RowPlaces, row_places
 from visterm.collection.store.vector_files import SPARSE, Block
 
 Share = TypeVar("Share")
+Blocks = tuple[tuple[NDArray[np.int64], Block], ...]
+"""Segment by segment: the places of the pictures' rows, and the rows."""
 
 _SHARE = 1 << 13
 """Rows that one thread takes at a time."""
@@ -29,20 +29,20 @@ _SHARE = 1 << 13
 class FeatureMatrix:
     """All vectors of one extractor."""
 
-    ids: NDArray[np.int64]
-    """The pictures, ascending."""
-    order: NDArray[np.int64]
-    """For each of them its number among the rows, segment after segment."""
-    blocks: tuple[tuple[NDArray[np.int64], Block], ...]
-    """Segment by segment: the places of the pictures' rows, and the rows."""
+    rows: RowPlaces
+    blocks: Blocks
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The pictures, ascending."""
+        return self.rows.ids
 
     def products(
         self, directions: NDArray[np.floating], pictures: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Pictures × directions; a picture without a vector has zeros."""
         narrow = np.ascontiguousarray(directions, np.float32)
-        total = sum(len(places) for places, _ in self.blocks)
-        found = np.empty((total, len(narrow)), np.float32)
+        found = np.empty((self.rows.places.size, len(narrow)), np.float32)
         first = 0
         shares = []
         for places, block in self.blocks:
@@ -51,39 +51,30 @@ class FeatureMatrix:
                 shares.append((block, some, found[first + begin : first + begin + len(some)]))
             first += len(places)
         _all_of(shares, narrow)
-        if np.array_equal(self.ids, pictures):
-            return found[self.order]
-        at = np.minimum(np.searchsorted(self.ids, pictures), max(len(self.ids) - 1, 0))
+        ids, order = self.ids, self.rows.order
+        if np.array_equal(ids, pictures):
+            return found[order]
+        at = np.minimum(np.searchsorted(ids, pictures), max(len(ids) - 1, 0))
         values = np.zeros((len(pictures), len(narrow)), np.float32)
-        here = self.ids[at] == pictures if len(self.ids) else np.zeros(len(pictures), bool)
-        values[here] = found[self.order[at[here]]]
+        here = ids[at] == pictures if len(ids) else np.zeros(len(pictures), bool)
+        values[here] = found[order[at[here]]]
         return values
 
 
 def feature_matrix(catalogue: Catalogue, extractor: str) -> FeatureMatrix:
-    """The vectors as they lie now."""
-    key = (str(catalogue.store), os.stat(catalogue.path).st_ino, extractor)
-    state = catalogue.db.execute(
-        "SELECT coalesce(max(id), 0), count(*) FROM segments WHERE extractor = ?", (extractor,)
-    ).fetchone()
-    known = _KNOWN.get(key)
-    if known is not None and known[0] == state:
-        return known[1]
-    ids, blocks = [np.empty(0, np.int64)], []
-    for numbers, places, block in Rows(catalogue, extractor).blocks():
-        ids.append(numbers)
-        blocks.append((places, block))
-    every = np.concatenate(ids)
-    order = np.argsort(every, kind="stable")
-    found = FeatureMatrix(every[order], order, tuple(blocks))
-    while len(_KNOWN) >= _COLLECTIONS:
-        _KNOWN.pop(next(iter(_KNOWN)))
-    _KNOWN[key] = (state, found)
-    return found
+    """The vectors as they lie now; opened once, for as long as their places are remembered."""
+    places = row_places(catalogue, extractor)
+    blocks = _OPENED.get(places)
+    if blocks is None:
+        rows = Rows(catalogue, extractor)
+        numbers, starts = np.unique(places.segments, return_index=True)
+        parts = np.split(places.places, starts[1:]) if numbers.size else []
+        blocks = tuple(zip(parts, map(rows.segment, numbers.tolist()), strict=True))
+        _OPENED[places] = blocks
+    return FeatureMatrix(places, blocks)
 
 
-_COLLECTIONS = 4
-_KNOWN: dict[tuple[str, int, str], tuple[tuple[int, int], FeatureMatrix]] = {}
+_OPENED: WeakKeyDictionary[RowPlaces, Blocks] = WeakKeyDictionary()
 
 
 def _all_of(
@@ -118,7 +109,7 @@ def products(
     """Fill ``found`` with the products of some rows of a block, rows × directions."""
     from visterm.collection.feedback import _kernels
 
-    arrays = {name: np.asarray(array) for name, array in block.arrays.items()}
+    arrays = {name: _read_only(array) for name, array in block.arrays.items()}
     if block.is_coded:
         _kernels.coded_products(arrays["codes"], arrays["scales"], places, directions, found)
     elif block.is_dense:
@@ -126,6 +117,13 @@ def products(
     else:
         data, indices, starts = (arrays[name] for name in SPARSE)
         _kernels.sparse_products(data, indices, starts, places, directions, found)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same as files are mapped, so that kernels are compiled for one kind of array alone."""
+    found = np.asarray(array).view()
+    found.flags.writeable = False
+    return found
 
 
 def n_threads() -> int:

@@ -54,6 +54,8 @@ class Sight(Protocol):
         self, query: Any, k: int, *, allow: Any = None
     ) -> tuple[Ids, NDArray[np.float32]]: ...
 
+    def count(self, query: Any, least: float, *, allow: Any = None) -> int: ...
+
 
 @dataclass(frozen=True, eq=False)
 class NamedPictures:
@@ -234,6 +236,18 @@ class Evidence:
     def omitted(self, term: Term) -> Floats:
         """What a wanted word loses that a caption does not mention, by the caption's length."""
         return term.weight * np.log1p(-term.is_mentioned * self.completeness)
+
+    def unmentioned(self, length: int) -> float:
+        """What captions of a length add that hold no word of the query, but for unwanted words
+        that are seen."""
+        total = 0.0
+        for term in self.terms:
+            if term.is_seen:
+                total += float(self.omitted(term)[length]) if term.weight > 0 else 0.0
+            else:
+                left_out = (1 - term.is_mentioned * self.completeness[[length]]) * term.frequency
+                total += float(term.log_probabilities(left_out)[0])
+        return total
 
     @staticmethod
     def _by_caption(seen: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +16,8 @@ from visterm.index.score import best
 _TOGETHER = 1 << 16
 _FEW = 50
 """Where a filter leaves one picture in so many or fewer, they are scored one by one."""
+
+_INFINITY = int(np.float32(np.inf).view(np.int32))
 
 Mask = NDArray[np.bool_]
 
@@ -43,11 +47,27 @@ class EvidenceRanking(Evidence):
         return best(ids, scores, k)
 
     def count(self, least: float, among: Ids | None = None) -> int:
-        """How many pictures, of some or of all, have such a score or a higher one."""
-        total = 0
-        ids = self.index.ids() if among is None else among[self.index.holds(among)]
-        if not self._is_seen:
-            ids = np.intersect1d(ids, self._holders(None))
+        """How many pictures, of some or of all, have such a score or a higher one.
+
+        Exact, as `best` is: by the index for all but the holders of words, and one by one where
+        unwanted words are seen, which no sum of columns tells.
+        """
+        every = self.index.ids()
+        if not self._is_sum or (among is not None and among.size * _FEW < every.size):
+            return self._count_among(every if among is None else among, least)
+        allow = None
+        if among is not None:
+            allow = np.zeros(int(among.max(initial=-1)) + 1, bool)
+            allow[among] = True
+        holders = self._holders(allow)
+        total = self._count_among(holders, least)
+        for mask, length in self._others(holders, allow):
+            edge = _lowest_sight(least, self.unmentioned(length))
+            total += self.index.count(self.query[:2], edge, allow=mask)
+        return total
+
+    def _count_among(self, pictures: Ids, least: float) -> int:
+        total, ids = 0, self._findable(pictures)
         for first in range(0, ids.size, _TOGETHER):
             some = ids[first : first + _TOGETHER]
             lowest, highest = self.between(some)
@@ -68,7 +88,6 @@ class EvidenceRanking(Evidence):
         Unwanted words that are seen only lower a score, so what the index ranks by is an upper
         bound: more are asked for until nobody is left who could enter.
         """
-        is_tight = not any(term.is_seen and term.weight < 0 for term in self.terms)
         asked = k
         while True:
             ids, ranked = self.index.search(self.query[:2], asked, allow=mask)
@@ -76,7 +95,7 @@ class EvidenceRanking(Evidence):
             if ids.size < asked or not k:
                 return found
             bound, next_bound = self._bounds(ranked[-1], length)
-            if is_tight:  # Of equal ones the index has given those with the smaller ids.
+            if self._is_sum:  # Of equal ones the index has given those with the smaller ids.
                 if bound < found[1][-1] or next_bound < bound:
                     return found
             elif bound + ROUNDING < found[1][-1]:
@@ -85,13 +104,7 @@ class EvidenceRanking(Evidence):
 
     def _bounds(self, ranked: np.float32, length: int) -> tuple[float, float]:
         """The highest score that a picture of such a value can have, and one of the next lower."""
-        caption = 0.0
-        for term in self.terms:
-            if term.is_seen:
-                caption += float(self.omitted(term)[length]) if term.weight > 0 else 0.0
-            else:
-                left_out = (1 - self.completeness[length]) * np.array([term.frequency])
-                caption += float(term.log_probabilities(left_out)[0])
+        caption = self.unmentioned(length)
         lower = np.nextafter(ranked, np.float32(-np.inf))
         return float(ranked) + caption, float(lower) + caption
 
@@ -116,6 +129,11 @@ class EvidenceRanking(Evidence):
                 yield who, length
 
     @property
+    def _is_sum(self) -> bool:
+        """Whether what is seen is a sum of columns: what unwanted words add is none."""
+        return not any(term.is_seen and term.weight < 0 for term in self.terms)
+
+    @property
     def _is_seen(self) -> bool:
         """Whether not only captions can tell."""
         wanted = [term for term in self.terms if term.weight > 0]
@@ -136,3 +154,18 @@ class EvidenceRanking(Evidence):
             held = [np.isin(few, some) for term in self.terms for some in term.lists]
             few = few[np.logical_or.reduce(held)]
         return few[self.index.holds(few)]
+
+
+def _lowest_sight(least: float, caption: float) -> float:
+    """The smallest float32 number that reaches a score together with what captions add.
+
+    >>> _lowest_sight(-1.0, -0.75)
+    -0.25
+    """
+
+    def number(place: int) -> float:  # all of them, ascending with their place
+        return math.copysign(float(np.int32(abs(place)).view(np.float32)), place)
+
+    every = range(-_INFINITY, _INFINITY + 1)
+    first = bisect_left(every, True, key=lambda place: number(place) + caption >= least)
+    return number(every[min(first, len(every) - 1)])

@@ -147,10 +147,6 @@ def _sharded(
     return sharded.ShardedWordRanker(catalogue, active, query, replicas)
 
 
-_MANY = 1024
-"""So many good matches are ranked to count them; more are counted without."""
-
-
 @dataclass
 class Ranking:
     """The best pictures for a query, asked for once and in growing numbers.
@@ -213,12 +209,9 @@ class Ranking:
             return 0
         _, scores = self._best(k)
         least = self.ranker.threshold(highest)
-        while len(scores) == k and scores[-1] >= least:
-            if k >= _MANY:
-                among = None if self.allow is None else np.flatnonzero(self.allow)
-                return self.ranker.count(least, among)
-            k *= 4
-            _, scores = self._best(k)
+        if len(scores) == k and scores[-1] >= least:
+            among = None if self.allow is None else np.flatnonzero(self.allow)
+            return self.ranker.count(least, among)
         return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
 
     def _refused(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ server sends, once for each segment of vectors, whose rows it holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -53,15 +53,13 @@ class SentRows:
         if self._segments.keys() != before.keys():
             self._sorted = None
 
-    def located(self, pictures: Sequence[int]) -> list[tuple[int, int, int]]:
+    def located(self, pictures: Ids) -> Ids:
         """Picture, segment and place of the vectors of some pictures."""
         ids, segments, places = self._by_picture()
-        asked = np.asarray(pictures, np.int64)
-        at = np.searchsorted(ids, asked, side="right") - 1  # the last, if it was described anew
+        at = np.searchsorted(ids, pictures, side="right") - 1  # the last, if it was described anew
         here = at >= 0
-        here[here] = ids[at[here]] == asked[here]
-        found = asked[here], segments[at[here]], places[at[here]]
-        return list(zip(*(one.tolist() for one in found), strict=True))
+        here[here] = ids[at[here]] == pictures[here]
+        return np.stack([pictures[here], segments[at[here]], places[at[here]]], axis=1)
 
     def segment(self, number: int) -> Block:
         """A segment's vectors, read only when touched."""

@@ -123,9 +123,32 @@ class SightIndex:
         allow: npt.NDArray | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """As `Index.search`; with columns of its own every picture is scored."""
-        words, weights = query
-        if not (words >= self.index.words).any():
+        if self._knows(query):
             return self.index.search(query, k, allow=allow)
+        return best(*self._scored(query, allow), k)
+
+    def count(
+        self,
+        query: tuple[NDArray[np.int64], NDArray[np.float32]],
+        least: float,
+        *,
+        allow: npt.NDArray | None = None,
+    ) -> int:
+        """As `Index.count`."""
+        if self._knows(query):
+            return self.index.count(query, least, allow=allow)
+        return int((self._scored(query, allow)[1] >= np.float64(least)).sum())
+
+    def _knows(self, query: tuple[NDArray[np.int64], NDArray[np.float32]]) -> bool:
+        """Whether the index can answer without the columns after its own."""
+        return not (query[0] >= self.index.words).any()
+
+    def _scored(
+        self,
+        query: tuple[NDArray[np.int64], NDArray[np.float32]],
+        allow: npt.NDArray | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        words, weights = query
         ids = self.ids()
         kept: slice | NDArray[np.int64] = slice(None)
         if allow is not None:
@@ -138,7 +161,7 @@ class SightIndex:
             else self.index.values([word], ids)[:, 0]
             for word in words.tolist()
         )
-        return best(ids, scores(weights, columns, ids.size), k)
+        return ids, scores(weights, columns, ids.size)
 
 
 @dataclass(frozen=True)

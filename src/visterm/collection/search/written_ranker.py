@@ -43,6 +43,9 @@ class NoSight:
         found = self.pictures if allow is None else self.pictures[allow[self.pictures]]
         return found[:k], np.zeros(min(k, found.size), np.float32)
 
+    def count(self, query: Any, least: float, *, allow: Any = None) -> int:
+        return len(self.search(query, self.pictures.size, allow=allow)[0]) if least <= 0 else 0
+
 
 class WrittenRanker(Ranker):
     """Words that captions and names hold; ``is_empty`` where they hold none of those asked for."""

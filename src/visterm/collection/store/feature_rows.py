@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.row_places import remembered_places
 from visterm.collection.store.vector_files import Block, joined, parts_of, save
 from visterm.errors import VistermError
 from visterm.files import make_folder
@@ -34,6 +35,8 @@ FINDABLE = """EXISTS (SELECT 1 FROM pictures AS one LEFT JOIN pictures AS whole
 COMPACT = ("cnn-1",)
 """How the keys of those extractors begin whose vectors are stored in 8 bits a number: of these it
 was measured what that costs (``benchmarks.feature_bits``)."""
+_FEW = 64
+"""So many pictures are looked up sooner than it is seen whether all places are remembered."""
 _WORTH_IT = 4  # fewer at a time, and the same rows would be written again and again
 
 
@@ -111,17 +114,23 @@ class Rows:
             table = np.array(list(group), dtype=np.int64)
             yield table[:, 2], table[:, 1], self.segment(number)
 
-    def located(self, pictures: Sequence[int]) -> list[tuple[int, int, int]]:
+    def located(self, pictures: NDArray[np.int64]) -> NDArray[np.int64]:
         """Picture, segment and place of the vectors of some pictures."""
+        known = None
+        if pictures.size > _FEW:
+            known = remembered_places(self.catalogue, self.extractor)
+        if known is not None:
+            return known.located(pictures)
         question = """SELECT picture, segment, place FROM rows
             WHERE extractor = ? AND picture IN {numbers}"""
-        return list(self.catalogue.among(question, pictures, self.extractor))
+        found = list(self.catalogue.among(question, pictures.tolist(), self.extractor))
+        return np.array(found, np.int64).reshape(-1, 3)
 
     def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """The vectors of a few pictures, without SciPy."""
-        found = self.located(pictures)
-        blocks = {number: self.segment(number) for number in {segment for _, segment, _ in found}}
-        return {picture: blocks[segment].row(place) for picture, segment, place in found}
+        found = self.located(np.array(pictures, np.int64))
+        blocks = {number: self.segment(number) for number in np.unique(found[:, 1]).tolist()}
+        return {picture: blocks[segment].row(place) for picture, segment, place in found.tolist()}
 
     def merge(self) -> bool:
         """Write one run of small segments together; says whether there was one."""

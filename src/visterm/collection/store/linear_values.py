@@ -13,7 +13,6 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -78,7 +77,7 @@ def _weights(path: Path) -> Floats | None:
 class LocatedRows(Protocol):
     """Vectors, by where they lie; as `Rows`."""
 
-    def located(self, pictures: Sequence[int]) -> list[tuple[int, int, int]]: ...
+    def located(self, pictures: Ids) -> Ids: ...
 
     def segment(self, number: int) -> Block: ...
 
@@ -148,12 +147,12 @@ class LinearValues:
         found = np.full((ids.size, words.size), np.nan, np.float32)
         rows = self.rows or Rows(self._catalogue(), self.version.extractor)
         for first in range(0, ids.size, _TOGETHER):
-            some = ids[first : first + _TOGETHER].tolist()
+            some = ids[first : first + _TOGETHER]
             for places, vectors in self._vectors(rows, some):
                 found[first + places] = log_logistic(link.odds(words, products(vectors, chosen)))
         return found
 
-    def _vectors(self, rows: LocatedRows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
+    def _vectors(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
         """The vectors of pictures segment by segment, with their places among these."""
         for attempt in (1, 2):
             try:
@@ -164,17 +163,19 @@ class LinearValues:
                     raise VistermError(f"{error.filename} is missing; visterm check") from error
         raise AssertionError("unreachable")
 
-    def _read(self, rows: LocatedRows, pictures: Sequence[int]) -> list[tuple[Ids, Floats]]:
-        place = {picture: number for number, picture in enumerate(pictures)}
-        located: dict[int, list[tuple[int, int]]] = {}
-        for picture, segment, at in rows.located(pictures):
-            located.setdefault(segment, []).append((at, place[picture]))
+    def _read(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
+        asked = np.argsort(pictures, kind="stable")
+        located = rows.located(pictures)
+        located = located[np.lexsort((located[:, 2], located[:, 1]))]
+        numbers = asked[np.searchsorted(pictures, located[:, 0], sorter=asked)]
+        segments, starts = np.unique(located[:, 1], return_index=True)
         found = []
-        for segment, where in sorted(located.items()):
+        edges = [*starts.tolist(), len(located)]
+        for segment, first, stop in zip(segments.tolist(), edges, edges[1:], strict=False):
             if segment not in self._blocks:
                 self._blocks[segment] = rows.segment(segment)
-            at, numbers = np.array(sorted(where)).T
-            found.append((numbers, self._blocks[segment].dense(at)))
+            vectors = self._blocks[segment].dense(located[first:stop, 2])
+            found.append((numbers[first:stop], vectors))
         return found
 
 
