@@ -51,11 +51,16 @@ def test_an_unknown_name_is_no_attribute():
         from visterm import Pamirr  # noqa: F401
 
 
-def test_importing_visterm_loads_no_library():
-    code = "import sys, visterm; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+def test_importing_visterm_loads_no_library_and_its_models_no_scikit_learn():
+    code = "import sys, visterm; print(*sys.modules); import visterm.features, visterm.models"
+    first, then = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    loaded = first.split()
     heavy = {"numpy", "scipy", "sklearn", "numba", "PIL", "onnxruntime", "sqlite3"}
     assert not heavy & set(loaded)
     assert [name for name in loaded if name.startswith("visterm.")] == []
+    assert "sklearn" not in then.split()

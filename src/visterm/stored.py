@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from visterm.errors import BadInput, NotFitted, VistermError
+from visterm.estimator import Estimator
 from visterm.files import write_whole
 
 FORMAT = 1
 
 
-class Stored(BaseEstimator):
-    """A scikit-learn estimator that can be saved and loaded.
+class Stored(Estimator):
+    """An estimator, as scikit-learn has them, that can be saved and loaded.
 
     A class names itself and its fitted attributes; parameters come from its constructor.
     """

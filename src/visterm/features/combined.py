@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from visterm.errors import BadInput, NotFitted
+from visterm.estimator import clone
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
 from visterm.features.extractor import Extractor, Rows

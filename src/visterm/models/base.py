@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import clone
 
+from visterm.estimator import clone
 from visterm.models._old_names import OLD_NAMES
 from visterm.models.checkpoint import Checkpoint
 from visterm.models.inputs import Vectors, is_sparse, picture_vectors, square_table, word_matrix

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +224,7 @@ def _fit(
     if initial is not None:
         from visterm.starter import stay_near
 
-        stay_near(model, initial, captions)
+        stay_near(cast("Pamir", model), initial, captions)
     return model
 
 

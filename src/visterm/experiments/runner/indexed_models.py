@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from visterm.estimator import clone
 from visterm.evaluation import evaluate_rows, slices
 from visterm.experiments.runner.protocol import Protocol
 from visterm.experiments.runner.runs import Extracted, Outcome, Seconds, choose, chosen_by

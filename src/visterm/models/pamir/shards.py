@@ -75,7 +75,7 @@ class TripletShard:
 
 def spread_pictures(model: Pamir, training: Supervision, start: Weights) -> Spread:
     """Deal the pictures out to the model's shards."""
-    from sklearn.base import clone
+    from visterm.estimator import clone
 
     numbers = shards_of(training.vectors.shape[0], model.n_shards, model.random_state)
     plain = clone(model)

@@ -112,7 +112,7 @@ def _methods(seed: int) -> Iterator[tuple[str, Model]]:
 
 def _trained(model: Model, side: Side, seed: int, progress: Progress) -> Model:
     """A copy of a model that learnt from a side's trained pictures that hold a shared word."""
-    from sklearn.base import clone
+    from visterm.estimator import clone
 
     worded = np.flatnonzero(np.diff(side.words[: side.trained].indptr))
     order = np.random.default_rng(seed).permutation(worded)

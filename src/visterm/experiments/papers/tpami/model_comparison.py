@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sklearn.base import clone
-
 from visterm.errors import BadInput
+from visterm.estimator import clone
 from visterm.evaluation import Evaluation, Table, measures_table
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.indexed_models import IndexedModel, RankedRun, choose_and_index
