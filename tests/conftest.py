@@ -21,6 +21,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
         build_networks(ROOT)
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="visterm-cache-")
     atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    # Hundreds of processes are begun, and each would compile the package anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The problems of tests are so small that threads of numerical libraries only wait for each other,
 # and the other cores belong to the tests that run there. Read when these libraries are loaded.

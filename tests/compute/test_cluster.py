@@ -42,6 +42,10 @@ from visterm.errors import BadInput
 from visterm.models import Bitr, Pamir
 from visterm.models.bitr import pair_shards
 
+sys.path.append(str(Path(__file__).parent))  # workers look there, too
+
+from cluster_work import add_up, complain
+
 TABLES = ("pictures", "places", "rows", "skipped", "segments")
 
 
@@ -131,13 +135,6 @@ def test_a_node_killed_while_pictures_are_added_changes_nothing(
     assert (moved.moved, moved.extracted) == (1, 0)
 
 
-def add_up(batch: list[int]) -> list[int]:
-    """Work that ends its process where 66 is in the batch."""
-    if 66 in batch:
-        os._exit(1)
-    return [2 * number for number in batch]
-
-
 def name_lost(result: list[int], crashed: list[int]) -> list[int]:
     return [*result, *(-number for number in crashed)]
 
@@ -168,10 +165,6 @@ def test_work_is_no_further_ahead_than_the_cores_need(nodes: RayNodes) -> None:
         assert result == [2 * done]
         assert len(begun) - done <= 2 * 2 + 2
     assert len(begun) == 20
-
-
-def complain(number: int) -> int:
-    raise BadInput(f"{number} is no good")
 
 
 def test_errors_of_the_work_itself_reach_the_caller(nodes: RayNodes) -> None:

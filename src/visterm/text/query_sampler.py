@@ -63,11 +63,11 @@ def draw_query(captions, state, words, weights):  # type: ignore[no-untyped-def]
         first, last = captions.holder_starts[word], captions.holder_starts[word + 1]
         words[0], weights[0] = word, np.float32(1)
         return size, np.int64(captions.holders[first + below(state, last - first)])
-    picture = propose(captions, size, state, words)
-    while not _accept(captions, words[:size], state):
+    while True:  # each is written once: inlined twice, they would take twice as long to compile
         picture = propose(captions, size, state, words)
-    _weigh(captions.idf, words[:size], weights)
-    return size, picture
+        if _accept(captions, words[:size], state):
+            _weigh(captions.idf, words[:size], weights)
+            return size, picture
 
 
 # What follows is inlined: a call would hand on, and count references to, all arrays of captions.
