@@ -33,7 +33,6 @@ from visterm.datasets import DATASETS
 
 SHARD = 1000
 """Pictures of a shard."""
-SEARCHES = 5
 
 
 def main() -> None:
@@ -43,6 +42,7 @@ def main() -> None:
     parser.add_argument("--shards", type=Path, help="where the shards are kept, or were")
     parser.add_argument("--features", default="cnn")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--searches", type=int, default=5)
     parser.add_argument("--ray", help="describe and train on this cluster, not by processes")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
@@ -58,8 +58,8 @@ def measure(home: Path, shards: Path, given: argparse.Namespace) -> dict[str, An
     processes = where or ["--workers", str(given.workers)]
     add_s, added = run(home, "add", f"file://{shards}", "--features", given.features, *processes)
     train_s, trained = run(home, "train", *where)
-    words = [name for name, _ in common_words(home)]
-    searches = [run(home, "search", word, "--as-is") for word in words[:SEARCHES]]
+    words = common_words(home, given.searches)
+    searches = [run(home, "search", word, "--as-is") for word in words]
     found = {len(answer["results"]) for _, answer in searches}
     return {
         "pictures": added["new"],
@@ -92,12 +92,12 @@ def run(home: Path, *command: str) -> tuple[float, dict[str, Any]]:
     return seconds, json.loads(done.stdout)
 
 
-def common_words(home: Path) -> list[tuple[str, int]]:
+def common_words(home: Path, count: int) -> list[str]:
     """The words that most captions hold."""
     from visterm.collection import Collection
 
     with Collection.open(home) as collection:
-        return [(one.word, one.captions) for one in collection.complete("", SEARCHES)]
+        return [one.word for one in collection.complete("", count)]
 
 
 def make_shards(folder: Path, given: argparse.Namespace) -> None:

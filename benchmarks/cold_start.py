@@ -53,13 +53,13 @@ def measure(folder: Path, runs: int, pictures: int) -> dict[str, Any]:
     programs = {**STAGES, "search": SEARCH}
     wall: dict[str, list[float]] = {name: [] for name in programs}
     busy: dict[str, list[float]] = {name: [] for name in programs}
-    for run in range(runs + 1):
+    _timed(SEARCH, folder)  # the first is the cold one that nobody promised anything about
+    for run in range(runs):
         for name, program in programs.items():
             seconds, at_work = _timed(program, folder)
-            if run:  # the first is the cold one that nobody promised anything about
-                wall[name].append(seconds)
-                busy[name].append(at_work)
-        say(f"run {run} of {runs}")
+            wall[name].append(seconds)
+            busy[name].append(at_work)
+        say(f"run {run + 1} of {runs}")
     middle = {name: statistics.median(times) for name, times in wall.items()}
     processor = {name: statistics.median(times) for name, times in busy.items()}
     return {

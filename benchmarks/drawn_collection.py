@@ -25,6 +25,8 @@ from visterm.features.cnn import CNN
 
 CAPTIONED = 2000
 IN_A_FOLDER = 500
+STEPS = 25
+"""Triplets of a fit for each captioned picture."""
 WIDTH = 1280
 """Numbers in a vector of the CNN."""
 
@@ -52,7 +54,7 @@ def make(folder: Path, pictures: int, *, words: int, width: int = WIDTH) -> floa
         short = patch.object(trainer, "starter_of", return_value=None)
         with short if width != WIDTH else nullcontext():
             begin = time.perf_counter()
-            trained = collection.train(max_iter=50_000, force=True)
+            trained = collection.train(max_iter=STEPS * min(pictures, CAPTIONED), force=True)
             seconds = time.perf_counter() - begin
         say(f"learnt {trained.words} words")
     return seconds

@@ -27,14 +27,12 @@ from visterm.collection import Collection
 from visterm.datasets import data_folder
 from visterm.text import Vocabulary, relevance_from_captions
 
-ASKED = 600
-"""Queries drawn from all word sets."""
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.new_user", description=__doc__)
     parser.add_argument("--data", help="Corel's folder")
     parser.add_argument("--features", default="cnn")
+    parser.add_argument("--queries", type=int, default=600, help="drawn from all word sets")
     parser.add_argument("--limit", type=int, default=5000, help="use the first so many rows")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
@@ -47,7 +45,8 @@ def main() -> None:
             (pictures / path).parent.mkdir(parents=True, exist_ok=True)
             (pictures / path).symlink_to(data / path)
         result = _commands(pictures, rows, arguments.features)
-        result["p10"] = _quality(pictures, [row for at, row in enumerate(rows) if at % 5 == 0])
+        hidden = [row for at, row in enumerate(rows) if at % 5 == 0]
+        result["p10"] = _quality(pictures, hidden, arguments.queries)
     show(result, as_json=arguments.json)
 
 
@@ -87,7 +86,7 @@ def _commands(pictures: Path, rows: list[tuple[str, str]], features: str) -> dic
     }
 
 
-def _quality(pictures: Path, hidden: list[tuple[str, str]]) -> dict[str, float]:
+def _quality(pictures: Path, hidden: list[tuple[str, str]], most: int) -> dict[str, float]:
     """Precision among the first ten uncaptioned pictures, by kind of query."""
     captions = [words for _, words in hidden]
     vocabulary = Vocabulary.from_captions(captions, language=None)
@@ -96,7 +95,7 @@ def _quality(pictures: Path, hidden: list[tuple[str, str]]) -> dict[str, float]:
     random = np.random.default_rng(0)
     sizes = asked.words_per_query
     single = np.flatnonzero(sizes == 1)
-    drawn = random.choice(len(asked), min(ASKED, len(asked)), replace=False)
+    drawn = random.choice(len(asked), min(most, len(asked)), replace=False)
     with Collection.open(pictures, create=False) as collection:
         found: dict[str, float] = {}
         for name, chosen in (("single words", single), ("word sets", drawn)):
