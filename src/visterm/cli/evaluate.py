@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from visterm.cli.benchmarks import (
 from visterm.cli.options import Json, Ray
 from visterm.cli.output import show
 from visterm.cli.train import NAMES
+
+if TYPE_CHECKING:
+    from visterm.experiments.runner.model_evaluation import ModelEvaluation
 
 
 def evaluate(
@@ -78,7 +81,6 @@ def evaluate(
     from visterm.experiments.runner.comparison import compare_models_by_name
     from visterm.experiments.runner.model_evaluation import evaluate_preset
     from visterm.experiments.runner.protocol import protocol_of
-    from visterm.experiments.runner.reports import outcome_text
 
     check_layout(layout)
     words = vocabulary.read_text(encoding="utf-8").split() if vocabulary is not None else None
@@ -99,10 +101,16 @@ def evaluate(
                 seeds=seeds, n_jobs=workers, ranks=ranks, progress=progress,
             )  # fmt: skip
             only = made.runs[names[0]][0]
-    if preset is None and (len(names) > 1 or seeds > 1 or layout != "text"):
-        table = made.table(f"{shown}, {len(protocol.test_relevance):,} queries")
-        show({"dataset": shown, **made.to_json()}, laid_out(table, layout), json=json)
-    else:
-        about = {"dataset": shown, "model": only.model, "features": only.features}
-        text = outcome_text(f"{shown}, {only.model} on {only.features}", only.outcome)
-        show(about | only.outcome.to_json(), text, json=json)
+    if preset is not None or (len(names) == 1 and seeds == 1 and layout == "text"):
+        _show_run(shown, only, json=json)
+        return
+    table = made.table(f"{shown}, {len(protocol.test_relevance):,} queries")
+    show({"dataset": shown, **made.to_json()}, laid_out(table, layout), json=json)
+
+
+def _show_run(dataset: str, run: ModelEvaluation, *, json: bool) -> None:
+    from visterm.experiments.runner.reports import outcome_text
+
+    about = {"dataset": dataset, "model": run.model, "features": run.features}
+    text = outcome_text(f"{dataset}, {run.model} on {run.features}", run.outcome)
+    show(about | run.outcome.to_json(), text, json=json)

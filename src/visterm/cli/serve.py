@@ -77,9 +77,8 @@ def serve(
     address = listen(host, port, token)
     with opened(folder[0] if folder else Path("."), store, create=True) as found:
         root, where = found.root, found.store
-        news = found.is_writable and (found.is_empty or found.has_news)
-        untrained = found.is_writable and found.awaits_training
-    begin = "add" if (news or untrained) and not as_is else None
+        awaits = not as_is and (found.is_empty or found.has_news or found.awaits_training)
+        begin = "add" if awaits and found.is_writable else None
     with searching_on(ray, where, shards=shards, replicas=replicas) as shared:
         run(
             root,

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 from visterm.errors import BadInput, VistermError
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from visterm.collection import SharedState
+    from visterm.web.security import Guard
 
 PORT = 8765
 _TRIES = 20
@@ -99,11 +102,9 @@ def serve(
     shared
         As for `make_app`.
     """
-    import uvicorn
-
     from visterm.collection import decoding_elsewhere
     from visterm.web.app import make_app
-    from visterm.web.connections import MOST, allow_many_files, protocol_of
+    from visterm.web.connections import allow_many_files
     from visterm.web.security import Rules
 
     rules = Rules(
@@ -115,14 +116,29 @@ def serve(
     )
     guard = make_app(folder, store, rules, shared, watches=watches, learns=learns)
 
+    def answering() -> None:
+        if begin is not None:
+            guard.app.state.server.jobs.start(begin)  # type: ignore[attr-defined]
+        ready(address.url)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+
+    allow_many_files()
+    with decoding_elsewhere():
+        _server(guard, address, answering).run(sockets=[address.socket])
+
+
+def _server(guard: Guard, address: Address, answering: Callable[[], None]) -> uvicorn.Server:
+    """What serves an application; it calls ``answering`` once it does."""
+    import uvicorn
+
+    from visterm.web.connections import MOST, protocol_of
+
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            if begin is not None and self.started:
-                guard.app.state.server.jobs.start(begin)  # type: ignore[attr-defined]
-            ready(address.url)
-            if open_browser:
-                threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+            if self.started:
+                answering()
 
     config = uvicorn.Config(
         guard,
@@ -138,9 +154,7 @@ def serve(
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=64 << 10,
     )
-    allow_many_files()
-    with decoding_elsewhere():
-        Announcing(config).run(sockets=[address.socket])
+    return Announcing(config)
 
 
 def _bind(host: str, port: int) -> socket.socket:
