@@ -34,7 +34,6 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
 def on_scenes(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the tables look at few drawn scenes with small models."""
     monkeypatch.setitem(PRESETS, "bbnn", SMALL)
-    monkeypatch.setitem(PRESETS, "pamir", {"max_iter": 50_000})
     monkeypatch.setattr(bbnn_tables, "corel5k", lambda data, seed: protocol)
     compare = bbnn_tables.compare_with_bbnn
 
