@@ -247,6 +247,24 @@ def test_updating_a_word_changes_it_alone_in_every_segment(folder) -> None:
     assert max(len(segment.groups) for segment in index._manifest.segments) <= 4
 
 
+def test_values_updated_one_by_one_are_joined_without_writing_the_others_again(folder) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((30, 40)).astype(np.float32)
+    index = Index.create(folder, words=40)
+    index.append(rows)
+    (whole,) = index.manifest.segments[0].groups
+    for word in (*range(0, 40, 2), 6):
+        rows[:, word] = rng.standard_normal(30)
+        index.update_word(word, rows[:, word])
+    assert index.merge()
+    assert not index.merge()
+    kept, joined = index.manifest.segments[0].groups
+    assert kept == whole
+    assert joined.words == list(range(0, 40, 2))
+    assert not Index.open(folder).verify()
+    np.testing.assert_array_equal(Index.open(folder).rows(np.arange(30)), rows)
+
+
 def test_added_words_are_zero_until_they_are_updated(folder) -> None:
     index = Index.create(folder, words=1)
     index.append([[1], [2]])

@@ -27,11 +27,10 @@ class ByCode(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """The bound of every block, its segment, and the position of its first picture."""
+    """A bound of every block, segment after segment, and where each segment's begin and end."""
 
-    highest: np.ndarray
-    owners: np.ndarray
-    firsts: np.ndarray
+    scores: np.ndarray
+    edges: np.ndarray
 
 
 class Plan(NamedTuple):
@@ -69,27 +68,22 @@ def by_code(tables, weights):
 
 
 @njit(cache=True, nogil=True)
-def block_bounds(tables, weights, uppers):
-    total = 0
-    for size in tables.sizes:
-        total += (size + BLOCK - 1) // BLOCK
-    sums = np.zeros(total)
-    owners = np.empty(total, np.int32)
-    firsts = np.empty(total, np.int32)
-    begin = 0
+def block_bounds(tables, weights, adds, are_upper):
+    """The upper bounds of blocks, or the lower ones, from what words add at most, or least."""
+    edges = np.zeros(tables.sizes.size + 1, np.int64)
     for segment in range(tables.sizes.size):
-        count = (tables.sizes[segment] + BLOCK - 1) // BLOCK
-        part = sums[begin : begin + count]
-        owners[begin : begin + count] = segment
-        firsts[begin : begin + count] = np.arange(count) * BLOCK
+        edges[segment + 1] = edges[segment] + (tables.sizes[segment] + BLOCK - 1) // BLOCK
+    sums = np.zeros(edges[-1])
+    for segment in range(tables.sizes.size):
+        part = sums[edges[segment] : edges[segment + 1]]
         for word in range(weights.size):
-            side = tables.places[segment, TOPS if weights[word] > 0 else BOTTOMS]
-            edges = bytes_at(tables.columns[segment, word] + side, count)
-            most = uppers[segment, word]
-            for block in range(count):
-                part[block] += most[edges[block]]
-        begin += count
-    return Blocks(sums.astype(np.float32), owners, firsts)
+            side = TOPS if (weights[word] > 0) == are_upper else BOTTOMS
+            column = tables.columns[segment, word] + tables.places[segment, side]
+            codes = bytes_at(column, part.size)
+            by_code = adds[segment, word]
+            for block in range(part.size):
+                part[block] += by_code[codes[block]]
+    return Blocks(sums.astype(np.float32), edges)
 
 
 @njit(cache=True, nogil=True)

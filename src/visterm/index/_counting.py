@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.index._bounds import BOTTOMS, CODES, EXACT, TOPS, by_code
+from visterm.index._bounds import CODES, EXACT, block_bounds, by_code
 from visterm.index._kernels import picture_id
 from visterm.index._loops import bytes_at, floats_at
 from visterm.index.layout import BLOCK
@@ -18,20 +18,20 @@ _ROOM = 1024
 def count_from(tables, weights, least):
     """How many pictures surely have a score of ``least`` or more, and the ids of who else may."""
     bounds = by_code(tables, weights)
+    highest = block_bounds(tables, weights, bounds.uppers, True)
+    lowest = block_bounds(tables, weights, bounds.lowers, False)
     unsure = np.empty(_ROOM, np.int64)
     sure = many = 0
     for segment in range(tables.sizes.size):
-        size = tables.sizes[segment]
+        begin, end = highest.edges[segment], highest.edges[segment + 1]
         by_id = 0 if tables.is_rising[segment] else tables.by_id[0]
         is_free = tables.masks[segment] == 0 and by_id == 0
-        highest = _block_sums(tables, weights, segment, bounds.uppers[segment], True)
-        lowest = _block_sums(tables, weights, segment, bounds.lowers[segment], False)
-        for block in range(highest.size):
-            if np.float32(highest[block]) < least:
+        for block in range(begin, end):
+            if highest.scores[block] < least:
                 continue
-            first = block * BLOCK
-            stop = min(first + BLOCK, size)
-            if is_free and np.float32(lowest[block]) >= least:
+            first = (block - begin) * BLOCK
+            stop = min(first + BLOCK, tables.sizes[segment])
+            if is_free and lowest.scores[block] >= least:
                 sure += stop - first
                 continue
             if many + BLOCK > unsure.size:
@@ -46,19 +46,6 @@ def count_from(tables, weights, least):
                     unsure[many] = picture_id(tables, segment, position)
                     many += 1
     return sure, unsure[:many]
-
-
-@njit(cache=True, nogil=True)
-def _block_sums(tables, weights, segment, adds, are_highest):
-    """The highest, or lowest, scores that the pictures of each block can have."""
-    sums = np.zeros((tables.sizes[segment] + BLOCK - 1) // BLOCK)
-    for word in range(weights.size):
-        side = TOPS if (weights[word] > 0) == are_highest else BOTTOMS
-        column = tables.columns[segment, word] + tables.places[segment, side]
-        edges = bytes_at(column, sums.size)
-        for block in range(sums.size):
-            sums[block] += adds[word, edges[block]]
-    return sums
 
 
 @njit(cache=True, nogil=True)

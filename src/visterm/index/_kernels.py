@@ -64,18 +64,18 @@ def find(tables, weights, k, sums, skip):
     exact = tables.kept.all()
     found = _room(0 if exact else 2 * k + 2 * sums.size)
     bounds = by_code(tables, weights)
-    blocks = block_bounds(tables, weights, bounds.uppers)
-    order = _order(blocks.highest)
+    blocks = block_bounds(tables, weights, bounds.uppers, True)
     usual = _highest(bounds)
     room = np.iinfo(sums.dtype).max // 255
     counts = np.zeros(2, np.int64)
-    first = min(_FIRST, order.size)
-    done = 0
-    for end in (first, order.size):
+    first = _first(blocks.scores)
+    for is_first in (True, False):
+        order = first if is_first else _others(blocks.scores, first, heap, skip)
         plan = plan_sums(bounds, usual, room)
-        while done < end:
+        done = 0
+        while done < order.size:
             found = _with_room(found, heap, sums.size)
-            some = order[done:end]
+            some = order[done:]
             done += _scan(
                 tables, weights, bounds, blocks, plan, heap, found, usual, some, sums, skip, counts
             )
@@ -107,10 +107,13 @@ def _scan(tables, weights, bounds, blocks, plan, heap, found, usual, order, sums
         place = order[number]
         number += 1
         # Most blocks end here, so this line reads nothing but two numbers.
-        if skip and blocks.highest[place] < worst:
+        if skip and blocks.scores[place] < worst:
             continue
-        segment, first = blocks.owners[place], blocks.firsts[place]
-        is_level = exact and blocks.highest[place] == worst
+        segment = 0
+        while blocks.edges[segment + 1] <= place:
+            segment += 1
+        first = (place - blocks.edges[segment]) * BLOCK
+        is_level = exact and blocks.scores[place] == worst
         if skip and is_level and _comes_later(tables, heap, segment, first):
             continue
         if not exact and found.size[0] + sums.size > found.ids.size:
@@ -118,9 +121,9 @@ def _scan(tables, weights, bounds, blocks, plan, heap, found, usual, order, sums
         together = 1
         while together < many and number < order.size:
             other = order[number]
-            if other != place + together or blocks.owners[other] != segment:
+            if other != place + together or other >= blocks.edges[segment + 1]:
                 break
-            if skip and blocks.highest[other] < worst:
+            if skip and blocks.scores[other] < worst:
                 break
             together += 1
             number += 1
@@ -156,12 +159,13 @@ def _highest(bounds):
 
 
 @njit(cache=True, nogil=True)
-def _order(bounds):
-    """All blocks: those with the highest bounds, highest first, then the others as they lie."""
-    chosen = np.empty(bounds.size, np.int64)
+def _first(bounds):
+    """The blocks with the highest bounds, highest first."""
+    chosen = np.empty(min(_FIRST, bounds.size), np.int64)
     size = 0
+    least = np.float32(-np.inf)
     for place in range(bounds.size):
-        if size == _FIRST and bounds[place] <= bounds[chosen[size - 1]]:
+        if size == _FIRST and bounds[place] <= least:
             continue
         size = min(size + 1, _FIRST)
         slot = size - 1
@@ -169,13 +173,27 @@ def _order(bounds):
             chosen[slot] = chosen[slot - 1]
             slot -= 1
         chosen[slot] = place
-    early = np.zeros(bounds.size, np.bool_)
-    early[chosen[:size]] = True
-    for place in range(bounds.size):
-        if not early[place]:
-            chosen[size] = place
-            size += 1
+        least = bounds[chosen[size - 1]]
     return chosen
+
+
+@njit(cache=True, nogil=True)
+def _others(bounds, first, heap, skip):
+    """The other blocks that may hold one of the best, as they lie."""
+    worst = heap.scores[0] if skip and full(heap) else np.float32(-np.inf)
+    chosen = np.empty(bounds.size, np.int64)
+    size = 0
+    for place in range(bounds.size):
+        # Written whether it counts or not, so that nothing has to be foreseen.
+        chosen[size] = place
+        size += bounds[place] >= worst
+    kept = chosen[:size]
+    is_new = np.ones(size, np.bool_)
+    at = np.searchsorted(kept, first)
+    for number in range(first.size):
+        if at[number] < size and kept[at[number]] == first[number]:
+            is_new[at[number]] = False
+    return kept[is_new]
 
 
 @njit(cache=True, nogil=True)

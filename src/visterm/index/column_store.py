@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from visterm.errors import BadInput
 from visterm.index import old_layout
-from visterm.index.column_writer import write_given, write_merged
+from visterm.index.column_writer import write_given, write_joined, write_merged
 from visterm.index.input_checks import checked_rows, whole_numbers
 from visterm.index.layout import BLOCK, OLD, column_size
 from visterm.index.likeness_order import order_alike
@@ -26,7 +26,7 @@ from visterm.index.open_segments import (
 from visterm.index.part_columns import group_values, part_column
 from visterm.index.recomputed import ExactValues, Recomputed
 from visterm.index.score import Floats, Integers
-from visterm.index.segment_changes import coded_words, with_group
+from visterm.index.segment_changes import coded_words, crowded, with_group
 from visterm.index.segments import Segmented
 from visterm.index.storage import Draft
 
@@ -204,6 +204,21 @@ class ColumnStore(Segmented):
         parts = [part for part in self._parts if not asked <= coded_words(part.segment)]
         found = [part.ids(part.living()) for part in parts]
         return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+
+    def merge(self) -> bool:
+        """As :meth:`Segmented.merge`; values that clicks left in a file each are joined, too."""
+        return super().merge() or self._join_groups()
+
+    def _join_groups(self) -> bool:
+        with self._changing() as draft:
+            segments = list(self._manifest.segments)
+            number = crowded(segments)
+            if number is None:
+                return False
+            part = self._parts[number]
+            segments[number] = with_group(part.segment, write_joined(draft, part, self.kind))
+            self._commit(draft, segments)
+        return True
 
     def add_words(self, count: int) -> None:
         """Make room for more words; every picture has 0 for them until they are updated."""

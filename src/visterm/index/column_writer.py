@@ -12,7 +12,7 @@ from visterm.index.layout import CODES, EXACT, Bytes, Column, Scales, encode
 from visterm.index.manifest import Group
 from visterm.index.merged_codes import merged, scales_of
 from visterm.index.open_segments import GivenRows, MergedRows, OpenSegment, Source
-from visterm.index.part_columns import part_column
+from visterm.index.part_columns import part_column, stored_column
 from visterm.index.recomputed import Recomputed
 from visterm.index.segment_changes import coded_words
 from visterm.index.storage import Draft, Hashed
@@ -55,6 +55,25 @@ def write_merged(draft: Draft, source: MergedRows, kind: str) -> tuple[Group, ..
             file = draft.add(kind, _filling(source, words[0], words[-1] + 1, _encoder(None, None)))
         groups.append(Group(file, ((words[0], words[-1] + 1),), CODES if is_coded else EXACT))
     return tuple(groups)
+
+
+def write_joined(draft: Draft, part: OpenSegment, kind: str) -> Group:
+    """A segment's groups of exact values, but for the largest, in one file."""
+    largest = max(part.segment.groups, key=lambda group: len(group.words))
+    words = sorted({word for group in part.segment.groups for word in group.words})
+    columns = {word: stored_column(part, word) for word in words}
+    joined = {
+        word: found[1]
+        for word, found in columns.items()
+        if found is not None and found[0] is not largest and found[0].layout == EXACT
+    }
+
+    def fill(file: Hashed) -> None:
+        for column in joined.values():
+            file.write(column)
+
+    file = draft.add(kind, fill)
+    return Group(file, tuple((word, word + 1) for word in joined), EXACT)
 
 
 def _merge(source: MergedRows, words: list[int], file: Hashed) -> None:

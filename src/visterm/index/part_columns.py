@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from visterm.index import old_layout
-from visterm.index.layout import CODES, OLD, Column, column, column_size
+from visterm.index.layout import CODES, OLD, Bytes, Column, column, column_size
+from visterm.index.manifest import Group
 from visterm.index.open_segments import OpenSegment, Positions
 from visterm.index.score import Floats
 
@@ -32,18 +33,27 @@ class PartColumn(NamedTuple):
 def part_column(part: OpenSegment, word: int) -> PartColumn:
     """What speaks for a word in a segment."""
     pictures = part.segment.pictures
+    stored = stored_column(part, word)
+    if stored is None:
+        return PartColumn(np.zeros(pictures, np.float32), None)
+    group, data = stored
+    if group.layout == OLD:
+        return PartColumn(old_layout.exact_values(data, pictures)[0], None)
+    found = column(data, pictures)
+    return PartColumn(None if group.layout == CODES else found.exact, found)
+
+
+def stored_column(part: OpenSegment, word: int) -> tuple[Group, Bytes] | None:
+    """The group that speaks for a word, and the bytes of its column; None where none does."""
     for group, data in zip(reversed(part.segment.groups), reversed(part.maps), strict=True):
         before = 0
         for first, stop in group.ranges:
             if first <= word < stop:
+                size = len(data) // len(group.words)
                 place = before + word - first
-                if group.layout == OLD:
-                    return PartColumn(old_layout.exact_values(data, pictures)[place], None)
-                size = column_size(pictures, group.layout)
-                found = column(data[size * place : size * (place + 1)], pictures)
-                return PartColumn(None if group.layout == CODES else found.exact, found)
+                return group, data[size * place : size * (place + 1)]
             before += stop - first
-    return PartColumn(np.zeros(pictures, np.float32), None)
+    return None
 
 
 def group_values(part: OpenSegment, number: int) -> Floats | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from visterm.index.layout import CODES, OLD
+from visterm.index.layout import CODES, EXACT, OLD
 from visterm.index.manifest import Group, Segment
 from visterm.index.open_segments import GivenRows, OpenSegment, Positions, Source
 from visterm.index.recomputed import Recomputed
@@ -16,7 +16,7 @@ from visterm.index.score import Integers
 from visterm.index.storage import Draft
 
 MANY_GROUPS = 16
-"""A segment with more files of values than this is written anew by the next merge."""
+"""Where a segment has more files of exact values than this, a merge writes them as one."""
 
 Write = Callable[[Draft, Source], tuple[Group, ...]]
 """Writes all words of a source as groups."""
@@ -140,7 +140,15 @@ def _run(segments: Sequence[Segment], alike: Sequence[int], size: int) -> list[i
 
 def _worn(segment: Segment) -> bool:
     is_old = any(group.layout == OLD for group in segment.groups)
-    return is_old or 4 * segment.removed > segment.pictures or len(segment.groups) > MANY_GROUPS
+    return is_old or 4 * segment.removed > segment.pictures
+
+
+def crowded(segments: Sequence[Segment]) -> int | None:
+    """The number of a segment with too many groups, if there is one."""
+    for number, segment in enumerate(segments):
+        if sum(group.layout == EXACT for group in segment.groups) > MANY_GROUPS:
+            return number
+    return None
 
 
 def _write_bytes(draft: Draft, alive: npt.NDArray[np.uint8]) -> str:

@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.collection.feedback import service as judging_module
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import entries, words_of
-from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets
+from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import current
@@ -151,6 +151,21 @@ def test_saying_the_opposite_takes_the_first_back(learnt: Collection) -> None:
     learnt.judge("sea", pictures[30], False)
     assert [one.relevant for one in learnt.judgements()] == [False]
     assert _place(learnt, "sea", pictures[30]) > lifted
+
+
+def test_saying_the_opposite_replays_nothing_and_leaves_what_a_replay_would(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures = [number for number, *_ in _ranking(learnt, "sea")]
+    for place in (3, 20, 30):
+        learnt.judge("sea", pictures[place], False)
+    with monkeypatch.context() as patch:
+        patch.delattr(FeedbackOffsets, "replay")
+        learnt.judge("sea", pictures[20], True)
+    now = _columns(learnt)
+    with learnt.catalogue.writing("learning clicks again"):
+        relearn(judging_module.current_offsets(learnt.catalogue))
+    assert _columns(learnt) == now
 
 
 def test_conditions_do_not_matter_to_a_click(learnt: Collection) -> None:

@@ -154,6 +154,10 @@ class FeedbackOffsets:
         self.directions |= found
         return step
 
+    def is_about_begun_words(self, text: str) -> bool:
+        """Whether a query has words that a click began."""
+        return bool((self.vector(text).numbers >= self.version.words).any())
+
     @property
     def new_words(self) -> tuple[str, ...]:
         """Words that the model does not know."""

@@ -15,6 +15,7 @@ from visterm.collection.feedback.log import Entry
 from visterm.collection.store.active_model import frame_rows
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.frame_rows import FrameRows
 from visterm.collection.store.versions import Version
 from visterm.index import Index
 from visterm.text.query import QueryVector
@@ -137,13 +138,13 @@ class ClickRegression:
             for query, entry in clicks
             if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
-        some = [(query, self._shown(query, entry)) for query, entry in some]
+        if frames := frame_rows(self.catalogue):
+            some = [(query, self._shown(query, entry, frames)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
 
-    def _shown(self, query: QueryVector, entry: Entry) -> Entry:
+    def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
         """The entry, if it is about a video about its frame that answers best: it was shown."""
-        frames = frame_rows(self.catalogue)
         rows = frames.rows(np.array([entry.picture]))
         rows = rows[self.index.holds(rows)]
         known = query.numbers < self.version.words

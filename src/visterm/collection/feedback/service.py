@@ -28,7 +28,8 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
     """Write a yes or no down, and learn it; the caller holds the lock.
 
     Saying the same again changes nothing; saying the opposite takes the first back, in the same
-    transaction: whatever happens on the way, one of the two is there.
+    transaction: whatever happens on the way, one of the two is there. Then the query's words are
+    fitted to all that is left, as after any click, and the rest of the log is not replayed.
     """
     return judge_many(catalogue, query, {picture: relevant})[picture]
 
@@ -54,8 +55,8 @@ def judge_many(
     earlier = [
         one for one in log.entries(catalogue) if one.query != words or one.picture not in new
     ]
-    if len(found) < len(before):
-        offsets.replay(earlier)
+    if len(found) < len(before) and offsets.is_about_begun_words(words):
+        offsets.replay(earlier)  # a word that began by what is taken back did not begin
     if any(answers[one] for one in new) or offsets.encoder_words is not None:
         offsets.begin(words)
     vector = offsets.vector(words)
