@@ -13,7 +13,8 @@ from visterm.experiments.papers.bitr import published_settings
 from visterm.experiments.papers.bitr.directions import Both, PairVectors, nearest
 from visterm.experiments.papers.bitr.methods import bitr, paper_methods, pca
 from visterm.experiments.papers.bitr.partitions import IaprExperiment, Partition
-from visterm.experiments.papers.bitr.retrieval_tables import Measured, _report, phrase_documents
+from visterm.experiments.papers.bitr.phrase_labels import phrase_documents
+from visterm.experiments.papers.bitr.retrieval_tables import Measured, _report
 from visterm.experiments.papers.published import published
 from visterm.experiments.papers.registry import reproduce
 from visterm.models import Cca

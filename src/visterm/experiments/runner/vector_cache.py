@@ -17,6 +17,9 @@ from visterm.features import CNN, Extractor
 from visterm.models.inputs import Vectors
 from visterm.progress import Progress
 
+VIEWS = (CNN(size=288), CNN(network="lite1", size=320), CNN(network="lite2", size=352))
+"""What each of three networks sees of a picture."""
+
 
 def cnn_vectors(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
     """CNN vectors of pictures."""
@@ -29,6 +32,12 @@ def view_vectors(
     """What a CNN set up in some way sees in pictures."""
     asked = replace(view, n_jobs=n_jobs)
     return np.asarray(extracted(paths, asked, paths, progress), np.float32)
+
+
+def side_by_side(paths: list[Path], n_jobs: int, progress: Progress) -> NDArray[np.float32]:
+    """What three networks see in pictures, of unit length."""
+    views = [view_vectors(paths, view, n_jobs, progress) for view in VIEWS]
+    return np.hstack(views) / np.float32(np.sqrt(len(views)))
 
 
 def extracted(

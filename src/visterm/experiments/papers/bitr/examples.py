@@ -24,7 +24,7 @@ from visterm.experiments.papers.bitr.cross_dataset import Corpora
 from visterm.experiments.papers.bitr.directions import FOUND, PairVectors, nearest
 from visterm.experiments.papers.bitr.methods import bitr
 from visterm.experiments.papers.bitr.partitions import IaprExperiment
-from visterm.experiments.papers.bitr.retrieval_tables import phrase_documents
+from visterm.experiments.papers.bitr.phrase_labels import phrase_documents
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report

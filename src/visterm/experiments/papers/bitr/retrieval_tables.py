@@ -23,6 +23,7 @@ from visterm.experiments.papers.bitr.directions import (
     mean_figures,
     score_figures,
 )
+from visterm.experiments.papers.bitr.label_estimates import estimate_methods
 from visterm.experiments.papers.bitr.methods import (
     Rows,
     knn_scores,
@@ -36,12 +37,13 @@ from visterm.experiments.papers.bitr.partitions import (
     Partition,
     visual_topics,
 )
+from visterm.experiments.papers.bitr.phrase_labels import phrase_documents
 from visterm.experiments.papers.bitr.published_settings import PublishedMethods
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.figure_cache import kept_figures
 from visterm.experiments.runner.protocol import Source
 from visterm.experiments.runner.reports import Report
-from visterm.experiments.runner.vector_cache import cnn_vectors
+from visterm.experiments.runner.vector_cache import cnn_vectors, side_by_side
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 from visterm.text.spaces import Topics
@@ -74,7 +76,6 @@ CAPTIONS = (
 LABELS = ("P@5", "mAP")
 _PUBLISHED = ("BLEU-1", "ROUGE-1", "R@50", "median rank")
 WAYS = {"to text": "→ text", "to picture": "→ picture"}
-_LEAST_CAPTIONS = 10  # captions that hold a phrase for it to count as one
 
 
 def bitr_2(
@@ -158,7 +159,8 @@ def bitr_6(
 ) -> Report:
     """Experiment 4: labels, by topics as in the paper, and by CNN vectors."""
     iapr = IaprExperiment.read(data, seed)
-    return _labels("table 6", "labels", iapr, iapr.labels, progress, partitions, as_published)
+    more = [] if as_published else [side_by_side(iapr.paths, _cores(), progress)]
+    return _labels("table 6", "labels", iapr, iapr.labels, progress, partitions, as_published, more)
 
 
 def bitr_5(
@@ -174,26 +176,6 @@ def bitr_5(
     return _labels("table 5", "phrases", iapr, documents, progress, partitions, as_published)
 
 
-def phrase_documents(captions: list[str], progress: Progress) -> list[str]:
-    """The phrases of each caption, each written as one word; those of few captions are left out."""
-    from visterm.text.phrases import phrases
-
-    def read() -> dict[str, Any]:
-        read = []
-        for done, caption in enumerate(captions):
-            if done % 500 == 0:
-                progress("finding phrases", done, len(captions))
-            read.append(["-".join("-".join(one.words).split()) for one in phrases(caption)])
-        progress("finding phrases", len(captions), len(captions))
-        return {"phrases": read}
-
-    found = kept_figures("phrases", str(captions), read)["phrases"]
-    known = Vocabulary.from_captions(
-        (" ".join(one) for one in found), min_captions=_LEAST_CAPTIONS, language=None
-    )
-    return [" ".join(word for word in one if word in known) for one in found]
-
-
 def _labels(
     table: str,
     title: str,
@@ -202,6 +184,7 @@ def _labels(
     progress: Progress,
     partitions: int,
     as_published: bool,
+    more: Sequence[Rows] = (),
 ) -> Report:
     seen = visual_topics(iapr, _cores(), progress)
     own = PublishedMethods(f"{table} {iapr.paths}")
@@ -228,6 +211,9 @@ def _labels(
             yield name, partial(_label_figures, name, fit, labels, true)
         for name, fit, labels in cnn_label_methods(vectors, true, partition, progress):
             yield name, partial(_label_figures, name, fit, labels, true)
+        for views in more:
+            for name, measure in estimate_methods(views, true, partition):
+                yield name, partial(_figures_alone, measure)
 
     title = _titled(title, as_published)
     report = _report(table, title, LABELS, iapr, partitions, methods)
@@ -249,6 +235,10 @@ def _captions(
 def _label_figures(name: str, fit: Fit, labels: Rows, true: csr_array) -> Measured:
     both = fit()
     return Measured(both.labels(labels, true), both.chosen(name))
+
+
+def _figures_alone(measure: Callable[[], dict[str, Figures]]) -> Measured:
+    return Measured(measure())
 
 
 def _by_scores(

@@ -1,9 +1,8 @@
 """Automatic annotation at five words on Corel5K and IAPR TC-12, beside published figures.
 
-Every picture is given the five labels with the best ``score − λ log(1 + frequency)``: means over
-labels count rare ones as much as frequent ones. Validation pictures choose each way's settings and
-λ, and the weight of two ways together; then all development pictures are learnt from, and the test
-pictures are annotated once.
+Every picture is given the five labels that raise F1 most, by what training pictures tell of them
+(`label_choice`). Validation pictures choose each way's settings, and the weight of two ways
+together; then all development pictures are learnt from, and the test pictures are annotated once.
 """
 
 from __future__ import annotations
@@ -12,28 +11,25 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.datasets import CaptionedDataset, data_folder, read_corel5k, read_iaprtc12
 from visterm.evaluation import Table
 from visterm.evaluation.labels import LabelAnnotation
 from visterm.evaluation.labels import annotation as annotate
-from visterm.experiments.papers.leaderboards.label_scores import WAYS, Annotators, Rows, choices
+from visterm.experiments.papers.labelling.label_choice import learn_choice
+from visterm.experiments.papers.labelling.label_scores import WAYS, Annotators, choices, fused
+from visterm.experiments.papers.labelling.left_out_ridge import Estimates, Rows
 from visterm.experiments.papers.published import published
 from visterm.experiments.runner.protocol import Source, protocol_of
 from visterm.experiments.runner.reports import Report
-from visterm.experiments.runner.vector_cache import view_vectors
-from visterm.features import CNN
+from visterm.experiments.runner.vector_cache import side_by_side
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 
 READERS = {"corel5k": read_corel5k, "iaprtc12": read_iaprtc12}
 FUSED = "balanced neighbours + kernel ridge"
-_FAVOURS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-_WEIGHTS = (0.2, 0.4, 0.6, 0.8)
-VIEWS = (CNN(size=288), CNN(network="lite1", size=320), CNN(network="lite2", size=352))
-"""What each of three networks sees of a picture, side by side."""
+_WEIGHTS = (0.3, 0.5, 0.7)
 _COLUMNS = ["P", "R", "F1", "N+"]
 
 
@@ -45,10 +41,9 @@ class Labelled(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The best on validation pictures: its F1, λ, and settings (of fused ways, a weight)."""
+    """The best on validation pictures: its F1, and settings (of fused ways, a weight)."""
 
     f1: float
-    favour: float
     settings: dict[str, Any]
 
 
@@ -91,9 +86,7 @@ def _datasets(data: Source) -> dict[str, CaptionedDataset]:
 def _labelled(dataset: CaptionedDataset, seed: int, progress: Progress) -> Labelled:
     protocol = protocol_of(dataset, seed=seed)
     development, test = protocol.development, protocol.test
-    paths, n_jobs = development.paths + test.paths, os.cpu_count() or 1
-    views = [view_vectors(paths, view, n_jobs, progress) for view in VIEWS]
-    vectors = np.hstack(views) / np.float32(np.sqrt(len(views)))
+    vectors = side_by_side(development.paths + test.paths, os.cpu_count() or 1, progress)
     words = development.words + test.words
     known = Vocabulary.from_captions(words, language=None).counts(words) > 0
     labels = csr_array(known).toarray().astype(np.float32)
@@ -109,40 +102,34 @@ def _annotated(
     """Choose each way on the validation pictures, learn from them too, annotate the test ones."""
     (train, held, test), (known, true, answers) = given
     model = Annotators(train, known, seed)
-    often = known.sum(axis=0)
-    chosen, scores = {}, {}
+    chosen: dict[str, Chosen] = {}
+    scores: dict[str, Estimates] = {}
     for number, way in enumerate(WAYS):
         progress("choosing ways", number, len(WAYS))
-        tried = {i: model.scores(way, held, one) for i, one in enumerate(choices(way))}
-        best = {i: _favoured(one, often, true) for i, one in tried.items()}
-        first = max(best, key=lambda i: best[i][0])
-        chosen[way] = Chosen(*best[first], choices(way)[first])
-        scores[way] = tried[first]
-    fused = {w: _favoured(_fused(scores, w), often, true) for w in _WEIGHTS}
-    weight = max(fused, key=lambda w: fused[w][0])
-    chosen[FUSED] = Chosen(*fused[weight], {"weight": weight})
+        for settings in choices(way):
+            tried = model.scores(way, held, settings)
+            reached = _given(tried, known, true).f1
+            if way not in chosen or reached > chosen[way].f1:
+                chosen[way], scores[way] = Chosen(reached, settings), tried
+    together = {w: _given(_fused(scores, w), known, true).f1 for w in _WEIGHTS}
+    weight = max(together, key=lambda w: together[w])
+    chosen[FUSED] = Chosen(together[weight], {"weight": weight})
     progress("choosing ways", len(WAYS), len(WAYS))
     every = Annotators(np.vstack([train, held]), np.vstack([known, true]), seed)
     tested = {way: every.scores(way, test, chosen[way].settings) for way in WAYS}
     tested[FUSED] = _fused(tested, weight)
-    offset = np.log1p(every.labels.sum(axis=0))
-    found = {
-        way: annotate(tested[way] - one.favour * offset, csr_array(answers))
-        for way, one in chosen.items()
-    }
-    return found, chosen
+    return {way: _given(one, every.labels, answers) for way, one in tested.items()}, chosen
 
 
-def _favoured(scores: Rows, often: NDArray[np.float32], true: Rows) -> tuple[float, float]:
-    """The best F1, and the λ that gives it."""
-    labels, offset = csr_array(true), np.log1p(often)
-    reached = [annotate(scores - favour * offset, labels).f1 for favour in _FAVOURS]
-    return max(reached), _FAVOURS[int(np.argmax(reached))]
+def _given(scores: Estimates, known: Rows, true: Rows) -> LabelAnnotation:
+    """What five labels are worth, chosen by what training pictures tell."""
+    choice = learn_choice(scores.left_out, known, words=5, among=len(true))
+    return annotate(choice.values(scores.asked), csr_array(true), words=5)
 
 
-def _fused(scores: dict[str, Rows], weight: float) -> Rows:
-    near, ridge = scores["balanced neighbours"], scores["kernel ridge"]
-    return weight * near + (1 - weight) * ridge
+def _fused(scores: dict[str, Estimates], weight: float) -> Estimates:
+    ways = scores["balanced neighbours"], scores["kernel ridge"]
+    return fused(list(ways), (weight, 1 - weight))
 
 
 def _figures(one: LabelAnnotation) -> dict[str, float]:

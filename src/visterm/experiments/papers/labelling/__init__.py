@@ -1,0 +1,1 @@
+"""Labels of pictures as probabilities, for the tables of several papers."""
