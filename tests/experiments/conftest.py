@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from visterm.experiments.papers.ecml import feature_comparison
-from visterm.experiments.papers.leaderboards import annotation
 from visterm.experiments.papers.tpami import block_features
+from visterm.experiments.runner import vector_cache
 from visterm.features import CNN
 from visterm.models.grids import PRESETS
 
@@ -24,5 +24,5 @@ def few_triplets() -> Iterator[None]:
         patch.setattr(
             feature_comparison, "_pamir", lambda *of: pamir(*of).set_params(max_iter=TRIPLETS)
         )
-        patch.setattr(annotation, "VIEWS", (CNN(size=96), CNN(network="lite1", size=96)))
+        patch.setattr(vector_cache, "VIEWS", (CNN(size=96), CNN(network="lite1", size=96)))
         yield

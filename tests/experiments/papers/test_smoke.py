@@ -21,8 +21,7 @@ from visterm.experiments.papers.bitr import (
 )
 from visterm.experiments.papers.leaderboards import flickr8k
 from visterm.experiments.papers.registry import reproduce
-from visterm.experiments.runner import caption_vectors, vector_cache
-from visterm.features import CNN
+from visterm.experiments.runner import caption_vectors
 from visterm.text.spaces import Lsa
 
 
@@ -64,7 +63,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(vector_cache, "VIEWS", (CNN(size=64), CNN(network="lite1", size=96)))
     monkeypatch.setattr(timings, "PAIRS", (60,))
     monkeypatch.setattr(timings, "WIDTHS", (4,))
     monkeypatch.setattr(timings, "SAMPLES", (10, 100))
