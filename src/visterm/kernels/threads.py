@@ -57,6 +57,7 @@ def slices(n: int, size: int) -> Iterator[slice]:
 
 @cache
 def _blas() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 - it has a BLAS of its own, which is found once it is there
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -166,6 +167,43 @@ def test_saying_the_opposite_replays_nothing_and_leaves_what_a_replay_would(
     with learnt.catalogue.writing("learning clicks again"):
         relearn(judging_module.current_offsets(learnt.catalogue))
     assert _columns(learnt) == now
+
+
+def test_what_was_learnt_and_not_shown_is_shown_without_learning_it_again(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = _ranking(learnt, "sea")[30][0]
+    with monkeypatch.context() as patch:
+        patch.setattr(FeedbackOffsets, "update_index", _die)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.judge("sea", picture, True)
+    with monkeypatch.context() as patch:
+        patch.delattr(FeedbackOffsets, "replay")
+        assert _place(learnt, "sea", picture) < 30
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_searches_find_pictures_while_somebody_clicks(learnt: Collection) -> None:
+    pictures = [number for number, *_ in _ranking(learnt, "sea")][:20]
+    failed: list[BaseException] = []
+
+    def search() -> None:
+        with Collection.open(learnt.root) as another:
+            try:
+                while len(another.judgements()) < len(pictures):
+                    assert another.search("sea", k=5).results
+            except BaseException as error:
+                failed.append(error)
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    for picture in pictures:
+        learnt.judge("sea", picture, True)
+    searching.join()
+    assert failed == []
 
 
 def test_conditions_do_not_matter_to_a_click(learnt: Collection) -> None:

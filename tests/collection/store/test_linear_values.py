@@ -16,7 +16,7 @@ from visterm.collection import Collection
 from visterm.collection.store import index_rows, linear_values
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.collection.store.linear_values import linear_weights, products
+from visterm.collection.store.linear_values import linear_weights, open_index, products
 from visterm.collection.store.versions import current
 from visterm.collection.training import index_sync
 from visterm.index.score import best, scores
@@ -89,6 +89,14 @@ def test_values_of_a_few_pictures_are_computed_once(learnt: Collection, monkeypa
     monkeypatch.setattr(values, "_computed", None)
     again = values(words, np.array([2, 5]))
     np.testing.assert_array_equal(again, first[[2, 0]])
+
+
+def test_a_picture_that_is_asked_for_twice_has_one_value(learnt: Collection) -> None:
+    version = current(learnt.catalogue)
+    assert version is not None
+    twice = open_index(learnt.catalogue, version).values([0, 1], [3, 2, 3])
+    once = open_index(learnt.catalogue, version).values([0, 1], [2, 3])
+    np.testing.assert_array_equal(twice, once[[1, 0, 1]])
 
 
 def test_a_model_that_is_not_linear_keeps_its_values(learnt: Collection) -> None:

@@ -74,12 +74,6 @@ def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
     return {picture: bool(answer) for picture, answer in found}
 
 
-def steps_of(catalogue: Catalogue, words: str) -> dict[int, float]:
-    """How much the relevance feedback for a query counts, by picture."""
-    found = catalogue.db.execute("SELECT picture, step FROM feedback WHERE query = ?", (words,))
-    return dict(found.fetchall())
-
-
 def columns(catalogue: Catalogue) -> dict[int, int]:
     """Words that clicks have changed, and their columns, counted after those of all words."""
     found = catalogue.db.execute("SELECT word, place FROM taught WHERE length(direction) > 0")

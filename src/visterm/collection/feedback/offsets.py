@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
     from visterm.text import Vocabulary
 
+UNSHOWN = "unshown"
+"""State of the clicks where all are learnt, and the index may not show it yet."""
 DOUBTED = 0.25
 """How much a no counts to a picture whose caption holds the words."""
 _ROOM = 16
@@ -307,18 +309,23 @@ def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, floa
         set_step(catalogue, entry, steps.get(entry.id, entry.step))
 
 
-def relearn(offsets: FeedbackOffsets, *, judge_again: bool = False) -> None:
-    """Learn the log from the beginning, commit, and update the index; the caller holds the lock."""
+def relearn(offsets: FeedbackOffsets) -> None:
+    """Learn the log from the beginning, unless that is done, commit, and update the index; the
+    caller holds the lock."""
     catalogue = offsets.catalogue
+    if catalogue.get("clicks") == UNSHOWN:
+        offsets.update_index(offsets.places)
+        mark_up_to_date(catalogue)
+        return
     was_up_to_date = is_up_to_date(catalogue)
     before = dict(offsets.directions)
     log = entries(catalogue)
-    steps = offsets.replay(log, judge_again=judge_again)
+    steps = offsets.replay(log)
     changed = offsets.changed_since(before)
     with catalogue.transaction():
         offsets.write(changed)
         keep_steps(catalogue, log, steps)
-        catalogue.set("clicks", "untold")
+        catalogue.set("clicks", UNSHOWN)
     offsets.update_index(changed if was_up_to_date else {*offsets.places, *changed})
     mark_up_to_date(catalogue)
 

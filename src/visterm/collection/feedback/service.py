@@ -11,6 +11,7 @@ from visterm.collection.feedback import log
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.feedback.offsets import (
+    UNSHOWN,
     FeedbackOffsets,
     is_up_to_date,
     mark_up_to_date,
@@ -71,6 +72,7 @@ def judge_many(
             found[picture] = entry.judgement
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
+        catalogue.set("clicks", UNSHOWN)
     offsets.update_index(touched)
     mark_up_to_date(catalogue)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import judged_pictures, spelt, steps_of
+from visterm.collection.feedback.log import entries, spelt
 from visterm.collection.media.records import UNKNOWN_CAPTURE, captures, frame_seconds, located
 from visterm.collection.search.filters import allowed, filter_version
 from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
@@ -105,9 +105,10 @@ def _ranking(
 
             ranker = FoldedRanker(ranker, frames)
     by_words = request.like is None and bool(query.words)
-    judged = judged_pictures(catalogue, spelt(query)) if by_words else {}
-    if judged:
-        ranker.learn(judged, steps_of(catalogue, spelt(query)))
+    said = entries(catalogue, "query = ?", spelt(query)) if by_words else []
+    judged = {one.picture: one.relevant for one in said}
+    if said:
+        ranker.learn(judged, {one.picture: one.step for one in said})
     allow = allowed(catalogue, filters)
     under = (filters, filter_version(catalogue)) if filters else None
     return Ranking(ranker, allow, judged, under), filters, is_empty

@@ -144,16 +144,17 @@ class LinearValues:
                 f"{self.version.folder / MODEL} lacks the weights; visterm check --repair"
             )
         chosen = weights[words]
-        found = np.full((ids.size, words.size), np.nan, np.float32)
+        pictures, asked = np.unique(ids, return_inverse=True)  # somebody may ask for one twice
+        found = np.full((pictures.size, words.size), np.nan, np.float32)
         rows = self.rows or Rows(self._catalogue(), self.version.extractor)
-        for first in range(0, ids.size, _TOGETHER):
-            some = ids[first : first + _TOGETHER]
+        for first in range(0, pictures.size, _TOGETHER):
+            some = pictures[first : first + _TOGETHER]
             for places, vectors in self._vectors(rows, some):
                 found[first + places] = log_logistic(link.odds(words, products(vectors, chosen)))
-        return found
+        return found[asked]
 
     def _vectors(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
-        """The vectors of pictures segment by segment, with their places among these."""
+        """The vectors of ascending pictures segment by segment, with their places among these."""
         for attempt in (1, 2):
             try:
                 return self._read(rows, pictures)
@@ -164,10 +165,9 @@ class LinearValues:
         raise AssertionError("unreachable")
 
     def _read(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
-        asked = np.argsort(pictures, kind="stable")
         located = rows.located(pictures)
         located = located[np.lexsort((located[:, 2], located[:, 1]))]
-        numbers = asked[np.searchsorted(pictures, located[:, 0], sorter=asked)]
+        numbers = np.searchsorted(pictures, located[:, 0])
         segments, starts = np.unique(located[:, 1], return_index=True)
         found = []
         edges = [*starts.tolist(), len(located)]
