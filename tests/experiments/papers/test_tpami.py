@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from visterm.cli.app import app
 from visterm.evaluation import best_of, evaluate_rows
 from visterm.experiments.demonstration import scenes
 from visterm.experiments.papers.published import published
+from visterm.experiments.papers.tpami import joint_kernels
 from visterm.experiments.papers.tpami import model_comparison as tpami
 from visterm.experiments.papers.tpami.ranking_page import compared
 from visterm.experiments.runner.indexed_models import IndexedModel, rank_all, settled
@@ -64,6 +66,23 @@ def test_models_learn_from_all_development_pictures_with_what_validation_chose(
     cmrm = made["CMRM"].model
     assert isinstance(cmrm, Cmrm)
     assert len(cmrm.captions_starts_) - 1 == len(protocol.development)
+
+
+def test_pamir_by_two_kernels_starts_from_nothing_and_from_the_svms(
+    protocol: Protocol, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # no processes for 90 pictures
+    small = Blocks(channels=((32, "colours", 60),), colours=20)
+    monkeypatch.setattr(joint_kernels, "make_extractor", lambda *_, **__: small)
+    table = joint_kernels.joint_table(protocol)
+    assert len(table) == len(protocol.development) + len(protocol.test)
+    np.testing.assert_allclose(np.diag(table), 1, rtol=1e-3)
+    found = joint_kernels.compared(protocol, table, max_iter=2_000)
+    assert list(found) == ["SVM", "PAMIR", "PAMIR from the SVMs"]
+    for one in found.values():
+        assert one.part("all").mean()["AvgP"] > 0.2
+    assert found["PAMIR from the SVMs"].chosen["max_iter"] <= 2_000
 
 
 def test_settling_keeps_the_c_of_each_word() -> None:

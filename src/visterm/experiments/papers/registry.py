@@ -50,6 +50,7 @@ TABLES = {
     "tpami-11": "tpami.model_comparison.tpami_11",
     "tpami-12": "tpami.model_comparison.tpami_12",
     "tpami-13": "tpami.large_set.tpami_13",
+    "tpami-joint": "tpami.joint_kernels.tpami_joint",
     "tpami-appendix": "tpami.margin_growth.tpami_appendix",
     "tpami-figures": "tpami.figures.tpami_figures",
 }

@@ -122,7 +122,7 @@ def by_kernel(
     progress: Progress = silent,
 ) -> dict[str, list[Tried]]:
     """Kernel PAMIR on square-rooted histograms of blocks of 32 pixels."""
-    bags = _histograms(protocol, progress)
+    bags = block_histograms(protocol, progress)
     found: dict[str, list[Tried]] = {}
     for name, kinds in kernels.items():
         found[name] = []
@@ -167,13 +167,16 @@ class _Rooted:
         return np.stack(each)
 
 
-def _histograms(protocol: Protocol, progress: Progress) -> list[NDArray[np.float32]]:
-    """Pictures × blocks × bins of the training and of the validation pictures."""
+def block_histograms(
+    protocol: Protocol, progress: Progress, *, test: bool = False
+) -> list[NDArray[np.float32]]:
+    """Pictures × blocks × bins of the training, the validation and, where wanted, the test ones."""
     n_jobs = os.cpu_count() or 1
     blocks = Blocks([(_SIDE, "joint", 2)], n_jobs=n_jobs, random_state=protocol.seed)
     paths = protocol.development.paths
     parts = [[paths[i] for i in numbers] for numbers in protocol.split]
     blocks.fit(parts[0])
+    parts += [list(protocol.test.paths)] if test else []
     found = []
     for part in parts:
         batches = list(
