@@ -27,6 +27,8 @@ MAX_DEATHS = 3
 _BATCHES_A_CORE = 2
 _LOOK_AGAIN = 5.0
 """Seconds after which the size of the cluster is asked for again: nodes come and go."""
+_SOON_DONE = 1.0
+"""Seconds in which work that nobody wants any more may end by itself."""
 # What dies is begun again and counted; stdout and stderr belong to the command.
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -258,11 +260,14 @@ def _remote() -> Any:
 
 
 def _cancel(waiting: Iterable[_Job]) -> None:
+    """End what is under way, but for what is done soon: a task that completes in the very moment
+    it is cancelled would end this process, by a check of Ray's that fails."""
     import ray
 
-    for job in waiting:
-        if job.ref is not None and ray.is_initialized():
-            ray.cancel(job.ref, force=True)
+    under_way = [job.ref for job in waiting if job.ref is not None]
+    if under_way and ray.is_initialized():
+        for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
+            ray.cancel(ref, force=True)
 
 
 def _is_running() -> bool:
