@@ -119,7 +119,9 @@ def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:
     table = folder / "demo" / "pictures" / "captions.tsv"
     features = "blocks(channels=((32, joint, 200), (32, colours, 100)))"
     model = "pamir(max_iter=60000, C=(0.1, 0.3, 1.0))"
-    ran = visterm("evaluate", str(table), "--features", features, "--model", model, "--json")
+    ran = visterm(
+        "evaluate", str(table), "--features", features, "--model", model, "--workers", "1", "--json"
+    )
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["AvgP"] > 20

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.drawn_collection import make
 from benchmarks.ray_nodes import RayNodes, two_nodes
 
-from visterm.collection import Collection, SharedState
+from visterm.collection import Collection, SearchRequest, SharedState
 from visterm.collection.search.request import PartialAnswer
-from visterm.collection.search.shard import SearchShard
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.compute import (
     cluster,
@@ -45,6 +45,7 @@ from visterm.models.bitr import pair_shards
 sys.path.append(str(Path(__file__).parent))  # workers look there, too
 
 from cluster_work import add_up, complain
+from watched_shard import WatchedShard
 
 TABLES = ("pictures", "places", "rows", "skipped", "segments")
 
@@ -58,15 +59,20 @@ def nodes() -> Iterator[RayNodes]:
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """140 pictures, of which one is broken, one is there twice and some have captions."""
+    """90 pictures, of which one is broken and one is there twice, and 40 in a shard."""
     root = tmp_path_factory.mktemp("drawn")
     scenes = [path for path, _ in draw_scenes(root, 10, size=(48, 32))]
-    for number in range(130):
+    for number in range(120):
         content = scenes[number % 10].read_bytes() + number.to_bytes(2, "big")
         (root / f"more-{number:03}.jpg").write_bytes(content)
     (root / "more-007.jpg").write_bytes((root / "more-006.jpg").read_bytes())
     (root / "more-050.jpg").write_bytes(b"no picture")
-    (root / "more-060.txt").write_text("a boat at sea")
+    (root / "more-090.txt").write_text("a boat at sea")
+    (root / "shards").mkdir()
+    with tarfile.open(root / "shards" / "0.tar", "w") as tar:
+        for path in sorted(root.glob("more-*"))[80:]:
+            tar.add(path, path.name)
+            path.unlink()
     return root
 
 
@@ -89,23 +95,7 @@ def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
     return found
 
 
-def test_members_of_shards_are_fetched_by_workers_and_give_the_same(
-    nodes: RayNodes, drawn: Path, tmp_path: Path
-) -> None:
-    with tarfile.open(tmp_path / "0.tar", "w") as tar:
-        for path in sorted(drawn.iterdir())[40:130]:
-            tar.add(path, path.name)
-    expected, vectors = on_one_machine(tmp_path)
-    with Collection.open(tmp_path) as collection:
-        report = collection.add(features="cnn")
-        found, rows = known(collection)
-        assert collection.search("", like=tmp_path / "0.tar" / "more-060.jpg").results
-    assert (report.nodes, report.new, len(report.skipped)) == (2, 88, 1)
-    assert found == expected
-    np.testing.assert_array_equal(rows, vectors)
-
-
-def test_a_node_killed_while_pictures_are_added_changes_nothing(
+def test_a_node_killed_while_pictures_and_shards_are_added_changes_nothing(
     nodes: RayNodes, drawn: Path
 ) -> None:
     expected, vectors = on_one_machine(drawn)
@@ -121,16 +111,17 @@ def test_a_node_killed_while_pictures_are_added_changes_nothing(
     with Collection.open(drawn) as collection:
         report = collection.add(features="cnn", progress=kill_once)
         found, rows = known(collection)
+        assert collection.search("", like=drawn / "shards/0.tar/more-090.jpg").results
         again = collection.add()
-        (drawn / "more-100.jpg").rename(drawn / "moved.jpg")
+        (drawn / "more-070.jpg").rename(drawn / "moved.jpg")
         moved = collection.add()
     nodes.bring_back()
     assert killed
     assert found == expected
-    assert np.array_equal(rows, vectors)
-    assert report.extracted == 138
+    np.testing.assert_array_equal(rows, vectors)
+    assert report.extracted == 128
     assert [path for path, _ in report.skipped] == ["more-050.jpg"]
-    assert any(re.search(r"· \d nodes?, \d retr(y|ies)$", what) for what in heard)
+    assert any(re.search(r"· 2 nodes, \d+ retr(y|ies)$", what) for what in heard)
     assert again.extracted == 0
     assert (moved.moved, moved.extracted) == (1, 0)
 
@@ -218,39 +209,27 @@ def test_sums_over_pairs_are_the_same_on_the_cluster_although_a_shard_dies(
     np.testing.assert_allclose(here.transform(X), there.transform(X), rtol=1e-5, atol=1e-6)
 
 
-class Memory(SearchShard):
-    """A shard that can be ended from outside."""
-
-    def process(self) -> int:
-        return os.getpid()
-
-    def size(self, array: np.ndarray) -> int:
-        return array.nbytes
-
-
 def test_searches_survive_replicas_and_say_when_a_shard_has_none(
     nodes: RayNodes, tmp_path: Path
 ) -> None:
-    draw_scenes(tmp_path, 30, size=(48, 32))
+    make(tmp_path, 60, words=10, width=64)
+    request = SearchRequest("word003 -word004:0.5", k=60)
     with Collection.open(tmp_path) as one:
-        one.add(features="blocks")
-        one.caption_from(tmp_path / "captions.tsv")
-        one.train(max_iter=1000)
-        expected = one.search("sky", k=30)
-    with replicated(Memory, [(0, 1)], name="test", replicas=2) as replicas:
+        expected = one.search(request)
+    with replicated(WatchedShard, [(0, 1)], name="test", replicas=2) as replicas:
         shared = SharedState(replicas=replicas)
         with Collection.open(tmp_path, shared=shared) as several:
             assert replicas.ask("size", [(np.zeros(8 << 20, np.uint8),)]) == [8 << 20]
-            assert several.search("sky", k=30) == expected
+            assert several.search(request) == expected
             processes = {replicas.ask("process", [()])[0] for _ in range(40)}
             os.kill(processes.pop(), signal.SIGKILL)
-            assert several.search("sky", k=30) == expected
+            assert several.search(request) == expected
             for process in [*processes, *{replicas.ask("process", [()])[0] for _ in range(20)}]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-            nobody = several.search("sky", k=30)
-            assert nobody.partial == PartialAnswer(0, 30)
-            while (again := several.search("sky", k=30)).partial is not None:
+            nobody = several.search(request)
+            assert nobody.partial == PartialAnswer(0, 60)
+            while (again := several.search(request)).partial is not None:
                 pass  # until Ray has begun a replica anew
             assert again == expected
 
