@@ -33,6 +33,25 @@ Folders = Annotated[
     list[Annotated[Text, Query(min_length=1, max_length=300)]],
     Query(max_length=8, description="Only pictures in one of these folders."),
 ]
+Words = Annotated[
+    QueryText,
+    Query(
+        description="Words; -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, "
+        "before:2020, near:38.7,-9.1,5km and type:video work."
+    ),
+]
+Captioned = Annotated[
+    bool | None, Query(description="Only pictures with captions, or only without.")
+]
+Space = Annotated[
+    Literal["words", "lsa", "sentences", "encoder"], Query(description="What the query is made of.")
+]
+Like = Annotated[Number | None, Query(description="A picture that results should look like.")]
+Good = Annotated[bool, Query(description="Only good matches, where that is known.")]
+Fold = Annotated[bool, Query(description="Show near-duplicates once.")]
+Sort = Annotated[
+    Literal["relevance", "time"], Query(description="Best first, or taken last first.")
+]
 
 
 def search_routes(server: Server) -> APIRouter:
@@ -40,31 +59,16 @@ def search_routes(server: Server) -> APIRouter:
 
     @router.get("/search", response_model=Ranking, responses=refusals(400, 403, 409, 422, 503))
     async def search(
-        query: Annotated[
-            QueryText,
-            Query(
-                description="Words; -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, "
-                "before:2020, near:38.7,-9.1,5km and type:video work."
-            ),
-        ] = "",
+        query: Words = "",
         k: Count = 40,
         offset: Offset = 0,
         folder: Folders = [],  # noqa: B006 - FastAPI copies it
-        captioned: Annotated[
-            bool | None, Query(description="Only pictures with captions, or only without.")
-        ] = None,
-        space: Annotated[
-            Literal["words", "lsa", "sentences", "encoder"],
-            Query(description="What the query is made of."),
-        ] = "words",
-        like: Annotated[
-            Number | None, Query(description="A picture that results should look like.")
-        ] = None,
-        good: Annotated[bool, Query(description="Only good matches, where that is known.")] = False,
-        fold: Annotated[bool, Query(description="Show near-duplicates once.")] = False,
-        sort: Annotated[
-            Literal["relevance", "time"], Query(description="Best first, or taken last first.")
-        ] = "relevance",
+        captioned: Captioned = None,
+        space: Space = "words",
+        like: Like = None,
+        good: Good = False,
+        fold: Fold = False,
+        sort: Sort = "relevance",
     ) -> Response:
         """Rank the collection's pictures by words, by a sentence, or by likeness to a picture."""
         request = SearchRequest(
