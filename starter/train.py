@@ -2,11 +2,12 @@
 
     python -m starter.train [--data DATA/iaprtc12] [--kept FILE.npy] [--out FOLDER]
 
-PAMIR learns words from IAPR TC-12's labels and sentences, over the CNN's vectors; words that
-cannot be seen are dropped by their AvgP on validation pictures; the network's own classes join
-them; where both know a word, validation pictures weigh them; everything is brought to one scale,
-calibrated, and written as `starter.safetensors` and `card.md`. The test pictures are ranked once,
-for the card. Prints the words kept with their AvgP. Repeatable from ``--seed``.
+PAMIR and linear discriminants learn words from IAPR TC-12's labels and sentences, over the CNN's
+vectors; the network's own classes join them; words that mean nearly the same lend each other some
+of their weights; words that cannot be seen are dropped by their AvgP on validation pictures;
+everything is brought to one scale, calibrated, and written as `starter.safetensors` and `card.md`.
+The test pictures are ranked once, for the card. Prints the words kept with their AvgP. Repeatable
+from ``--seed``. Needs the extra ``sentences``.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import numpy as np
 from starter.card import write_card
 from starter.classes import read_classes
 from starter.corpus import read_corpus
-from starter.joint_words import Words, join
+from starter.joint_words import join
 from starter.quality import calibrated, measured, worth_keeping
-from starter.trained_words import can_be_seen, retrain, train_words, word_quality
+from starter.trained_words import retrain, train_words, with_discriminants
 from visterm.models.pamir import _solvers
 from visterm.progress import Progress
 from visterm.starter.starter import CARD, FILE, write_starter
@@ -59,15 +60,12 @@ def main() -> None:
     corpus = read_corpus(arguments.data, arguments.kept, arguments.seed)
     say(f"{len(corpus.vocabulary)} words of {len(corpus.development)} pictures are candidates")
     chosen = train_words(corpus, settings, _progress())
-    choose = corpus.validation
-    avgp = word_quality(chosen.transform(corpus.vectors[choose]), corpus.words[choose])
-    seen = can_be_seen(avgp, corpus.words[choose])
-    say(f"{seen.sum()} of them can be seen; C = {chosen.C_}, {chosen.n_iter_:,} triplets")
-
-    classes = read_classes()
-    judged = join(corpus, corpus.training, Words(chosen.weights_, seen), classes)
+    say(f"C = {chosen.C_}, {chosen.n_iter_:,} triplets")
+    classes, teach, every = read_classes(), corpus.training, corpus.development
+    ours = with_discriminants(corpus, teach, chosen.weights_)
+    judged = join(corpus, teach, ours, classes)
     final = retrain(corpus, chosen, _progress())
-    joined = join(corpus, corpus.development, Words(final.weights_, seen), classes, judged)
+    joined = join(corpus, every, with_discriminants(corpus, every, final.weights_), classes)
     kept = worth_keeping(corpus, judged)
     judged, joined = judged.only(kept), joined.only(kept)
     calibration = calibrated(corpus, judged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from visterm.starter import load_starter
 from visterm.text import Vocabulary, sentence_encoder
 from visterm.text.meaning import Meaning, has_vectors, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
@@ -80,6 +81,12 @@ def test_words_of_other_languages_are_taken_for_the_known_one(typed: str, known:
 @pytest.mark.parametrize("word", ["philosophy", "pollution", "surgeon", "invoice"])
 def test_an_english_word_that_is_not_known_is_not_guessed(word: str):
     assert meanings(word, WORDS) == []
+
+
+@both
+@pytest.mark.parametrize("word", ["zzqx", "wsx", "trzk", "blorft", "hjkl", "asdfgh"])
+def test_what_is_no_word_of_any_language_is_not_guessed(word: str):
+    assert meanings(word, load_starter().vocabulary) == []
 
 
 @both

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from visterm.matrices import unit_rows
 from visterm.text.synonyms import same_words
 from visterm.text.tokens import one_form
+from visterm.text.unoffered_words import FILLING
 
 if TYPE_CHECKING:
     from visterm.text.vocabulary import Vocabulary
@@ -34,6 +35,8 @@ FOREIGN = 0.2
 """The same for words that are no English ones."""
 PHRASE = 0.33
 """The same for phrases with words that are no English ones."""
+_UNHEARD = 0.28
+"""The same for words of plain letters that GloVe never met: many of them are no words at all."""
 LEAST = 0.88
 """The cosine from which on GloVe, where nobody else can tell, takes two words for one."""
 _ENGLISH = 0.47
@@ -41,11 +44,14 @@ _ENGLISH = 0.47
 _AROUND = 50
 _COMMON = 20_000
 """So many of GloVe's words, the most frequent, are met in English texts whatever their language."""
+_MET = 150_000
+"""So many of GloVe's words are words of some language, and hardly a slip among them."""
 _RELATIVE = 0.3
 """The cosine below which the sentence encoder has found a word that is merely spelt alike."""
 _RELATED = 0.6
 """The cosine from which words are worth a mention to somebody who typed an unknown one."""
 _MOST = 10
+_VOWELS = frozenset("aeiou")
 
 
 class Meaning(NamedTuple):
@@ -78,10 +84,8 @@ def confident(text: str, vocabulary: Vocabulary) -> list[Meaning]:
     if not has_sentences():
         return _by_vectors(text, vocabulary)
     found = nearest(text, vocabulary.words)
-    if found is None or found.confidence < FOREIGN:
+    if found is None or found.confidence < _least(text):
         return []
-    if " " in text and found.confidence < PHRASE:
-        return []  # several words rarely mean one
     if found.confidence < SURE and _is_slip(text, vocabulary, found.place):
         return []
     if is_english(text, vocabulary.words):
@@ -91,13 +95,24 @@ def confident(text: str, vocabulary: Vocabulary) -> list[Meaning]:
     return [Meaning(found.place, 1.0)]
 
 
+def _least(text: str) -> float:
+    """The confidence below which a text is taken for no known word."""
+    if " " in text:
+        return PHRASE  # several words rarely mean one
+    if not text.isascii():
+        return FOREIGN
+    if not set(text) & _VOWELS:
+        return SURE  # what nobody can pronounce is rarely a word
+    return _UNHEARD if has_vectors() and text not in _glove()[0] else FOREIGN
+
+
 def _is_slip(text: str, vocabulary: Vocabulary, place: int) -> bool:
     """Whether a word is most likely another known one, misspelt."""
     from visterm.text.query import SHORT, misspelt
 
-    if len(text) <= SHORT:
+    if len(text) <= SHORT or (has_vectors() and _glove()[0].get(text, _MET) < _MET):
         return False
-    alike = misspelt(text, vocabulary.words)
+    alike = set(misspelt(text, vocabulary.words)) - FILLING
     return bool(alike) and vocabulary.words[place] not in alike
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from visterm.errors import VistermError
 from visterm.text.sentence_encoder import DIMENSIONS, has_sentences, sentence_rows
 from visterm.text.synonyms import everyday_words, same_words
+from visterm.text.unoffered_words import FILLING
 
 _ENGLISH = "the {}"
 _ARTICLES = (_ENGLISH, "le {}", "el {}", "il {}", "o {}", "de {}")
@@ -52,6 +53,8 @@ def nearest(text: str, known: tuple[str, ...]) -> Nearest | None:
     asked = sentence_rows(texts)
     either = np.maximum(rows @ asked[0], rows @ asked[1:].mean(axis=0))
     scores = either - _HUBNESS * common
+    # Words that are true of much are what nobody means who types another one.
+    scores[[at for at, word in enumerate(words) if word in FILLING]] = -1.0
     place = int(scores.argmax())
     confidence = float(scores[place])
     if place >= len(known):
