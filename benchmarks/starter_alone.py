@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--flickr8k-vectors", type=Path, help="a folder with flickr8k.npy")
     parser.add_argument("--part", choices=["test", "dev"], default="test", help="of Flickr8k")
     parser.add_argument("--held", type=int, default=5, help="pictures that have a word asked for")
+    parser.add_argument("--iterations", type=int, default=Pamir().max_iter, help="of each fit")
     arguments = parser.parse_args()
     starter = load_starter()
     flickr8k = read_flickr8k(arguments.flickr8k)
@@ -56,7 +57,7 @@ def main() -> None:
     )
     protocol = corel5k(arguments.data)
     development, test = corel_vectors(protocol, arguments.vectors)
-    found = measure(protocol, development, test, starter)
+    found = measure(protocol, development, test, starter, arguments.iterations)
     found |= measure_single_words(flickr8k, part, vectors, starter, arguments.held)
     show(found, as_json=arguments.json)
 
@@ -66,6 +67,7 @@ def measure(
     development: NDArray[np.float32],
     test: NDArray[np.float32],
     starter: Starter,
+    iterations: int,
 ) -> dict[str, Any]:
     words = protocol.vocabulary.words
     known = np.array([starter.find(word) is not None for word in words])
@@ -76,7 +78,7 @@ def measure(
     idf = starter.vocabulary.idf[numbers]
     say(f"{known.sum()} of {len(words)} words, {len(asked)} of {len(relevance)} queries")
     ours = _evaluated(starter.model().transform(test)[:, numbers], asked, idf)
-    trained = _trained(protocol, development)
+    trained = _trained(protocol, development, iterations)
     theirs = _evaluated(trained.transform(test), asked, trained.idf_)
     random = np.random.default_rng(0).standard_normal((len(test), len(words)))
     chance = _evaluated(random.astype(np.float32), asked, trained.idf_)
@@ -131,9 +133,9 @@ def _evaluated(rows: NDArray[np.float32], asked: Relevance, idf: NDArray[np.floa
     return evaluate_rows(rows, Relevance(queries, asked.pictures), ["AvgP", "P@10"])
 
 
-def _trained(protocol: Protocol, vectors: NDArray[np.float32]) -> Pamir:
+def _trained(protocol: Protocol, vectors: NDArray[np.float32], iterations: int) -> Pamir:
     training, held = protocol.split
-    model = Pamir(C=STEPS, max_words=protocol.max_words, retrain=True)
+    model = Pamir(C=STEPS, max_iter=iterations, max_words=protocol.max_words, retrain=True)
     captions = protocol.captions
     return model.fit(
         vectors[training], captions[training], validation=(vectors[held], captions[held])

@@ -19,13 +19,13 @@ class Prototypes:
 
 # Stand-ins for a benchmark: captioned pictures, in three parts.
 with tempfile.TemporaryDirectory() as folder:
-    drawn = draw_scenes(folder, 240, size=(96, 64))
+    drawn = draw_scenes(folder, 180, size=(96, 64))
     vectors = vt.CNN().fit_transform([path for path, _ in drawn])
 captions = [" ".join(words) for _, words in drawn]
-words = vt.Vocabulary.from_captions(captions[:150], min_captions=5)
+words = vt.Vocabulary.from_captions(captions[:110], min_captions=5)
 train, held, test = (
     (vectors[part], words.counts(captions[part]))
-    for part in (slice(0, 150), slice(150, 190), slice(190, 240))
+    for part in (slice(0, 110), slice(110, 140), slice(140, 180))
 )
 
 # Every model learns from the same pictures, and chooses its parameters on the same others.

@@ -93,7 +93,8 @@ RUNS = [
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     (
         "starter_alone",
-        "--data {}/corel5k --vectors {}/vectors.npy --flickr8k {}/flickr8k --held 1",
+        "--data {}/corel5k --vectors {}/vectors.npy --flickr8k {}/flickr8k --held 1 "
+        "--iterations 2000",
         "flickr8k_ap",
     ),
     (
