@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--folder", type=Path, help="keep the pictures here, or take those here")
     parser.add_argument("--draw", action="store_true", help="draw the pictures, and end")
+    parser.add_argument("--first-answer", action="store_true", help="end with the first answer")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
@@ -57,7 +58,10 @@ def main() -> None:
             _draw(folder, arguments.pictures)
         if arguments.draw:
             return
-        result = measure(folder, arguments.query, arguments.runs)
+        if arguments.first_answer:
+            result = _first_answer(folder, arguments.query)
+        else:
+            result = measure(folder, arguments.query, arguments.runs)
     show({"pictures": arguments.pictures, **result}, as_json=arguments.json)
 
 

@@ -64,6 +64,11 @@ RUNS = [
         "avgp_shards",
     ),
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
+    (
+        "cnn_int8",
+        "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --iterations 500 --calibrating 2",
+        "cost",
+    ),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("determinism", "--pictures 20 --features blocks --only again", "again"),
     ("describe", "--data {}/iaprtc12 --collection 16 --rounds 1", "with_words"),
