@@ -180,6 +180,19 @@ def test_words_are_completed_also_after_a_minus(served: Server, visit: Opener) -
     expect(page.locator("#heading")).to_have_text("sea -mountain")
 
 
+def test_what_is_typed_while_the_page_loads_stays(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+    held: list[sync_api.Route] = []
+    page.route("**/main.js*", lambda route: held.append(route))
+    page.goto(served.url, wait_until="commit")
+    page.locator("#query").press_sequentially("sea")
+    while not held:
+        page.wait_for_timeout(10)
+    held[0].continue_()
+    expect(page.locator(".tile").first).to_be_visible()
+    expect(page.locator("#query")).to_have_value("sea")
+
+
 def test_rows_fill_the_page_and_more_come_with_scrolling(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=sky", height=500)
     assert len(order(page)) == 60

@@ -60,9 +60,10 @@ const box = new Box(query => go({ query }))
 
 async function arrive({ query, picture, sort }) {
   if (query !== asked || sort !== feed.sort) {
+    // What somebody typed while the page was loading stays.
+    if (query || asked !== null) box.set(query)
     asked = query
     unanswered = null
-    box.set(query)
     $('message').hidden = true
     $('summary').replaceChildren()
     $('chips').replaceChildren()
