@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from visterm.collection import Collection, Queued
+from visterm.collection import Collection, Queued, SharedState
 from visterm.errors import BadInput
 
 KILLED = """
@@ -50,6 +50,21 @@ def test_a_kill_between_a_change_and_its_end_does_it_once(learnt: Collection) ->
     learnt.apply_waiting()
     assert len(learnt.judgements()) == 1
     assert learnt.search("sky", 60) == before
+
+
+def test_a_search_of_a_server_waits_for_nothing_that_waits(learnt: Collection) -> None:
+    from visterm.collection.store import queue
+
+    queue.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
+    told: list[int] = []
+    shared = SharedState(mend_later=lambda: told.append(reader.waiting))
+    with Collection.open(learnt.root, shared=shared) as reader:
+        assert reader.search("sky").results
+        assert (told, reader.waiting) == ([1], 1)
+        reader.mend()  # as the server's thread for changes does
+        assert (reader.waiting, len(reader.judgements())) == (0, 1)
+        assert reader.search("sky").results
+        assert told == [1]
 
 
 def test_a_mistake_is_told_to_whoever_made_it_and_delays_nobody(learnt: Collection) -> None:

@@ -157,14 +157,16 @@ class OpenCollection:
             captions.drop_machine_written(self.catalogue)
 
     def _mend(self) -> None:
-        """Finish what a killed writer left for the index, unless somebody is writing now."""
-        from visterm.collection.training.completeness import is_of_another_model
+        """Have finished what a killed writer left, before something is read."""
+        if self._shared.mend_later is None:
+            self.mend()
+        elif self.waiting or self._is_behind:
+            self._shared.mend_later()
 
+    def mend(self) -> None:
+        """Finish what a killed writer left for the index, unless somebody is writing now."""
         self.apply_waiting()
-        waiting = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        if not (waiting or self.catalogue.get("clicks") or is_of_another_model(self.catalogue)):
-            return
-        if not self.has_model or not self.is_writable:
+        if not self._is_behind or not self.has_model or not self.is_writable:
             return
         from visterm.collection.feedback.service import learn_again
         from visterm.collection.training.index_sync import catch_up
@@ -176,6 +178,19 @@ class OpenCollection:
             catch_up(self.catalogue)
             learn_again(self.catalogue)
             self._learn_completeness()
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether the index does not show all that the catalogue holds."""
+        from visterm.collection.training.completeness import is_of_another_model
+
+        pending = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
+        return pending or bool(self.catalogue.get("clicks")) or is_of_another_model(self.catalogue)
+
+    @property
+    def waiting(self) -> int:
+        """How many changes wait for whoever is writing."""
+        return 0
 
     def apply_waiting(self) -> None:
         """Do what people said while somebody was writing."""

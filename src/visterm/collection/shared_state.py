@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 class SharedState:
     """Open models and indexes, and the words of the captions.
 
-    With ``replicas``, shards of the pictures answer searches.
+    With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
+    and finds that a killed writer left something calls it, and does not do it while others wait.
     """
 
     versions: OpenVersions = field(default_factory=OpenVersions)
     replicas: Replicas | None = None
+    mend_later: Callable[[], None] | None = None
 
     @cached_property
     def word_counts(self) -> WordCounts:

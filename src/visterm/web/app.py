@@ -58,7 +58,7 @@ def make_app(
     with Collection.open(folder, store=store) as collection:
         where = collection.root, collection.store
     server = Server(ReaderPools(*where, shared), Jobs(*where))
-    server.jobs.on_end = lambda job: server.readers.changes.tell(Collection.apply_waiting)
+    server.jobs.on_end = lambda job: server.readers.mend_later()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -130,6 +130,17 @@ class ReaderPools:
             folder, store, threads=max(2, cores), shared=self._shared, max_waiting=1024
         )
         self.changes = ReaderPool(folder, store, threads=1, shared=self._shared, max_waiting=256)
+        self._is_mending = threading.Lock()
+        self._shared.mend_later = self.mend_later
+
+    def mend_later(self) -> None:
+        """Let the thread for changes finish what a killed writer left, unless it is at it."""
+        if self._is_mending.acquire(blocking=False):
+            self.changes.tell(self._mend)
+
+    def _mend(self, collection: Collection) -> None:
+        self._is_mending.release()  # what comes from here on may not be seen
+        collection.mend()
 
     def close(self) -> None:
         for pool in (self.questions, self.pictures, self.changes):
