@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from PIL import Image
 
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput
+from visterm.features import picture_batches
 from visterm.features.picture_batches import BATCH, PictureBatch, over_pictures
 
 
@@ -186,3 +189,23 @@ def test_relative_paths_are_those_of_the_folder_one_stands_in_now(
         files = [f"{name}-{number}.png" for number in range(70)]
         batches = list(over_pictures(len, files, n_jobs=2))
         assert sum(batch.result or 0 for batch in batches) == 70
+
+
+def test_whoever_stops_on_the_way_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    decode, may_end = picture_batches._Decode.__call__, threading.Event()
+    ended: list[int] = []
+
+    def slow(self: Any, batch: Any) -> Any:
+        if batch[0][0] == 1:
+            may_end.wait(20)
+        ended.append(batch[0][0])
+        return decode(self, batch)
+
+    monkeypatch.setattr(picture_batches, "BATCH", 1)
+    monkeypatch.setattr(picture_batches._Decode, "__call__", slow)
+    flat = np.zeros((4, 4, 3), dtype=np.uint8)
+    batches = picture_batches.over_pictures(len, [flat, flat])
+    next(batches)
+    del batches  # a garbage collector does no more than this
+    assert ended == [0]
+    may_end.set()

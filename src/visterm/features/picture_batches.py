@@ -134,13 +134,16 @@ def _in_this_process(
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(decode, batches[0])
-        for following in [*batches[1:], None]:
-            decoded = coming.result()
-            if following is not None:
-                coming = ahead.submit(decode, following)
-            yield _worked(work, decoded)
+    # Not in a with statement: whoever stops on the way leaves this to the garbage collector, which
+    # may come in a thread that is just beginning, and to wait for another one there is to hang.
+    ahead = ThreadPoolExecutor(1)
+    coming = ahead.submit(decode, batches[0])
+    for following in [*batches[1:], None]:
+        decoded = coming.result()
+        if following is not None:
+            coming = ahead.submit(decode, following)
+        yield _worked(work, decoded)
+    ahead.shutdown()
 
 
 class _DecodeAndWork(Generic[Result]):

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,7 +116,9 @@ class Incoming:
             one.reason, one.is_passing = error.strerror or "it cannot be copied", True
 
 
-def opened_batches(plan: Survey, incoming: Incoming, size: int) -> Iterator[list[Opened]]:
+def opened_batches(
+    plan: Survey, incoming: Incoming, size: int
+) -> Generator[list[Opened], None, None]:
     """The survey's files, opened one batch ahead of whoever describes them."""
     waiting: deque[Future[list[Opened]]] = deque()
     with ThreadPoolExecutor(1) as ahead:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,10 +96,12 @@ def _take_all(batches: Batches, incoming: Incoming, on_batch: OnBatch | None) ->
 
         ingest_on(where, batches, BATCH)
         return
-    for batch in opened_batches(batches.plan, incoming, BATCH):
-        batches.take(batch)
-        if on_batch is not None:
-            on_batch(batches.done, batches.total)
+    # Closed here: it waits for a thread, which a garbage collector must never do.
+    with closing(opened_batches(batches.plan, incoming, BATCH)) as opened:
+        for batch in opened:
+            batches.take(batch)
+            if on_batch is not None:
+                on_batch(batches.done, batches.total)
 
 
 def _fitted(
