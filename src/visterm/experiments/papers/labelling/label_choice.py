@@ -54,8 +54,8 @@ def learn_choice(
     [0, 1, 2, 0]
     """
     slope, offset = _calibrated(scores, labels)
-    chances = np.asarray(expit(scores * slope + offset), np.float32)
-    return LabelChoice(slope, offset, *_valued(chances, labels, words, among or len(labels)))
+    probabilities = np.asarray(expit(scores * slope + offset), np.float32)
+    return LabelChoice(slope, offset, *_valued(probabilities, labels, words, among or len(labels)))
 
 
 def _calibrated(scores: Rows, labels: Rows) -> tuple[Labels, Labels]:
@@ -95,8 +95,8 @@ def _moments(
     scores: Rows, labels: Rows, slope: Labels, offset: Labels
 ) -> tuple[tuple[Labels, Labels], tuple[Labels, Labels, Labels]]:
     """Of the logistic loss: its slope by offset and slope, and its curvature by both, by label."""
-    chances = expit(scores * slope.astype(np.float32) + offset.astype(np.float32))
-    wrong, weights = chances - labels, chances * (1 - chances)
+    probabilities = expit(scores * slope.astype(np.float32) + offset.astype(np.float32))
+    wrong, weights = probabilities - labels, probabilities * (1 - probabilities)
     first, second = (
         [part.sum(axis=0, dtype=np.float64) for part in parts]
         for parts in ((wrong, wrong * scores), (weights, weights * scores, weights * scores**2))
@@ -104,14 +104,14 @@ def _moments(
     return (first[0], first[1]), (second[0], second[1], second[2])
 
 
-def _valued(chances: Rows, labels: Rows, words: int, among: int) -> tuple[Labels, Labels]:
+def _valued(probabilities: Rows, labels: Rows, words: int, among: int) -> tuple[Labels, Labels]:
     """``a`` and ``b`` of the round whose choice had the best F1."""
     share = min(1.0, among / len(labels))
     having: Labels = np.asarray(share * labels.sum(axis=0), np.float64)
     gain, cost = _mean_share(having), np.zeros(len(having))
     best, kept = -1.0, (gain, cost)
     for _ in range(_VALUING):
-        values = chances * gain.astype(np.float32) - cost.astype(np.float32)
+        values = probabilities * gain.astype(np.float32) - cost.astype(np.float32)
         given = np.argpartition(-values, words - 1, axis=1)[:, :words]
         p, r = _mean_measures(given, labels, among)
         if (f1 := 2 * p * r / max(p + r, 1e-12)) > best:
