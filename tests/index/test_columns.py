@@ -139,6 +139,8 @@ def test_filtered_and_removed_pictures_are_never_found_or_counted(
         for _, least in every[:: max(1, len(every) // 3)]:
             expected = sum(found >= least for _, found in every)
             assert index.count((asked, weights), least, allow=allow) == expected
+            listed_ids = index.candidates((asked, weights), least, allow=allow)
+            assert sorted(listed_ids) == sorted(one for one, found in every if found >= least)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -103,6 +103,8 @@ def test_search_and_count_equal_the_full_sort_of_values_that_nobody_keeps(
             least = full[rng.integers(pictures)]
             count = index.count((words, weights), float(least), allow=who)
             assert count == np.count_nonzero(full[some] >= least)
+            listed = index.candidates((words, weights), float(least), allow=who)
+            assert set(ids[some][full[some] >= least]) <= set(listed) <= set(ids[some])
         np.testing.assert_array_equal(index.rows(ids), values)
 
 

@@ -1,4 +1,4 @@
-"""How many pictures reach a score: by bounds of blocks, then by those of their codes."""
+"""How many pictures reach a score, and which: by bounds of blocks, then by those of codes."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
 from __future__ import annotations
@@ -15,8 +15,11 @@ _ROOM = 1024
 
 
 @njit(cache=True, nogil=True)
-def count_from(tables, weights, least):
-    """How many pictures surely have a score of ``least`` or more, and the ids of who else may."""
+def count_from(tables, weights, least, are_listed):
+    """How many pictures surely have a score of ``least`` or more, and the ids of who else may.
+
+    ``are_listed`` has none counted: the ids are those of all who may.
+    """
     bounds = by_code(tables, weights)
     highest = block_bounds(tables, weights, bounds.uppers, True)
     lowest = block_bounds(tables, weights, bounds.lowers, False)
@@ -31,7 +34,7 @@ def count_from(tables, weights, least):
                 continue
             first = (block - begin) * BLOCK
             stop = min(first + BLOCK, tables.sizes[segment])
-            if is_free and lowest.scores[block] >= least:
+            if is_free and not are_listed and lowest.scores[block] >= least:
                 sure += stop - first
                 continue
             if many + BLOCK > unsure.size:
@@ -40,7 +43,7 @@ def count_from(tables, weights, least):
                 lower, upper = _between(tables, weights, bounds, segment, position)
                 if np.float32(upper) < least or not _may_be_found(tables, segment, position, by_id):
                     continue
-                if np.float32(lower) >= least:
+                if np.float32(lower) >= least and not are_listed:
                     sure += 1
                 else:
                     unsure[many] = picture_id(tables, segment, position)

@@ -92,20 +92,45 @@ class Index(ColumnStore):
         2
         """
         words, weights = read_query(query, self.words)
+        sure, unsure = self._reaching(words, weights, least, allow, are_listed=False)
+        found = scores(weights, self._exactly(words, unsure).T, unsure.size)
+        return sure + int((found >= np.float64(least)).sum())
+
+    def candidates(
+        self, query: Query, least: float, *, allow: npt.ArrayLike | None = None
+    ) -> Integers:
+        """The ids of all pictures that may have a score of ``least`` or more, in no order.
+
+        Bounds tell, so there may be others among them where exact values are computed anew.
+
+        >>> index = Index.in_memory([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
+        >>> index.candidates(([1, 2], [1, 0.5]), 2.0)
+        array([0, 2])
+        """
+        words, weights = read_query(query, self.words)
+        return self._reaching(words, weights, least, allow, are_listed=True)[1]
+
+    def _reaching(
+        self,
+        words: Integers,
+        weights: Floats,
+        least: float,
+        allow: npt.ArrayLike | None,
+        *,
+        are_listed: bool,
+    ) -> tuple[int, Integers]:
+        """How many surely reach a score, if they are not to be listed, and who else may."""
         parts = self._state[0]
         chosen = read_filter(parts, allow)
         edge = np.float64(least)  # which no comparison rounds
         addresses = self._addresses(parts, chosen, words)
-        if addresses is None:
-            ids, lowers, uppers = self._bounded(parts, chosen, words, weights)
-            is_sure = lowers >= edge
-            sure, unsure = int(is_sure.sum()), ids[~is_sure & (uppers >= edge)]
-        else:
+        if addresses is not None:
             from visterm.index._counting import count_from
 
-            sure, unsure = count_from(addresses, weights, edge)
-        found = scores(weights, self._exactly(words, unsure).T, unsure.size)
-        return sure + int((found >= edge).sum())
+            return count_from(addresses, weights, edge, are_listed)
+        ids, lowers, uppers = self._bounded(parts, chosen, words, weights)
+        is_sure = (lowers >= edge) & (not are_listed)
+        return int(is_sure.sum()), ids[~is_sure & (uppers >= edge)]
 
     def prepare(self) -> None:
         """Load the compiled kernels now, so that no search has to wait for it.

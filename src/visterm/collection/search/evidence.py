@@ -56,6 +56,8 @@ class Sight(Protocol):
 
     def count(self, query: Any, least: float, *, allow: Any = None) -> int: ...
 
+    def candidates(self, query: Any, least: float, *, allow: Any = None) -> Ids: ...
+
 
 @dataclass(frozen=True, eq=False)
 class NamedPictures:

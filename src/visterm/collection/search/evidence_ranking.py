@@ -49,12 +49,11 @@ class EvidenceRanking(Evidence):
     def count(self, least: float, among: Ids | None = None) -> int:
         """How many pictures, of some or of all, have such a score or a higher one.
 
-        Exact, as `best` is: by the index for all but the holders of words, and one by one where
-        unwanted words are seen, which no sum of columns tells.
+        Exact, as `best` is: by the index for all but the holders of words. Where unwanted words
+        are seen, which no sum of columns tells, the index names those who reach it without them.
         """
-        every = self.index.ids()
-        if not self._is_sum or (among is not None and among.size * _FEW < every.size):
-            return self._count_among(every if among is None else among, least)
+        if among is not None and among.size * _FEW < self.index.ids().size:
+            return self._count_among(among, least)
         allow = None
         if among is not None:
             allow = np.zeros(int(among.max(initial=-1)) + 1, bool)
@@ -62,43 +61,53 @@ class EvidenceRanking(Evidence):
         holders = self._holders(allow)
         total = self._count_among(holders, least)
         for mask, length in self._others(holders, allow):
-            edge = _lowest_sight(least, self.unmentioned(length))
-            total += self.index.count(self.query[:2], edge, allow=mask)
+            if self._is_sum:
+                edge = _lowest_sight(least, self.unmentioned(length))
+                total += self.index.count(self.query[:2], edge, allow=mask)
+            else:
+                total += self._count_among(self._reaching(least, mask, length), least)
         return total
 
+    def _reaching(self, least: float, mask: Mask | None, length: int) -> Ids:
+        """All of the others who may reach a score: unwanted words that are seen only lower one."""
+        edge = _lowest_sight(least - ROUNDING, self.unmentioned(length))
+        return self.index.candidates(self.query[:2], edge, allow=mask)
+
     def _count_among(self, pictures: Ids, least: float) -> int:
-        total, ids = 0, self._findable(pictures)
-        for first in range(0, ids.size, _TOGETHER):
-            some = ids[first : first + _TOGETHER]
-            lowest, highest = self.between(some)
-            unsure = some[(lowest < least) & (highest >= least)]
-            total += int((lowest >= least).sum()) + int((self.parts(unsure).scores >= least).sum())
-        return total
+        ids = self._findable(pictures)
+        lowest, highest = self._between(ids)
+        unsure = ids[(lowest < least) & (highest >= least)]
+        return int((lowest >= least).sum()) + int((self.parts(unsure).scores >= least).sum())
+
+    def _between(self, pictures: Ids) -> tuple[Floats, Floats]:
+        """As `between`, of however many pictures, with memory for some."""
+        lowest, highest = np.empty(pictures.size), np.empty(pictures.size)
+        for first in range(0, pictures.size, _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            lowest[some], highest[some] = self.between(pictures[some])
+        return lowest, highest
 
     def _narrowed(self, pictures: Ids, k: int) -> Ids:
         """Those of some pictures that may be among their ``k`` best, if they can be told apart."""
         if pictures.size <= k or not k:
             return pictures
-        lowest, highest = self.between(pictures)
+        lowest, highest = self._between(pictures)
         return pictures[highest >= np.partition(lowest, -k)[-k]]
 
     def _best_of_others(self, k: int, mask: Mask | None, length: int) -> tuple[Ids, Floats]:
-        """The best of pictures with captions of one length, which say nothing of the query.
-
-        Unwanted words that are seen only lower a score, so what the index ranks by is an upper
-        bound: more are asked for until nobody is left who could enter.
-        """
+        """The best of pictures with captions of one length, which say nothing of the query."""
         asked = k
         while True:
             ids, ranked = self.index.search(self.query[:2], asked, allow=mask)
             found = best(ids, self.parts(ids).scores, k)
             if ids.size < asked or not k:
                 return found
+            if not self._is_sum:
+                ids = self._narrowed(self._reaching(found[1][-1], mask, length), k)
+                return best(ids, self.parts(ids).scores, k)
             bound, next_bound = self._bounds(ranked[-1], length)
-            if self._is_sum:  # Of equal ones the index has given those with the smaller ids.
-                if bound < found[1][-1] or next_bound < bound:
-                    return found
-            elif bound + ROUNDING < found[1][-1]:
+            # Of equal ones the index has given those with the smaller ids.
+            if bound < found[1][-1] or next_bound < bound:
                 return found
             asked *= 4
 

@@ -137,7 +137,20 @@ class SightIndex:
         """As `Index.count`."""
         if self._knows(query):
             return self.index.count(query, least, allow=allow)
-        return int((self._scored(query, allow)[1] >= np.float64(least)).sum())
+        return self.candidates(query, least, allow=allow).size
+
+    def candidates(
+        self,
+        query: tuple[NDArray[np.int64], NDArray[np.float32]],
+        least: float,
+        *,
+        allow: npt.NDArray | None = None,
+    ) -> NDArray[np.int64]:
+        """As `Index.candidates`."""
+        if self._knows(query):
+            return self.index.candidates(query, least, allow=allow)
+        ids, found = self._scored(query, allow)
+        return ids[found >= np.float64(least)]
 
     def _knows(self, query: tuple[NDArray[np.int64], NDArray[np.float32]]) -> bool:
         """Whether the index can answer without the columns after its own."""

@@ -44,7 +44,10 @@ class NoSight:
         return found[:k], np.zeros(min(k, found.size), np.float32)
 
     def count(self, query: Any, least: float, *, allow: Any = None) -> int:
-        return len(self.search(query, self.pictures.size, allow=allow)[0]) if least <= 0 else 0
+        return self.candidates(query, least, allow=allow).size
+
+    def candidates(self, query: Any, least: float, *, allow: Any = None) -> Ids:
+        return self.search(query, self.pictures.size if least <= 0 else 0, allow=allow)[0]
 
 
 class WrittenRanker(Ranker):
