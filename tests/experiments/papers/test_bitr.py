@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.experiments.papers.bitr import published_settings
 from visterm.experiments.papers.bitr.directions import Both, PairVectors, nearest
-from visterm.experiments.papers.bitr.methods import bitr, paper_methods, pca
+from visterm.experiments.papers.bitr.methods import bitr, mean_texts, paper_methods, pca
 from visterm.experiments.papers.bitr.partitions import IaprExperiment, Partition
 from visterm.experiments.papers.bitr.phrase_labels import phrase_documents
 from visterm.experiments.papers.bitr.retrieval_tables import Measured, _report
@@ -104,6 +104,23 @@ def test_pictures_are_ranked_for_labels_by_the_model_that_validation_liked_bette
     assert Both(told, good, bad).labels(vectors, true)["to picture"] == alone
     bad.validation_ = good.validation_ + 0.1
     assert Both(told, good, bad).labels(vectors, true)["to picture"]["mAP"] < alone["mAP"]
+
+
+def test_by_angle_a_picture_is_not_first_for_every_label_because_its_row_is_long():
+    told = pairs()
+    true = csr_array((told.texts > 0.5).astype(np.float32))
+    model, vectors = told.fit(Cca()), np.eye(5, dtype=np.float32)
+    both, rows = Both(told, model, model), model.picture_rows(told.pictures[told.partition.test])
+    plain = both.label_scores(vectors, true)[1]
+    by_angle = both.label_scores(vectors, true, by_angle=True)[1]
+    np.testing.assert_allclose(by_angle, plain / np.linalg.norm(rows, axis=1), rtol=1e-4)
+
+
+def test_a_label_is_the_mean_of_the_development_texts_that_hold_it():
+    texts = np.float32([[1, 0], [0, 1], [0, 1], [9, 9]])
+    true = csr_array(np.float32([[1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]]))
+    split = Partition("a part", np.array([0, 1]), np.array([2]), np.array([3]))
+    assert mean_texts(texts, true, split).tolist() == [[0.5, 0.5], [0.0, 1.0], [0.0, 0.0]]
 
 
 def test_the_papers_methods_run_in_its_order_and_bring_labels_to_their_space():

@@ -33,16 +33,25 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
 def test_every_model_is_measured_and_the_better_way_of_pamir_is_taken(drawn: Protocol) -> None:
     good, poor = "blocks(channels=((32, joint, 40),))", "blocks(channels=((64, edges, 2),))"
     described = PictureFeatures(drawn, n_jobs=1)
-    made = compare_features(
-        described,
-        {"blocks": FeatureRow(good, (PamirSetting(poor), PamirSetting(good)))},
-        max_words=1,
-    )
-    outcomes, tried = made["blocks"]
+    rows = {"blocks": FeatureRow(good, (PamirSetting(poor), PamirSetting(good)))}
+    outcomes, tried = compare_features(described, rows, max_words=1)["blocks"]
     assert list(outcomes) == ["CMRM", "CMTT", "PLSA", "PAMIR"]
     assert outcomes["PAMIR"].chosen["way"] == max(tried, key=tried.__getitem__)
     assert set(tried) == {good, poor}
     assert all(len(one.evaluation) == len(drawn.test_relevance) for one in outcomes.values())
+
+    # What was measured is kept: nothing is extracted or learnt a second time.
+    told: list[str] = []
+
+    def note(what: str, *_: int) -> None:
+        told.append(what)
+
+    again = compare_features(PictureFeatures(drawn, n_jobs=1), rows, max_words=1, progress=note)
+    assert told == []
+    assert again["blocks"].tried == tried
+    for name, one in again["blocks"].outcomes.items():
+        assert one.evaluation.mean() == outcomes[name].evaluation.mean()
+        assert one.chosen == outcomes[name].chosen
 
 
 def test_as_published_visterms_are_one_bag_and_the_margin_is_that_of_captions(

@@ -17,6 +17,7 @@ from visterm.experiments.papers.bitr import (
     examples,
     methods,
     partitions,
+    published_settings,
     timings,
 )
 from visterm.experiments.papers.leaderboards import flickr8k
@@ -89,9 +90,22 @@ def test_cross_modal_tables_hold_every_method(table: str, method: str, root: Pat
     found = reproduce(table, root, partitions=0).to_json()
     assert found["partitions"] == ["given split"]
     assert {*found["published"], method} <= set(found["ours"])
+    assert ("BITR-C (CTR), mean texts" in found["ours"]) == (table == "bitr-6")
     figures = [value for ways in found["ours"].values() for way in ways.values() for value in way]
     assert figures
     assert json.dumps(found)
+
+
+def test_labels_as_published_hold_the_papers_methods_only(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(published_settings, "STRENGTHS", (10.0,))
+    monkeypatch.setattr(published_settings, "NORMS", (1.0,))
+    monkeypatch.setattr(published_settings, "FOLDS", 2)
+    monkeypatch.setattr(published_settings, "TOPICS", 8)
+    found = reproduce("bitr-6", root, partitions=0, as_published=True).to_json()
+    assert set(found["published"]) <= set(found["ours"])
+    assert not [name for name in found["ours"] if "mean texts" in name or "three CNNs" in name]
 
 
 def test_what_one_data_set_teaches_is_tested_on_the_other(root: Path) -> None:

@@ -81,6 +81,20 @@ def test_counts_and_vectors_come_from_one_description(drawn: Protocol) -> None:
     assert abs(alone.test - vectors[2]).max() == 0
 
 
+def test_what_is_kept_is_not_extracted_again(drawn: Protocol, tmp_path: Path) -> None:
+    first, again = (PictureFeatures(drawn, n_jobs=1, kept=tmp_path) for _ in range(2))
+    made = (*first.counts(SMALL), *first.vectors(SMALL))
+    told: list[str] = []
+
+    def note(what: str, *_: int) -> None:
+        told.append(what)
+
+    found = (*again.vectors(SMALL, progress=note), *again.counts(SMALL, progress=note))
+    assert told == []
+    for one, other in zip(made, (*found[3:], *found[:3]), strict=True):
+        assert abs(one - other).max() == 0
+
+
 def test_parts_are_joined_by_their_weights_and_described_once(drawn: Protocol) -> None:
     edges = "blocks(channels=((32, edges, 10),), colours=8)"
     found = PictureFeatures(drawn, test=False, n_jobs=1)

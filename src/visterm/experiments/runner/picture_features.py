@@ -80,15 +80,7 @@ class PictureFeatures:
     def vectors(self, features: str, *, progress: Progress = silent) -> Parts:
         """Vectors of unit length; several parts side by side, each of unit length before."""
         weights, names = weighted_parts(features)
-        for name in names:
-            path = self._path(name)
-            if path is not None and name not in self._vectors and (rows := kept_rows(path)):
-                self._vectors[name] = rows
-        new = [name for name in names if name not in self._vectors]
-        self._extract(new, progress)
-        for name in new:
-            if (path := self._path(name)) is not None:
-                keep_rows(path, self._vectors[name])
+        self._have(self._vectors, "vectors", names, progress)
         found = [self._vectors[name] for name in names]
         if len(found) == 1:
             return found[0]
@@ -100,9 +92,24 @@ class PictureFeatures:
         for name in names:
             if not _is_tokens(name) and not isinstance(parse_features(name), Bag):
                 raise BadInput(f"{name} has no visterms to count; this model needs some")
-        self._extract([name for name in names if name not in self._counts], progress)
+        self._have(self._counts, "counts", names, progress)
         found = [self._counts[name] for name in names]
         return tuple(csr_array(hstack(rows, format="csr")) for rows in zip(*found, strict=True))
+
+    def _have(
+        self, known: dict[str, Parts], form: str, names: Sequence[str], progress: Progress
+    ) -> None:
+        """Extract what is not known yet and was not kept, and keep it in every form it has."""
+        for name in names:
+            path = self._path(name, form)
+            if path is not None and name not in known and (rows := kept_rows(path)):
+                known[name] = rows
+        new = [name for name in names if name not in known]
+        self._extract(new, progress)
+        for name in new:
+            for other, made in (("vectors", self._vectors), ("counts", self._counts)):
+                if name in made and (path := self._path(name, other)) is not None:
+                    keep_rows(path, made[name])
 
     def _extract(self, names: Sequence[str], progress: Progress) -> None:
         for name in names:
@@ -119,11 +126,12 @@ class PictureFeatures:
             else:
                 self._vectors[name] = self._extracted(extractor, progress)
 
-    def _path(self, name: str) -> Path | None:
+    def _path(self, name: str, form: str) -> Path | None:
         if self.kept is None or _is_tokens(name) or name.startswith("onnx:"):
             return None
         content = (name, parse_features(name).version, self.test, self.seed, self.about)
-        return self.kept / f"{hashlib.sha256(repr(content).encode()).hexdigest()[:32]}.npz"
+        digest = hashlib.sha256(repr(content).encode()).hexdigest()[:32]
+        return self.kept / f"{digest}{'.counts' if form == 'counts' else ''}.npz"
 
     def _extracted(self, extractor: Extractor, progress: Progress) -> Parts:
         if not self.test:

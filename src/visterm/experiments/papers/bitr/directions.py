@@ -19,6 +19,7 @@ from visterm.models import Cca
 from visterm.models.inputs import Vectors
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent
+from visterm.text.spaces.space import unit
 
 Rows = NDArray[np.float32]
 Make = Callable[[str], PairModel]
@@ -108,13 +109,16 @@ class Both:
             figures[way] = alike | _ranks(asked[test], answers[test], tested)
         return figures
 
-    def labels(self, vectors: Rows, true: csr_array) -> dict[str, Figures]:
+    def labels(
+        self, vectors: Rows, true: csr_array, *, by_angle: bool = False
+    ) -> dict[str, Figures]:
         """P@5 and mAP of labels, given as vectors of the text space, for the tested pictures.
 
-        With them P@5 and mAP of "plain" F, without how often labels are given.
+        With them P@5 and mAP of "plain" F, without how often labels are given. ``by_angle`` ranks
+        pictures by rows of unit length, so that long ones do not come first for every label.
         """
         held = csr_array(true[self.partition.test])
-        to_labels, to_pictures, plain = self.label_scores(vectors, true)
+        to_labels, to_pictures, plain = self.label_scores(vectors, true, by_angle=by_angle)
         figures = label_figures(ranked(to_labels, held), ranked(to_pictures, csr_array(held.T)))
         alone = ranked(plain, held)
         figures["to text"] |= {
@@ -123,7 +127,9 @@ class Both:
         }
         return figures
 
-    def label_scores(self, vectors: Rows, true: csr_array) -> tuple[Rows, Rows, Rows]:
+    def label_scores(
+        self, vectors: Rows, true: csr_array, *, by_angle: bool = False
+    ) -> tuple[Rows, Rows, Rows]:
         """Scores of labels for the tested pictures, of pictures for labels, and plain F.
 
         Vectors of labels say what a label is like, not how often it is given, so labels are ranked
@@ -145,10 +151,17 @@ class Both:
         weight = weights[int(np.argmax(reached))]
         better = max(self.to_pictures, self.to_texts, key=lambda model: model.validation_)
         to_labels = np.asarray(prior + weight * plain, np.float32)
-        return to_labels, self._scores(better, p.test, vectors).T, plain
+        return to_labels, self._scores(better, p.test, vectors, by_angle).T, plain
 
-    def _scores(self, model: PairModel, pictures: NDArray[np.int64], vectors: Rows) -> Rows:
-        return model.picture_rows(self.pairs.pictures[pictures]) @ model.text_rows(vectors).T
+    def _scores(
+        self,
+        model: PairModel,
+        pictures: NDArray[np.int64],
+        vectors: Rows,
+        by_angle: bool = False,
+    ) -> Rows:
+        rows = model.picture_rows(self.pairs.pictures[pictures])
+        return (unit(rows) if by_angle else rows) @ model.text_rows(vectors).T
 
 
 def label_figures(to_labels: LabelRanking, to_pictures: LabelRanking) -> dict[str, Figures]:

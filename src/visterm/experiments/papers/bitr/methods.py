@@ -91,6 +91,13 @@ def label_space(documents: Sequence[str], partition: Partition, seed: int) -> To
     return space.fit([documents[i] for i in partition.development])
 
 
+def mean_texts(texts: Rows, true: csr_array, partition: Partition) -> Rows:
+    """A label as the mean of the development texts that hold it; zeros where none does."""
+    held = csr_array(true[partition.development])
+    often = np.maximum(np.asarray(held.sum(axis=0)).reshape(-1, 1), 1)
+    return np.asarray(held.T @ texts[partition.development] / often, np.float32)
+
+
 def knn_scores(
     pictures: Rows, true: csr_array, partition: Partition, progress: Progress
 ) -> tuple[NDArray[np.float32], dict[str, Any]]:

@@ -28,6 +28,7 @@ from visterm.experiments.papers.bitr.methods import (
     Rows,
     knn_scores,
     label_space,
+    mean_texts,
     paper_methods,
     pca,
     svm_scores,
@@ -74,6 +75,8 @@ CAPTIONS = (
     "median rank =",
 )
 LABELS = ("P@5", "mAP")
+MEANT = ("CCA", "BITR-C (CTR)")
+"""Methods that also get labels as means of texts, and rank pictures by angles."""
 _PUBLISHED = ("BLEU-1", "ROUGE-1", "R@50", "median rank")
 WAYS = {"to text": "→ text", "to picture": "→ picture"}
 
@@ -206,9 +209,15 @@ def _labels(
                 known = np.eye(len(words), dtype=np.float32) if "WSABIE" in name else known
                 yield name, partial(_label_figures, name, fit, known, true)
             return
+        means = mean_texts(texts, true, partition)
         for name, fit, to_space in paper_methods(topics):
-            labels = words if to_space is None else to_space.text_rows(words)
+            labels, meant = (
+                one if to_space is None else to_space.text_rows(one) for one in (words, means)
+            )
             yield name, partial(_label_figures, name, fit, labels, true)
+            if name in MEANT:
+                by_means = f"{name}, mean texts"
+                yield by_means, partial(_label_figures, by_means, fit, meant, true, by_angle=True)
         for name, fit, labels in cnn_label_methods(vectors, true, partition, progress):
             yield name, partial(_label_figures, name, fit, labels, true)
         for views in more:
@@ -232,9 +241,11 @@ def _captions(
     return Measured(both.captions(captions), (known or {}) | both.chosen(name))
 
 
-def _label_figures(name: str, fit: Fit, labels: Rows, true: csr_array) -> Measured:
+def _label_figures(
+    name: str, fit: Fit, labels: Rows, true: csr_array, *, by_angle: bool = False
+) -> Measured:
     both = fit()
-    return Measured(both.labels(labels, true), both.chosen(name))
+    return Measured(both.labels(labels, true, by_angle=by_angle), both.chosen(name))
 
 
 def _figures_alone(measure: Callable[[], dict[str, Figures]]) -> Measured:

@@ -13,22 +13,27 @@ text queries, ECML 2006.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from scipy.sparse import csr_array
 
 from visterm.evaluation import Table, measures_table
 from visterm.experiments.papers.published import published
+from visterm.experiments.runner.figure_cache import kept_figures
+from visterm.experiments.runner.indexed_models import RankedRun
+from visterm.experiments.runner.kept_runs import kept_run
 from visterm.experiments.runner.picture_features import Parts, PictureFeatures
 from visterm.experiments.runner.presets import make_model
-from visterm.experiments.runner.protocol import Source, corel5k
+from visterm.experiments.runner.protocol import Protocol, Source, corel5k
 from visterm.experiments.runner.reports import Report, avgp_table, beside
 from visterm.experiments.runner.runs import Extracted, Outcome, Seconds, choose, run
+from visterm.experiments.runner.vector_cache import cache_file
 from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.kernels import RBF
-from visterm.models import KernelPamir, Pamir
+from visterm.models import KernelPamir, Model, Pamir
 from visterm.progress import Progress, silent
 
 THEIRS = published("ecml")
@@ -199,7 +204,10 @@ def compared_features(
 def _corel(data: Source, seed: int) -> PictureFeatures:
     if (data, seed) not in _extracted:
         _extracted.clear()
-        _extracted[data, seed] = PictureFeatures(corel5k(data, seed=seed), seed=seed)
+        protocol = corel5k(data, seed=seed)
+        pictures = f"{protocol.development.paths} {protocol.test.paths}"
+        kept = cache_file("features", pictures, ".folder")
+        _extracted[data, seed] = PictureFeatures(protocol, seed=seed, kept=kept)
     return _extracted[data, seed]
 
 
@@ -219,34 +227,53 @@ def compare_features(
             model = make_model(baseline, max_words=max_words, seed=protocol.seed)
             if row.ways[0].as_published:
                 model.set_params(**_PLAIN[shown])
-            seconds = Seconds()
-            with seconds.on("features"):
-                counts = Extracted(*descriptions.counts(row.visterms, progress=progress))
-            outcomes[shown] = run(protocol, counts, model, seconds, progress=progress)
-        way, tried = _preferred(descriptions, row, max_words, progress)
-        vectors = Extracted(*_vectors(descriptions, way, progress))
+            counts = partial(descriptions.counts, row.visterms, progress=progress)
+            outcomes[shown] = _kept(protocol, row.visterms, model, counts, progress)
+        tried = _tried(descriptions, row, max_words, progress)
+        way = max(row.ways, key=lambda one: tried.get(_said(one), 0.0))
         learner = _pamir(way, max_words, protocol.seed)
-        outcome = run(protocol, vectors, learner, Seconds(), progress=progress)
+        vectors = partial(_vectors, descriptions, way, progress)
+        outcome = _kept(protocol, repr(way), learner, vectors, progress)
         outcomes["PAMIR"] = replace(outcome, chosen={"way": _said(way), **outcome.chosen})
-        made[name] = RowOutcomes(outcomes, tried)
+        reached = tried or {_said(way): outcome.chosen["validation"]}
+        made[name] = RowOutcomes(outcomes, {one: round(100 * v, 2) for one, v in reached.items()})
     return made
 
 
-def _preferred(
+def _kept(
+    protocol: Protocol, seen: str, model: Model, parts: Callable[[], Parts], progress: Progress
+) -> Outcome:
+    """A model that learns from what it sees of pictures; what was made before is not made again."""
+
+    def made() -> RankedRun:
+        seconds = Seconds()
+        with seconds.on("features"):
+            rows = Extracted(*parts())
+        outcome = run(protocol, rows, model, seconds, progress=progress)
+        return RankedRun(model.transform(rows.test), outcome)
+
+    return kept_run(protocol, f"{seen} {model.name} {model.get_params()}", made).outcome
+
+
+def _tried(
     descriptions: PictureFeatures,
     row: FeatureRow,
     max_words: int | None,
     progress: Progress,
-) -> tuple[PamirSetting, dict[str, float]]:
-    """The way with the best AvgP on validation pictures, and that of each."""
+) -> dict[str, float]:
+    """AvgP of PAMIR on validation pictures, in each way; nothing where there is only one."""
     protocol = descriptions.protocol
-    found: dict[PamirSetting, float] = {}
-    for way in row.ways:
-        vectors = _vectors(descriptions, way, progress)
+    found: dict[str, float] = {}
+    for way in row.ways if len(row.ways) > 1 else ():
         model = _pamir(way, max_words, protocol.seed).set_params(retrain=False)
-        found[way] = choose(protocol, model, vectors, progress).validation_
-    best = max(row.ways, key=found.__getitem__)
-    return best, {_said(way): round(100 * avgp, 2) for way, avgp in found.items()}
+
+        def reached(way: PamirSetting = way, model: Pamir | KernelPamir = model) -> dict[str, Any]:
+            vectors = _vectors(descriptions, way, progress)
+            return {"AvgP": choose(protocol, model, vectors, progress).validation_}
+
+        recipe = f"{way} {model.get_params()} {protocol.seed} {protocol.development.paths}"
+        found[_said(way)] = kept_figures("way", recipe, reached)["AvgP"]
+    return found
 
 
 def _vectors(descriptions: PictureFeatures, way: PamirSetting, progress: Progress) -> Parts:
