@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visterm.collection.search import evidence_ranking
 from visterm.collection.search.evidence import (
     CERTAINTY,
     NAME_SOURCES,
@@ -60,9 +62,11 @@ def problems(draw):
 
 
 @settings(max_examples=300, deadline=None)
-@given(problems())
-def test_the_best_and_their_count_are_those_of_sorting_the_scores_of_all(problem) -> None:
+@given(problems(), st.sampled_from([0, PICTURES]))
+def test_the_best_and_their_count_are_those_of_sorting_the_scores_of_all(problem, small) -> None:
     evidence, allow, k = problem
+    with patch.object(evidence_ranking, "_SMALL", small):
+        assert (evidence._scored is not None) == (small > 0)
     every = evidence.index.ids()
     if allow is not None:
         every = np.intersect1d(every, allow)

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
+from visterm.collection.search import evidence_ranking
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.index import Index
@@ -125,6 +126,7 @@ def test_folding_fills_the_page_whatever_is_asked(trained: Collection) -> None:
 def test_a_search_with_its_cutoff_asks_once_for_captions_of_each_length(
     trained: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(evidence_ranking, "_SMALL", 0)
     asked: list[int] = []
     search = Index.search
 

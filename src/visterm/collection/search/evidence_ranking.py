@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from visterm.index.score import best
 _TOGETHER = 1 << 16
 _FEW = 50
 """Where a filter leaves one picture in so many or fewer, they are scored one by one."""
+
+_SMALL = 1024
+"""Of so many pictures or fewer, scoring each once beats any bound."""
 
 _INFINITY = int(np.float32(np.inf).view(np.int32))
 
@@ -35,6 +39,12 @@ class EvidenceRanking(Evidence):
         by one. The others differ by constants from what the index ranks: one for those without a
         caption, one for those with captions of each length.
         """
+        if self._scored is not None:
+            ids, scores = self._scored
+            if allow is not None:
+                may = np.isin(ids, np.flatnonzero(allow))
+                ids, scores = ids[may], scores[may]
+            return best(ids, scores, k)
         if allow is not None and np.count_nonzero(allow) * _FEW < allow.size:
             few = self._findable(np.flatnonzero(allow))  # each by itself is faster than any bound
             return best(few, self.parts(few).scores, k)
@@ -52,6 +62,10 @@ class EvidenceRanking(Evidence):
         Exact, as `best` is: by the index for all but the holders of words. Where unwanted words
         are seen, which no sum of columns tells, the index names those who reach it without them.
         """
+        if self._scored is not None:
+            ids, scores = self._scored
+            reach = scores >= least
+            return int(np.count_nonzero(reach if among is None else reach & np.isin(ids, among)))
         if among is not None and among.size * _FEW < self.index.ids().size:
             return self._count_among(among, least)
         allow = None
@@ -67,6 +81,14 @@ class EvidenceRanking(Evidence):
             else:
                 total += self._count_among(self._reaching(least, mask, length), least)
         return total
+
+    @cached_property
+    def _scored(self) -> tuple[Ids, Floats] | None:
+        """All pictures that may answer and their scores, where there are few of them."""
+        if self.index.ids().size > _SMALL:
+            return None
+        ids = self._findable(self.index.ids())
+        return ids, self.parts(ids).scores
 
     def _reaching(self, least: float, mask: Mask | None, length: int) -> Ids:
         """All of the others who may reach a score: unwanted words that are seen only lower one."""
