@@ -33,7 +33,7 @@ from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.feedback.offset_columns import OffsetColumns
-from visterm.collection.feedback.regression import ClickRegression
+from visterm.collection.feedback.regression import ClickRegression, GatheredClicks
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.linear_values import linear_weights
@@ -137,9 +137,14 @@ class FeedbackOffsets:
         )
 
         @cache
+        def gathered(is_counted: bool) -> GatheredClicks | None:
+            every = [*clicks, (query, replace(entry, step=float(is_counted)))]
+            return self.regression.gathered(words, every, self.directions, link, initial)
+
+        @cache
         def fitted(step: float) -> dict[int, NDArray[np.float64]]:
-            every = [*clicks, (query, replace(entry, step=step))]
-            return self.regression.directions(words, every, self.directions, link, initial)
+            found = gathered(step > 0)
+            return {} if found is None else found.directions(entry.id, step)
 
         step = entry.step
         guard = self.guard() if judge else None

@@ -28,6 +28,36 @@ Directions = Mapping[int, Floats]
 Click = tuple[QueryVector, Entry]
 
 
+@dataclass(frozen=True, eq=False)
+class GatheredClicks:
+    """Clicks on some words, their pictures met: what is the same however much each counts."""
+
+    words: Sequence[int]
+    entries: NDArray[np.int64]
+    clicked: ClickSet
+    towards: Floats
+    factor: float
+    link: Link
+    initial: Directions
+
+    def directions(self, entry: int | None = None, step: float = 1.0) -> dict[int, Floats]:
+        """What clicks add to the directions of the words, all of it.
+
+        One ``entry`` may be given another ``step`` than it has. The same clicks give the same bits,
+        however many threads there are.
+        """
+        from visterm.kernels.threads import one_thread
+
+        weights = np.where(self.entries == entry, step, self.clicked.weights)
+        with one_thread():
+            coefficients = replace(self.clicked, weights=weights).fitted()
+            added = (coefficients.T @ self.towards) * self.factor
+        return {
+            word: self.initial.get(word, 0.0) + move / self.link.slopes[word]
+            for word, move in zip(self.words, added, strict=True)
+        }
+
+
 @dataclass
 class ClickRegression:
     """What fits clicks to one version; it remembers the vectors it has met."""
@@ -45,51 +75,37 @@ class ClickRegression:
         self._read(wanted)
         return [self._vectors[one] is not None for one in wanted]
 
-    def directions(
+    def gathered(
         self,
         words: Sequence[int],
         clicks: Sequence[Click],
         now: Directions,
         link: Link,
         initial: Directions | None = None,
-    ) -> dict[int, Floats]:
-        """What clicks add to the directions of some words, all of it.
+    ) -> GatheredClicks | None:
+        """Clicks on some words, ready to be fitted; None where none counts.
 
         Directions of other words stay as they are ``now``; those of ``initial`` words are fitted
-        around where these begin. The same clicks give the same bits, however many threads there
-        are.
+        around where these begin.
         """
         from visterm.kernels.threads import one_thread
-
-        with one_thread():
-            return self._directions(words, clicks, now, link, initial or {})
-
-    def _directions(
-        self,
-        words: Sequence[int],
-        clicks: Sequence[Click],
-        now: Directions,
-        link: Link,
-        first: Directions,
-    ) -> dict[int, Floats]:
         from visterm.models.feedback import LATEST, VARIANCE
 
         some = self._about(words, clicks)[-LATEST:]
         if not some:
-            return {}
+            return None
+        first = initial or {}
         known = [self._vectors[entry.picture] for _, entry in some]
         vectors, towards = (np.stack(pair) for pair in zip(*filter(None, known), strict=True))
-        products = towards @ vectors.T
-        scale = self._square or products.diagonal().mean() or 1.0
-        clicked = self._click_set(words, some, vectors, products / scale, now, link)
-        for place, word in enumerate(words):
-            if word in first:
-                clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
-        added = (clicked.fitted().T @ towards) * (VARIANCE / scale)
-        return {
-            word: first.get(word, 0.0) + move / link.slopes[word]
-            for word, move in zip(words, added, strict=True)
-        }
+        with one_thread():
+            products = towards @ vectors.T
+            scale = self._square or products.diagonal().mean() or 1.0
+            clicked = self._click_set(words, some, vectors, products / scale, now, link)
+            for place, word in enumerate(words):
+                if word in first:
+                    clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
+        numbers = np.array([entry.id for _, entry in some])
+        return GatheredClicks(words, numbers, clicked, towards, VARIANCE / scale, link, first)
 
     @cached_property
     def _square(self) -> float | None:
