@@ -54,7 +54,7 @@ def best(ids: Integers, found: Scores, k: int) -> tuple[Integers, Scores]:
     >>> best(np.arange(4), np.float32([1, 3, 3, 2]), 2)
     (array([1, 2]), array([3., 3.], dtype=float32))
     """
-    if 0 < k < found.size:
+    if 0 < k < found.size and found.size > _HIGHS:  # fewer are soon sorted
         edge = kth_largest(found, k)
         above = np.flatnonzero(found > edge)
         level = np.flatnonzero(found == edge)
@@ -67,10 +67,9 @@ def best(ids: Integers, found: Scores, k: int) -> tuple[Integers, Scores]:
 
 def kth_largest(found: Scores, k: int) -> np.floating:
     """The ``k``-th largest score, without NumPy's partition, which many equal scores slow down."""
-    whole = found.size // _HIGHS * _HIGHS
-    highs = found[:whole].reshape(-1, _HIGHS).max(axis=1)
-    if (
-        k <= highs.size
-    ):  # So many different pictures reach the k-th of these, so the k-th best does.
+    if k * _HIGHS <= found.size:
+        whole = found.size // _HIGHS * _HIGHS
+        highs = found[:whole].reshape(-1, _HIGHS).max(axis=1)
+        # So many different pictures reach the k-th of these, so the k-th best does.
         found = found[found >= np.sort(highs)[-k]]
     return np.sort(found)[-k]
