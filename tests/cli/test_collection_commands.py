@@ -78,6 +78,7 @@ def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     assert isinstance(found["cutoff"], int), "the starter knows what scores are worth"
     assert "lighthouse" in found["unknown"]["lighthoues"]
     assert "the word 'lighthoues' is not known, so it is left out" in ran.stderr
+    assert "visterm encoder add" in ran.stderr, "what would help"
 
 
 def test_status_and_check_tell_what_there_is(searched: Path) -> None:

@@ -10,6 +10,7 @@ from visterm.cli.messages import clock, say, shown, skipping, summary
 from visterm.cli.quick_search import SearchOptions
 from visterm.collection import WORDS, Collection, Locked, SearchRequest, has_pictures, locate
 from visterm.errors import BadInput
+from visterm.text.query import MORE_WORDS
 
 if TYPE_CHECKING:
     from visterm.collection import SearchResponse, SearchResult
@@ -151,6 +152,8 @@ def _report_words(answer: SearchResponse) -> None:
     for word, close in answer.unknown.items():
         hint = f"; close to it: {', '.join(close)}" if close else ""
         say(f"the word {word!r} is not known, so it is left out{hint}")
+    if answer.unknown:
+        say(MORE_WORDS)
 
 
 def _object(asked: str, answer: SearchResponse) -> dict[str, Any]:

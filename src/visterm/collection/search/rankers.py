@@ -25,10 +25,9 @@ from visterm.collection.store.active_model import ActiveModel, ActiveSpace, fram
 from visterm.collection.store.caption_words import Postings, completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
-from visterm.text.query import Query, UnknownWords
+from visterm.text.query import MORE_WORDS, Query, UnknownWords
 
 Scores = NDArray[np.float32] | NDArray[np.float64]
-MORE_WORDS = "an image-text encoder knows any word (visterm encoder add)"
 Ranked = tuple[NDArray[np.int64], Scores]
 """Ids and scores, best first; equal scores by smaller id."""
 

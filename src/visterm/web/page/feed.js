@@ -124,7 +124,7 @@ export class Feed {
     if (!guessed) parts.push(...taken)
     const left = Object.keys(unknown || {})
     if (left.length) {
-      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: not known yet`)
+      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: not known yet; a caption with it teaches it`)
     }
     $('summary').replaceChildren(parts.join('. '))
     $('chips').replaceChildren(...Object.values(unknown || {}).flat().map(word => el(
