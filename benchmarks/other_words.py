@@ -3,9 +3,12 @@
     python -m benchmarks.other_words --json
 
 ``languages``: 200 words of the starter in German, French, Spanish, Italian, Portuguese and Dutch, a
-list written by us (`other_words.tsv`), read as a search reads them: the part that is taken for the
-right word, or for one that means the same. No translation is the spelling of another word of the
-starter: that would be read as English. ``outside``: 100 everyday queries with words that the
+list written by us (`other_words.tsv`): the part that the sentence encoder alone takes for the right
+word, or for one that means the same. No translation is the spelling of another word of the
+starter: that would be read as English. ``in_a_search`` is the same as a search reads them, which
+looks everyday words up first (`visterm.text.translations`, which holds most of the list); and
+``table_by_encoder`` what the sentence encoder alone would make of all words that can be looked up.
+``outside``: 100 everyday queries with words that the
 starter does not know, with the words that may stand for them (`outside_words.tsv`, by us): how many
 are taken for a right word, for a wrong one that the answer calls a guess, for a wrong one that it
 says it took, and for a wrong one without a word about it.
@@ -18,6 +21,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.common import show
 from visterm.starter import load_starter
@@ -26,6 +30,7 @@ from visterm.text.meaning import has_vectors, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
 from visterm.text.sentence_encoder import has_sentences
 from visterm.text.synonyms import same_words
+from visterm.text.translations import TABLE
 from visterm.text.unknown_words import read_phrases
 
 LISTS = Path(__file__).parent
@@ -55,13 +60,19 @@ def main() -> None:
     asked = parser.parse_args()
     vocabulary = load_starter().vocabulary
     found: dict[str, Any] = {"sentences": has_sentences(), "words": has_vectors()}
-    found |= languages(vocabulary, asked.limit) | outside(vocabulary, asked.limit)
+    rows = _table("other_words.tsv")
+    found |= {"in_a_search": languages(vocabulary, rows, asked.limit)["languages"]}
+    with patch("visterm.text.meaning.translated", return_value=()):
+        found |= languages(vocabulary, rows, asked.limit)
+        found |= {"table_by_encoder": _by_encoder(vocabulary, rows[0], asked.limit)}
+    found |= outside(vocabulary, asked.limit)
     show(found, as_json=asked.json)
 
 
-def languages(vocabulary: Vocabulary, limit: int | None) -> dict[str, Any]:
-    head, *rows = _table("other_words.tsv")
-    rows = rows[:limit]
+def languages(
+    vocabulary: Vocabulary, table: Sequence[Sequence[str]], limit: int | None
+) -> dict[str, Any]:
+    head, *rows = table[: None if limit is None else limit + 1]
     right = dict.fromkeys(head[1:], 0)
     wrong: dict[str, list[str]] = {name: [] for name in head[1:]}
     for english, *others in rows:
@@ -77,6 +88,25 @@ def languages(vocabulary: Vocabulary, limit: int | None) -> dict[str, Any]:
         "words_a_language": len(rows),
         "not_right": wrong,
     }
+
+
+def _by_encoder(vocabulary: Vocabulary, head: Sequence[str], limit: int | None) -> dict[str, float]:
+    """The same for the words of the table that are spelt like no word of the starter."""
+    words: dict[str, list[tuple[str, str]]] = {name: [] for name in head[1:]}
+    for english, *others in _table(TABLE.name, TABLE.parent)[:limit]:
+        for name, forms in zip(words, others, strict=True):
+            own = [form for form in forms.split("|") if form != "-"]
+            words[name] += [(english, one) for one in own if vocabulary.number(one) is None]
+    right = {
+        name: [
+            len(taken := read(word, vocabulary)[0]) == 1 and _means(taken[0], english, vocabulary)
+            for english, word in some
+        ]
+        for name, some in words.items()
+    }
+    every = [one for some in right.values() for one in some]
+    by_language = {name: round(sum(some) / len(some), 3) for name, some in right.items()}
+    return {"words": len(every), "right": round(sum(every) / len(every), 4), **by_language}
 
 
 def outside(vocabulary: Vocabulary, limit: int | None) -> dict[str, Any]:
@@ -124,8 +154,8 @@ def _means(taken: str, english: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.number(taken) in {vocabulary.number(one) for one in right} - {None}
 
 
-def _table(name: str) -> list[Sequence[str]]:
-    lines = (LISTS / name).read_text(encoding="utf-8").splitlines()
+def _table(name: str, folder: Path = LISTS) -> list[Sequence[str]]:
+    lines = (folder / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 

@@ -1,6 +1,7 @@
 """What an unknown word may stand for: another spelling, a synonym, or a word that means the same.
 
-The multilingual sentence encoder (extra ``sentences``) finds the nearest known word, in English or
+Everyday words of six other languages are looked up (`visterm.text.translations`). For others the
+multilingual sentence encoder (extra ``sentences``) finds the nearest known word, in English or
 another language. GloVe's word vectors (extra ``words``; J. Pennington, R. Socher and C. Manning,
 EMNLP 2014) tell whether a word is English: then it lies among known ones. One that is not is most
 likely a known word of another language. Of an English one that is not known, the nearest known word
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from visterm.matrices import unit_rows
 from visterm.text.synonyms import same_words
 from visterm.text.tokens import one_form
+from visterm.text.translations import translated
 from visterm.text.unoffered_words import FILLING
 
 if TYPE_CHECKING:
@@ -68,7 +70,10 @@ def meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
     >>> meanings("ocean", Vocabulary.of_words(["sea", "tree"]))
     [Meaning(number=0, share=1.0)]
     """
-    return same_meanings(word, vocabulary) or confident(one_form(word), vocabulary)
+    for sure in (same_meanings, translations):
+        if found := sure(word, vocabulary):
+            return found
+    return confident(one_form(word), vocabulary)
 
 
 def certain_meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
@@ -121,7 +126,8 @@ def is_guess(text: str, vocabulary: Vocabulary) -> bool:
     from visterm.text.sentence_encoder import has_sentences
     from visterm.text.sentence_meaning import nearest
 
-    if same_meanings(text, vocabulary) or not has_sentences():
+    sure = same_meanings(text, vocabulary) or translations(text, vocabulary)
+    if sure or not has_sentences():
         return False
     word = one_form(text)
     found = nearest(word, vocabulary.words)
@@ -158,6 +164,21 @@ def same_meanings(word: str, vocabulary: Vocabulary) -> list[Meaning]:
         if number is not None:
             return [Meaning(number, 1.0)]
     return []
+
+
+def translations(text: str, vocabulary: Vocabulary) -> list[Meaning]:
+    """Known words that a word or phrase of another language means, or their synonyms.
+
+    >>> from visterm.text import Vocabulary
+    >>> translations("Hund", Vocabulary.of_words(["sea", "dog"]))
+    [Meaning(number=1, share=1.0)]
+    """
+    found: dict[int, None] = {}
+    for english in translated(text):
+        numbers = [vocabulary.number(form) for form in (english, *same_words(english))]
+        found |= dict.fromkeys([number for number in numbers if number is not None][:1])
+    chosen = list(found)[:CLOSEST]
+    return [Meaning(number, 1 / len(chosen)) for number in chosen]
 
 
 def near_in_meaning(word: str, known: Sequence[str], count: int) -> list[str]:

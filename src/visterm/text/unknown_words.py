@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from visterm.text.meaning import confident, is_common
+from visterm.text.meaning import Meaning, confident, is_common, translations
 from visterm.text.query import Query
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.vocabulary import Vocabulary
@@ -62,10 +62,18 @@ def read_phrases(
         unknown = [word for word in joined if vocabulary.number(word) is None]
         phrase = " ".join(some)
         can_be_one = 1 < len(some) <= _LONGEST and unknown and not any(map(is_apart, unknown))
-        found = confident(phrase, vocabulary) if can_be_one else []
+        found = _meanings(phrase, unknown, vocabulary) if can_be_one else []
         meant = [vocabulary.words[one.number] for one in found]
         # One of the phrase's own words stands for all of it only where the others are no slips.
         if meant and (meant[0] not in joined or all(map(is_common, unknown))):
             some = replaced[phrase] = meant[:1]
         words += [(word, weight) for word in some]
     return (replace(query, words=tuple(words)), replaced) if replaced else (query, {})
+
+
+def _meanings(phrase: str, unknown: Sequence[str], vocabulary: Vocabulary) -> list[Meaning]:
+    """What a phrase with unknown words means as a whole, for certain."""
+    found = translations(phrase, vocabulary)
+    if found or all(translations(word, vocabulary) for word in unknown):
+        return found  # each of its words has a meaning of its own
+    return confident(phrase, vocabulary)

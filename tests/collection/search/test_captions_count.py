@@ -63,6 +63,13 @@ def test_words_that_mean_the_same_are_read_as_well(learnt: Collection) -> None:
     assert found.parts.words == ("sea",)
 
 
+def test_what_captions_hold_is_not_read_in_another_language(learnt: Collection) -> None:
+    assert learnt.search("Baum").replaced == {"baum": ["tree"]}
+    learnt.caption(learnt.root / scene(3), "Anna Baum")
+    answer = learnt.search("Baum")
+    assert ([one.path.name for one in answer.results], answer.replaced) == ([scene(3)], {})
+
+
 def test_a_name_that_the_model_knows_is_read_as_a_whole(learnt: Collection) -> None:
     for number, text in ((1, "Aunt Rosa"), (2, "Rosa, and an aunt"), (3, "with Aunt Rosa")):
         learnt.caption(learnt.root / scene(number), text)

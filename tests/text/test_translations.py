@@ -1,0 +1,70 @@
+"""Everyday words of other languages are looked up, with no extra installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from visterm.starter import load_starter
+from visterm.text import Vocabulary, sentence_encoder
+from visterm.text.meaning import Meaning, is_guess, meanings
+from visterm.text.query import parse_query, query_vector
+from visterm.text.translations import TABLE
+from visterm.text.unknown_words import read_phrases
+
+WORDS = Vocabulary.of_words(["dog", "beach", "tree", "railway", "glass", "vase", "sea", "eagle"])
+
+
+@pytest.fixture(autouse=True)
+def without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_encoder, "has_sentences", lambda: False)
+    monkeypatch.setattr("visterm.text.meaning.has_vectors", lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [
+        ("Hund", "dog"),
+        ("plage", "beach"),
+        ("árbol", "tree"),
+        ("arbol", "tree"),
+        ("aguila", "eagle"),
+        ("zee", "sea"),
+    ],
+)
+def test_a_word_is_taken_for_what_it_means_with_accents_or_without(typed: str, known: str):
+    assert meanings(typed, WORDS) == [Meaning(WORDS.words.index(known), 1.0)]
+    assert not is_guess(typed, WORDS)
+
+
+def test_a_word_of_two_meanings_stands_for_both():
+    found = query_vector(parse_query("vaso"), WORDS, meanings)
+    assert found.replaced == {"vaso": ["glass", "vase"]}
+    assert found.weights.tolist() == [0.5, 0.5]
+
+
+def test_a_word_whose_meaning_is_known_by_a_synonym_only_is_taken_for_that():
+    assert meanings("mar", Vocabulary.of_words(["ocean"])) == [Meaning(0, 1.0)]
+
+
+def test_phrases_are_looked_up_as_a_whole_and_other_words_each_alone():
+    found, replaced = read_phrases(parse_query("chemin de fer"), WORDS, lambda _: False)
+    assert (found.words, replaced) == ((("railway", 1.0),), {"chemin de fer": ["railway"]})
+    both = query_vector(parse_query("chien -plage"), WORDS, meanings)
+    assert both.replaced == {"chien": ["dog"], "plage": ["beach"]}
+    assert both.weights.tolist() == [1.0, -1.0]
+
+
+def test_what_is_an_english_word_too_is_not_looked_up():
+    assert meanings("mare", WORDS) == meanings("chat", Vocabulary.of_words(["cat"])) == []
+
+
+def test_a_known_word_is_never_read_in_another_language():
+    assert query_vector(parse_query("zee"), Vocabulary.of_words(["zee"]), meanings).replaced == {}
+
+
+def test_every_line_has_a_word_of_the_starter_and_six_languages():
+    starter = load_starter()
+    lines = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]]
+    assert {len(line) for line in lines} == {7}
+    assert [line[0] for line in lines] == sorted({line[0] for line in lines})
+    assert [line[0] for line in lines if starter.find(line[0]) is None] == []
