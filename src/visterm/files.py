@@ -24,7 +24,12 @@ _ADVICE = {
 }
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], None]) -> None:
+def write_whole(
+    path: str | os.PathLike[str],
+    content: bytes | Callable[[BinaryIO], None],
+    *,
+    is_named_later: bool = False,
+) -> None:
     """Write a file so that no crash, kill or full disk leaves half of it under its name.
 
     The bytes go to a temporary name in the same folder, are synced, take the place of ``path`` in
@@ -36,6 +41,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryI
         The file to write; its folder must exist.
     content
         The bytes, or a function that writes them into the open file it is given.
+    is_named_later
+        The caller syncs the folder, once for several files, before anything names this one.
 
     Raises
     ------
@@ -66,9 +73,10 @@ def write_whole(path: str | os.PathLike[str], content: bytes | Callable[[BinaryI
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+        if not is_named_later:
+            sync_folder(path.parent)
     except OSError as error:
-        raise VistermError(f"cannot write {path}: {_reason(error)}") from error
+        raise VistermError(f"cannot write {path}: {reason(error)}") from error
 
 
 def copy_whole(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -108,7 +116,7 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             with contextlib.suppress(PermissionError):  # not everybody may look into what is above
                 sync_folder(above.parent)
     except OSError as error:
-        raise VistermError(f"cannot make {os.fspath(folder)}: {_reason(error)}") from error
+        raise VistermError(f"cannot make {os.fspath(folder)}: {reason(error)}") from error
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
@@ -125,5 +133,10 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
         os.close(handle)
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Why the system refused a file, and what to do about it.
+
+    >>> reason(OSError(errno.ENOSPC, "No space left on device"))
+    'no space left on the device; free some and try again'
+    """
     return _ADVICE.get(error.errno or 0) or error.strerror or str(error)

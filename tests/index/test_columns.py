@@ -249,6 +249,44 @@ def test_updating_a_word_changes_it_alone_in_every_segment(folder) -> None:
     assert max(len(segment.groups) for segment in index._manifest.segments) <= 4
 
 
+def test_columns_are_read_and_replaced_as_pictures_lie(folder) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 4)).astype(np.float32)
+    index = Index.create(folder, words=4)
+    index.segment_size, index.alike_from = 256, 16
+    index.append(rows, ids=rng.permutation(300))
+    index.remove([5, 200])
+    assert [segment.order is None for segment in index.manifest.segments] == [False, True]
+    ids = index.ids()
+    rows = index.rows(ids)
+    columns = index.columns([1, 3])
+    assert columns.shape == (2, index.places) == (2, 300)
+    for numbers, places in index.placed():
+        np.testing.assert_array_equal(columns[:, places].T, index.values([1, 3], numbers))
+    columns = columns[::-1] + rng.standard_normal(columns.shape).astype(np.float32)
+    for numbers, places in index.placed():
+        rows[np.ix_(np.searchsorted(ids, numbers), [1, 3])] = columns[:, places].T
+    index.update_columns([1, 3], columns)
+    assert index.ids() is ids, "pictures have stayed where they were"
+    np.testing.assert_array_equal(Index.open(folder).rows(ids), rows)
+    assert not index.verify()
+
+
+def test_wrong_columns_are_refused_and_change_nothing(folder) -> None:
+    index = Index.create(folder, words=2)
+    index.append([[1, 2], [3, 4]])
+    for words, columns in [
+        ([2], [[1, 2]]),
+        ([0], [[1]]),
+        ([0, 0], [[1, 2]] * 2),
+        ([1], [[1, np.inf]]),
+    ]:
+        with pytest.raises(BadInput):
+            index.update_columns(words, np.array(columns, np.float32))
+    assert index.rows([0, 1]).tolist() == [[1, 2], [3, 4]]
+    assert index.version == 1
+
+
 def test_values_updated_one_by_one_are_joined_without_writing_the_others_again(folder) -> None:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((30, 40)).astype(np.float32)

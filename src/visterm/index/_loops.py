@@ -7,8 +7,12 @@ is given, and for a block of a thousand pictures that counting would cost more t
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
 from __future__ import annotations
 
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
+
+_LINE = 64
 
 
 def _pointer_to(kind):
@@ -26,6 +30,28 @@ byte_pointer = _pointer_to(types.uint8)
 float_pointer = _pointer_to(types.float32)
 double_pointer = _pointer_to(types.float64)
 integer_pointer = _pointer_to(types.int64)
+
+
+@intrinsic
+def _prefetch(_, address):
+    def generate(context, builder, signature, arguments):
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        # To be read, to be kept in all caches, and it is data.
+        settings = [ir.Constant(number, value) for value in (0, 3, 1)]
+        builder.call(call, [builder.inttoptr(arguments[0], pointer), *settings])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@njit(cache=True, nogil=True)
+def prefetch_row(rows, place):
+    """Let memory bring a row of bytes while the one before it is worked on."""
+    first = rows.ctypes.data + place * rows.shape[1]
+    for address in range(first, first + rows.shape[1], _LINE):
+        _prefetch(address)
 
 
 @njit(cache=True, nogil=True)
@@ -98,4 +124,30 @@ def smallest(numbers):
     found = numbers[0]
     for place in range(numbers.size):
         found = min(found, numbers[place])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def sorted_places(listed, order, ids):
+    """Where each id belongs among those listed, which ``order`` makes ascend.
+
+    Each is looked for from the one before it, by growing steps, so that ascending ones are near.
+    """
+    found = np.empty(ids.size, np.int64)
+    low = 0
+    for number in range(ids.size):
+        if number and ids[number] < ids[number - 1]:
+            low = 0
+        high, step = low, 1
+        while high < listed.size and listed[order[high]] < ids[number]:
+            low = high + 1
+            high, step = high + step, 2 * step
+        high = min(high, listed.size)
+        while low < high:
+            middle = (low + high) // 2
+            if listed[order[middle]] < ids[number]:
+                low = middle + 1
+            else:
+                high = middle
+        found[number] = low
     return found

@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from visterm.index._loops import prefetch_row
+
 # The order of additions is free: whoever asks bounds the error of any order.
 _FREE = {"contract", "reassoc", "nsz"}
 
@@ -28,15 +30,33 @@ def lane_products(vectors, weights, found):
     """Products by sixteen sums each, in double precision; their order is part of what is exact."""
     lanes = np.empty(16)
     for i in range(vectors.shape[0]):
-        for j in range(weights.shape[0]):
-            lanes[:] = 0.0
-            _add_lanes(vectors[i], weights[j], lanes)
-            size = 8
-            while size:
-                for lane in range(size):
-                    lanes[lane] += lanes[lane + size]
-                size //= 2
-            found[i, j] = lanes[0]
+        _by_lanes(vectors[i], weights, lanes, found[i])
+
+
+@njit(cache=True, nogil=True)
+def coded_lane_products(codes, scales, places, weights, found):
+    """The same for some rows of ``low + step * code``, which are rounded as vectors are."""
+    lanes, vector = np.empty(16), np.empty(codes.shape[1], np.float32)
+    for i in range(places.size):
+        prefetch_row(codes, places[min(i + 1, places.size - 1)])
+        row = codes[places[i]]
+        low, step = scales[places[i], 0], scales[places[i], 1]
+        for place in range(row.size):
+            vector[place] = np.float32(row[place]) * step + low
+        _by_lanes(vector, weights, lanes, found[i])
+
+
+@njit(cache=True, nogil=True)
+def _by_lanes(vector, weights, lanes, found):
+    for j in range(weights.shape[0]):
+        lanes[:] = 0.0
+        _add_lanes(vector, weights[j], lanes)
+        size = 8
+        while size:
+            for lane in range(size):
+                lanes[lane] += lanes[lane + size]
+            size //= 2
+        found[j] = lanes[0]
 
 
 @njit(cache=True, nogil=True)

@@ -15,14 +15,8 @@ from visterm.index.column_writer import write_given, write_joined, write_merged
 from visterm.index.input_checks import checked_rows, whole_numbers
 from visterm.index.layout import BLOCK, OLD, column_size
 from visterm.index.likeness_order import order_alike
-from visterm.index.manifest import Group
-from visterm.index.open_segments import (
-    GivenRows,
-    MergedRows,
-    OpenSegment,
-    Positions,
-    Source,
-)
+from visterm.index.manifest import Group, Segment
+from visterm.index.open_segments import GivenRows, MergedRows, OpenSegment, Source
 from visterm.index.part_columns import group_values, part_column
 from visterm.index.recomputed import ExactValues, Recomputed
 from visterm.index.score import Floats, Integers
@@ -91,47 +85,90 @@ class ColumnStore(Segmented):
             The pictures of the rows; other pictures keep their values. Without it, the rows are
             those of all pictures, in the order of :meth:`ids`.
         """
-        chosen = whole_numbers(words)
-        if np.unique(chosen).size != chosen.size or (chosen >= self.words).any():
-            raise BadInput(f"words must differ and go from 0 to {self.words - 1}: {list(words)}")
+        chosen = self._different(words)
         given = checked_rows(rows, chosen.size).astype(np.float32, copy=False)
         with self._changing() as draft:
             numbers = self.ids() if ids is None else whole_numbers(ids)
             if numbers.size != len(given):
                 raise BadInput(f"there are {numbers.size} pictures but {len(given)} rows for them")
-            ranges = tuple((word, word + 1) for word in chosen.tolist())
             segments, known = [], 0
-            for part, rows_here, positions in self._located(None if ids is None else numbers):
-                segments.append(part.segment)
-                known += positions.size
-                if positions.size:
-                    values = np.zeros((part.segment.pictures, chosen.size), np.float32)
-                    if positions.size < part.segment.pictures - part.segment.removed:
+            for part in self._parts:
+                positions, here = part.find(numbers)
+                segment, count = part.segment, int(here.sum())
+                known += count
+                if count:
+                    values = np.zeros((segment.pictures, chosen.size), np.float32)
+                    if count < segment.pictures - segment.removed:
                         living = part.living()
                         values[living] = self.values(chosen, part.ids(living))
-                    values[positions] = given[rows_here]
-                    source = GivenRows(values, slice(None), len(values), part.ids())
-                    (group,) = write_given(draft, source, None, self.kind)
-                    segments[-1] = with_group(part.segment, Group(group.file, ranges, group.layout))
+                    values[positions[here]] = given[here]
+                    segment = self._with_values(draft, part, chosen, values)
+                segments.append(segment)
             if known != numbers.size:
                 raise BadInput(f"{numbers.size - known} of the pictures are not in the index")
             self._commit(draft, segments)
 
-    def _located(self, ids: Integers | None) -> Iterator[tuple[OpenSegment, Positions, Integers]]:
-        """Part by part: which of some pictures lie in it, and where; all pictures, ascending, where
-        none are named."""
-        rising = list(self._rising())
-        edges = [(part.ids(at[[0, -1]]) if at.size else None) for part, _, at in rising]
-        ends = np.concatenate(
-            [edge for edge in edges if edge is not None] or [np.empty(0, np.int64)]
-        )
-        if ids is None and (ends[1:] >= ends[:-1]).all():  # no two parts overlap
-            yield from rising
-            return
-        numbers = self.ids() if ids is None else ids
+    @property
+    def places(self) -> int:
+        """How many places pictures have, those of removed ones among them."""
+        return sum(segment.pictures for segment in self._manifest.segments)
+
+    def placed(self) -> Iterator[tuple[Integers, Integers]]:
+        """Segment by segment the pictures, ascending, and the place of each among all `places`.
+
+        >>> from visterm.index import Index
+        >>> index = Index.in_memory([[0], [3], [5]], ids=[7, 9, 8])
+        >>> [(ids.tolist(), places.tolist()) for ids, places in index.placed()]
+        [([7, 8, 9], [0, 1, 2])]
+        """
+        first = 0
         for part in self._parts:
-            positions, here = part.find(numbers)
-            yield part, np.flatnonzero(here), positions[here]
+            positions = part.rising()
+            yield part.ids(positions), first + positions
+            first += part.segment.pictures
+
+    def columns(self, words: npt.ArrayLike) -> Floats:
+        """The exact values of some words, words × `places`; 0 where a picture was removed."""
+        found = np.zeros((whole_numbers(words).size, self.places), np.float32)
+        for ids, places in self.placed():
+            found[:, places] = self.values(words, ids).T
+        return found
+
+    def update_columns(self, words: Sequence[int], columns: Floats) -> None:
+        """Replace all values of some words, in one commit; columns are as :meth:`columns` has them.
+
+        What clicks change is given so: nothing of it is looked up or put in another order.
+        """
+        chosen = self._different(words)
+        with self._changing() as draft:
+            if columns.shape != (chosen.size, self.places):
+                raise BadInput(
+                    f"{chosen.size} words of {self.places} places need as many values, not"
+                    f" {columns.shape}"
+                )
+            if not np.isfinite(columns).all():
+                raise BadInput("values must be finite float32 numbers")
+            segments, first = [], 0
+            for part in self._parts:
+                values = columns[:, first : first + part.segment.pictures].T
+                segments.append(self._with_values(draft, part, chosen, values))
+                first += part.segment.pictures
+            self._commit(draft, segments)
+
+    def _different(self, words: Sequence[int]) -> Integers:
+        chosen = whole_numbers(words)
+        if np.unique(chosen).size != chosen.size or (chosen >= self.words).any():
+            raise BadInput(f"words must differ and go from 0 to {self.words - 1}: {list(words)}")
+        return chosen
+
+    def _with_values(
+        self, draft: Draft, part: OpenSegment, words: Integers, values: Floats
+    ) -> Segment:
+        """The segment of a part with other values of some words, one row a picture."""
+        source = GivenRows(values, slice(None), len(values), part.ids())
+        (group,) = write_given(draft, source, None, self.kind)
+        ranges = tuple((word, word + 1) for word in words.tolist())
+        return with_group(part.segment, Group(group.file, ranges, group.layout))
 
     def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
         """The exact values of some words for some pictures, one row a picture.

@@ -93,6 +93,7 @@ class Index(ColumnStore):
         """
         words, weights = read_query(query, self.words)
         sure, unsure = self._reaching(words, weights, least, allow, are_listed=False)
+        unsure = np.sort(unsure)  # so that each is looked up from the one before
         found = scores(weights, self._exactly(words, unsure).T, unsure.size)
         return sure + int((found >= np.float64(least)).sum())
 

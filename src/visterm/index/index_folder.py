@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visterm.errors import VistermError
-from visterm.files import PART, write_whole
+from visterm.files import PART, reason, sync_folder, write_whole
 from visterm.index.manifest import Manifest, Record, read_manifest, write_manifest
 
 try:
@@ -30,6 +31,7 @@ class IndexFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_new_names = False
 
     def __str__(self) -> str:
         return str(self.path)
@@ -38,10 +40,18 @@ class IndexFolder:
         return read_manifest(self.path)
 
     def commit(self, manifest: Manifest) -> None:
+        """Name the files that were written, once all their names will last."""
+        if self._has_new_names:
+            try:
+                sync_folder(self.path)
+            except OSError as error:
+                raise VistermError(f"cannot write in {self.path}: {reason(error)}") from error
+            self._has_new_names = False
         write_manifest(self.path, manifest)
 
     def write(self, name: str, fill: Callable[[BinaryIO], None]) -> None:
-        write_whole(self.path / name, fill)
+        self._has_new_names = True
+        write_whole(self.path / name, fill, is_named_later=True)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -72,12 +82,14 @@ class IndexFolder:
     def map(self, name: str, record: Record) -> npt.NDArray[np.uint8]:
         """The bytes of a file, read only when touched."""
         path = self.path / name
-        size = path.stat().st_size
-        if size != record.size:
-            raise VistermError(
-                f"{path} has {size} bytes instead of {record.size}; build the index again"
-            )
-        return np.memmap(path, np.uint8, "r").view(np.ndarray)
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != record.size:
+                raise VistermError(
+                    f"{path} has {size} bytes instead of {record.size}; build the index again"
+                )
+            # As `numpy.memmap`, which looks every folder of the path up.
+            return np.frombuffer(mmap(file.fileno(), 0, access=ACCESS_READ), np.uint8)
 
     def problem(self, name: str, record: Record) -> str | None:
         """What is wrong with a file, in one line; nothing if its bytes are as they were."""

@@ -64,6 +64,11 @@ class Segment:
         yield from (name for name in (self.ids, self.alive, self.order) if name is not None)
         yield from (group.file for group in self.groups)
 
+    @property
+    def laid(self) -> tuple[object, ...]:
+        """What says which pictures lie where; others may have other values of the same pictures."""
+        return self.pictures, self.first_id, self.ids, self.alive, self.order
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -80,6 +85,15 @@ class Manifest:
     def pictures(self) -> int:
         """How many pictures are alive."""
         return sum(segment.pictures - segment.removed for segment in self.segments)
+
+    @property
+    def laid(self) -> tuple[object, ...]:
+        """The same for all states, of any index, whose pictures lie in the same places."""
+        hashes = {None: None} | {name: record.sha256 for name, record in self.files.items()}
+        return tuple(
+            (one.pictures, one.first_id, *map(hashes.get, (one.ids, one.alive, one.order)))
+            for one in self.segments
+        )
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

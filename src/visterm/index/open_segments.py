@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -18,6 +19,8 @@ Positions = Integers | slice
 
 _FEW = 256
 """Of so many pictures one is looked up faster by steps than by widening all their places."""
+_KERNELS = "visterm.index._kernels"
+"""Where compiled kernels are loaded, the steps are taken by one as well."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class OpenSegment:
         chosen = order[:k] if mask is None else order[mask[order] != 0][:k]
         return chosen.astype(np.int64)
 
+    def rising(self) -> Integers:
+        """The positions of all living pictures, in ascending order of id."""
+        return self.smallest(self.segment.pictures, self.alive)
+
     def living(self) -> Positions:
         """The positions of all living pictures."""
         return slice(None) if self.alive is None else np.flatnonzero(self.alive.view(np.bool_))
@@ -81,6 +88,11 @@ def _sorted_places(
     >>> _sorted_places(np.array([5, 1, 9]), np.array([1, 0, 2], np.int32), np.array([9, 2, 10]))
     array([2, 1, 3])
     """
+    if order is not None and _KERNELS in sys.modules:
+        from visterm.index._loops import sorted_places
+
+        found: Integers = sorted_places(listed, order, np.ascontiguousarray(ids))
+        return found
     if order is None or ids.size > listed.size // _FEW:
         return np.searchsorted(listed, ids, sorter=order)
     low, high = np.zeros(ids.size, np.int64), np.full(ids.size, listed.size)

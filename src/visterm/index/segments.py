@@ -118,10 +118,12 @@ class Segmented(ABC):
 
     def ids(self) -> Integers:
         """The ids of all pictures, ascending."""
-        now, (parts, known) = self._parts, self._ids
-        if parts is now:
+        parts, (laid, known) = self._parts, self._ids
+        now = tuple(part.segment.laid for part in parts)
+        if laid == now:
             return known
-        found = [part.ids(positions) for part, _, positions in self._rising()]
+        rising = sorted(parts, key=lambda part: part.segment.first_id)
+        found = [part.ids(part.rising()) for part in rising]
         numbers = np.concatenate([np.empty(0, np.int64), *found])
         if not (numbers[1:] > numbers[:-1]).all():
             numbers = np.sort(numbers)
@@ -217,15 +219,6 @@ class Segmented(ABC):
             return False
         self._take(*self._open())
         return True
-
-    def _rising(self) -> Iterator[tuple[OpenSegment, slice, Integers]]:
-        """Part by part, those with smaller ids first: the places that its living pictures have
-        among all, and their positions, both in ascending order of id."""
-        first = 0
-        for part in sorted(self._parts, key=lambda part: part.segment.first_id):
-            positions = part.smallest(part.segment.pictures, part.alive)
-            yield part, slice(first, first + positions.size), positions
-            first += positions.size
 
     # How a state is read.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from threading import Thread
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -12,24 +13,42 @@ import numpy.typing as npt
 
 from visterm.index.manifest import Manifest, Record
 
+_LARGE = 1 << 18
+"""Bytes from which on hashing takes longer than starting a thread for it."""
+
 
 class Hashed:
-    """A file that remembers the size and hash of what went into it."""
+    """A file that remembers the size and hash of what went into it.
+
+    Large arrays are hashed while they are written and synced; nobody may change them meanwhile.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._hash = hashlib.sha256()
         self._size = 0
+        self._hashing: Thread | None = None
 
     def write(self, data: npt.NDArray[np.generic]) -> None:
         """Append the bytes of a contiguous array."""
         raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
+        self._wait()
+        if raw.nbytes < _LARGE:
+            self._hash.update(raw)
+        else:
+            self._hashing = Thread(target=self._hash.update, args=(raw,))
+            self._hashing.start()
         self._file.write(raw)
-        self._hash.update(raw)
         self._size += raw.nbytes
 
     def record(self) -> Record:
+        self._wait()
         return Record(self._size, self._hash.hexdigest())
+
+    def _wait(self) -> None:
+        if self._hashing is not None:
+            self._hashing.join()
+            self._hashing = None
 
 
 class Storage(Protocol):
@@ -69,10 +88,12 @@ class Draft:
         """Write one new file; its name is the version and a number, so no name is used twice."""
         name = f"v{self.version:06d}-{len(self.files)}.{kind}"
 
+        written: list[Hashed] = []
+
         def fill(file: BinaryIO) -> None:
-            hashed = Hashed(file)
-            write(hashed)
-            self.files[name] = hashed.record()
+            written.append(Hashed(file))
+            write(written[0])
 
         self._storage.write(name, fill)
+        self.files[name] = written[0].record()
         return name
