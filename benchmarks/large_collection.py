@@ -5,9 +5,10 @@
 Collections of drawn vectors (:mod:`benchmarks.drawn_collection`), 1,280 numbers and about 1,500
 words (64 and those of the starter), of 10 million pictures 64 numbers and 256 words. By size: bytes
 a picture of catalogue, vectors and index; the time to open and search first, to search, from a
-click to its new ranking, to add 256 pictures whose vectors are known, to describe one, and to train
-and map all. ``click_over_read`` is a click over one reading of all vectors as they are stored, by
-as many threads; ``sync_ms`` is what the disk takes for a click's syncs, and is part of the click.
+click on an answer to its new ranking, to add 256 pictures whose vectors are known, to describe one,
+and to train and map all. ``click_over_read`` is a click over one reading of all vectors as they are
+stored, by as many threads; ``sync_ms`` is what the disk takes for a click's syncs, and is part of
+the click. Clicks are taken back afterwards.
 ``--plot FILE.svg`` draws it. ``--folder`` keeps the collections there, one a size, and uses those
 that it holds; ``--make`` makes them and measures nothing.
 """
@@ -19,6 +20,7 @@ import json
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -31,8 +33,9 @@ from benchmarks.click_speed import syncs
 from benchmarks.common import median_ms, say, show
 from benchmarks.drawn_collection import WIDTH, drawn_vectors, make, put
 from visterm.collection import Collection
-from visterm.collection.feedback.feature_matrix import feature_matrix, n_threads
+from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.row_threads import n_threads
 from visterm.collection.store.versions import current
 from visterm.collection.training.index_sync import catch_up
 
@@ -119,10 +122,11 @@ def measure(collection: Collection, width: int, words: int, rounds: int) -> dict
     for query in queries:
         collection.search(query, k=20)
     search_ms = median_ms(partial(collection.search, query, k=20) for query in queries)
-    clicks = [partial(_click, collection, f"word{7 * n % words:03d}", n) for n in range(rounds)]
-    clicks[0]()
+    clicks = _clicks(collection, words, rounds + 1)
+    next(clicks)()
     read_ms = median_ms([_reading(collection)] * 5)
-    click_ms = median_ms(clicks[1:] or clicks)
+    click_ms = median_ms(clicks)
+    collection.forget_judgements()
     first = max(collection.catalogue.last_number("pictures"), len(collection))
     begin = time.perf_counter()
     _add(collection, width, first)
@@ -140,9 +144,17 @@ def measure(collection: Collection, width: int, words: int, rounds: int) -> dict
     }
 
 
-def _click(collection: Collection, query: str, number: int) -> None:
-    found = collection.search(query, k=50).results
-    collection.judge(query, found[number % len(found)].picture, number % 2 == 0)
+def _clicks(collection: Collection, words: int, count: int) -> Iterator[Callable[[], None]]:
+    """Clicks on what searches show; what was judged before would not be learnt again."""
+    for number in range(count):
+        query = f"word{7 * number % words:03d}"
+        found = collection.search(query, k=50).results
+        new = [one.picture for one in found if one.judged is None]
+        yield partial(_click, collection, query, new[number % len(new)], number % 2 == 0)
+
+
+def _click(collection: Collection, query: str, picture: int, relevant: bool) -> None:
+    collection.judge(query, picture, relevant)
     collection.search(query, k=50)
 
 

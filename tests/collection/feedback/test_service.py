@@ -12,11 +12,13 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from visterm.collection import Collection
+from visterm.collection.feedback import feature_matrix as feature_matrix_module
 from visterm.collection.feedback import service as judging_module
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
+from visterm.collection.store.feature_rows import vectors_of
 from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
@@ -259,6 +261,34 @@ def test_pictures_that_come_later_are_ranked_with_the_clicks(
         again = {one.picture: one.score for one in collection.search("sea", k=100).results}
         assert again[new.picture] == new.score
         assert collection.check().is_well
+
+
+@pytest.mark.parametrize("model", ["pamir", "cmtt"])
+def test_columns_of_all_pictures_hold_what_clicks_add_to_each(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """Whatever came and went since; of a model that is not linear, too."""
+    monkeypatch.setattr(feature_matrix_module, "_SHARE", 7)
+    learnt.train(model=model, force=True)
+    found = learnt.search("sea", k=60).results
+    learnt.judge("sea", found[30].picture, True)
+    for number in range(2):
+        draw_scenes(learnt.root / str(number), 20, seed=20 + number, size=(48, 32))
+        learnt.add()
+        found[number].path.unlink()
+        learnt.add()
+        learnt.judge("sea sky", found[40 + number].picture, number == 0)
+    learnt.judge("zebra", found[50].picture, True)
+    offsets = judging_module.current_offsets(learnt.catalogue)
+    index, words = offsets.index, offsets.version.words
+    assert len(offsets.directions) == 3
+    ids = index.ids()
+    assert len(ids) == 98
+    of_model = index.values(np.arange(words), ids)
+    vectors = vectors_of(learnt.catalogue, offsets.version.extractor, ids.tolist())
+    expected = offsets.rows(vectors, index.words - words, of_model)
+    assert expected.any(axis=0).sum() == 3
+    np.testing.assert_array_equal(index.rows(ids)[:, words:], expected)
 
 
 def test_forgetting_a_picture_forgets_what_was_said_about_it(learnt: Collection) -> None:

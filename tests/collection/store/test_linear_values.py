@@ -16,7 +16,13 @@ from visterm.collection import Collection
 from visterm.collection.store import index_rows, linear_values
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.collection.store.linear_values import linear_weights, open_index, products
+from visterm.collection.store.linear_values import (
+    block_products,
+    linear_weights,
+    open_index,
+    products,
+)
+from visterm.collection.store.vector_files import Block, parts_of
 from visterm.collection.store.versions import current
 from visterm.collection.training import index_sync
 from visterm.index.score import best, scores
@@ -33,6 +39,20 @@ def test_products_have_the_same_bits_for_one_picture_as_for_many_and_in_compiled
         assert one.tobytes() == every[3:4, 2:3].tobytes()
         monkeypatch.setattr(linear_values, "_FEW", 0)
         assert products(vectors, weights).tobytes() == every.tobytes()
+        monkeypatch.undo()
+
+
+def test_products_with_codes_have_the_bits_of_those_with_decoded_vectors(monkeypatch):
+    rng = np.random.default_rng(0)
+    for width in (1, 48, 1283):
+        vectors, weights = (rng.standard_normal((n, width)).astype(np.float32) for n in (40, 5))
+        block = Block(width, parts_of(vectors, compact=True))
+        assert block.is_coded
+        places = rng.permutation(40)[:30]
+        expected = products(block.dense(places), weights)
+        assert block_products(block, places, weights).tobytes() == expected.tobytes()
+        monkeypatch.setattr(linear_values, "_FEW", 0)
+        assert block_products(block, places, weights).tobytes() == expected.tobytes()
         monkeypatch.undo()
 
 

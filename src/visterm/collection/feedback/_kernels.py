@@ -11,17 +11,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from visterm.index._loops import prefetch_row
+
 # The order of additions is the compiler's choice, made once for all rows.
 _FREE = {"contract", "reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True)
 def dense_products(rows, places, directions, found):
-    """``found[i, j] = rows[places[i]] · directions[j]``."""
+    """``found[j, i] = rows[places[i]] · directions[j]``."""
     for i in range(places.size):
         row = rows[places[i]]
         for j in range(directions.shape[0]):
-            found[i, j] = np.dot(row, directions[j])
+            found[j, i] = np.dot(row, directions[j])
 
 
 @njit(cache=True, nogil=True)
@@ -30,14 +32,15 @@ def coded_products(codes, scales, places, directions, found):
     sums = np.array([directions[j].sum() for j in range(directions.shape[0])])
     count = directions.shape[0]
     for i in range(places.size):
+        prefetch_row(codes, places[min(i + 1, places.size - 1)])
         place = places[i]
         low, step = scales[place, 0], scales[place, 1]
         for j in range(0, count, 2):
             # A lone direction has itself beside it, so that every product is added up alike.
             k = min(j + 1, count - 1)
             one, other = _code_products(codes[place], directions[j], directions[k])
-            found[i, j] = low * sums[j] + step * one
-            found[i, k] = low * sums[k] + step * other
+            found[j, i] = low * sums[j] + step * one
+            found[k, i] = low * sums[k] + step * other
 
 
 @njit(cache=True, nogil=True, fastmath=_FREE)
@@ -59,4 +62,4 @@ def sparse_products(data, indices, starts, places, directions, found):
             total = 0.0
             for place in range(first, stop):
                 total += np.float64(data[place]) * directions[j, indices[place]]
-            found[i, j] = total
+            found[j, i] = total

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,9 +12,10 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.row_places import RowPlaces, row_places
+from visterm.collection.store.row_threads import side_by_side
 from visterm.collection.store.vector_files import SPARSE, Block
+from visterm.index import Index
 
-Share = TypeVar("Share")
 Blocks = tuple[tuple[NDArray[np.int64], Block], ...]
 """Segment by segment: the places of the pictures' rows, and the rows."""
 
@@ -41,24 +39,64 @@ class FeatureMatrix:
         self, directions: NDArray[np.floating], pictures: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Pictures × directions; a picture without a vector has zeros."""
-        narrow = np.ascontiguousarray(directions, np.float32)
-        found = np.empty((self.rows.places.size, len(narrow)), np.float32)
-        first = 0
-        shares = []
-        for places, block in self.blocks:
-            for begin in range(0, len(places), _SHARE):
-                some = places[begin : begin + _SHARE]
-                shares.append((block, some, found[first + begin : first + begin + len(some)]))
-            first += len(places)
-        _all_of(shares, narrow)
+        found = np.empty((len(directions), self.rows.places.size), np.float32)
+
+        def keep(some: slice, values: NDArray[np.float32]) -> None:
+            found[:, some] = values
+
+        self.multiply(directions, keep)
         ids, order = self.ids, self.rows.order
         if np.array_equal(ids, pictures):
-            return found[order]
+            return found[:, order].T
         at = np.minimum(np.searchsorted(ids, pictures), max(len(ids) - 1, 0))
-        values = np.zeros((len(pictures), len(narrow)), np.float32)
+        values = np.zeros((len(pictures), len(directions)), np.float32)
         here = ids[at] == pictures if len(ids) else np.zeros(len(pictures), bool)
-        values[here] = found[order[at[here]]]
+        values[here] = found[:, order[at[here]]].T
         return values
+
+    def multiply(
+        self,
+        directions: NDArray[np.floating],
+        use: Callable[[slice, NDArray[np.float32]], None],
+    ) -> None:
+        """Read every row once, on all cores, and ``use`` its products while they are in the cache.
+
+        That is given the numbers of some rows that follow each other, and directions × these rows.
+        """
+        narrow = np.ascontiguousarray(directions, np.float32)
+        first = 0
+        shares: list[tuple[int, Block, NDArray[np.int64]]] = []
+        for places, block in self.blocks:
+            shares += [
+                (first + begin, block, places[begin : begin + _SHARE])
+                for begin in range(0, len(places), _SHARE)
+            ]
+            first += len(places)
+
+        def run(share: tuple[int, Block, NDArray[np.int64]]) -> None:
+            begin, block, places = share
+            found = np.empty((len(narrow), len(places)), np.float32)
+            products(block, places, narrow, found)
+            use(slice(begin, begin + len(places)), found)
+
+        side_by_side(run, shares)
+
+    def places_in(self, index: Index) -> NDArray[np.int32]:
+        """Where each row's picture lies in an index; after all `Index.places` if it does not.
+
+        Remembered for as long as pictures and rows stay where they are.
+        """
+        known = _PLACED.get(self.rows)
+        laid = index.manifest.laid
+        if known is not None and known[0] == laid:
+            return known[1]
+        found = np.full(self.rows.places.size, index.places, np.int32)
+        for ids, places in index.placed():
+            at = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
+            here = self.ids[at] == ids if len(self.ids) else np.zeros(len(ids), bool)
+            found[self.rows.order[at[here]]] = places[here]
+        _PLACED[self.rows] = laid, found
+        return found
 
 
 def feature_matrix(catalogue: Catalogue, extractor: str) -> FeatureMatrix:
@@ -75,29 +113,7 @@ def feature_matrix(catalogue: Catalogue, extractor: str) -> FeatureMatrix:
 
 
 _OPENED: WeakKeyDictionary[RowPlaces, Blocks] = WeakKeyDictionary()
-
-
-def _all_of(
-    shares: Sequence[tuple[Block, NDArray[np.int64], NDArray[np.float32]]],
-    directions: NDArray[np.float32],
-) -> None:
-    side_by_side(lambda share: products(share[0], share[1], directions, share[2]), shares)
-
-
-def side_by_side(run: Callable[[Share], None], shares: Sequence[Share]) -> None:
-    """Do something with every share, on all cores; it must let go of Python's lock to gain by it.
-
-    >>> found = []
-    >>> side_by_side(found.append, [1])
-    >>> found
-    [1]
-    """
-    threads = min(n_threads(), len(shares))
-    if threads <= 1:
-        list(map(run, shares))
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, shares))
+_PLACED: WeakKeyDictionary[RowPlaces, tuple[object, NDArray[np.int32]]] = WeakKeyDictionary()
 
 
 def products(
@@ -106,10 +122,10 @@ def products(
     directions: NDArray[np.float32],
     found: NDArray[np.float32],
 ) -> None:
-    """Fill ``found`` with the products of some rows of a block, rows × directions."""
+    """Fill ``found`` with the products of some rows of a block, directions × rows."""
     from visterm.collection.feedback import _kernels
 
-    arrays = {name: _read_only(array) for name, array in block.arrays.items()}
+    arrays = block.read_only()
     if block.is_coded:
         _kernels.coded_products(arrays["codes"], arrays["scales"], places, directions, found)
     elif block.is_dense:
@@ -117,15 +133,3 @@ def products(
     else:
         data, indices, starts = (arrays[name] for name in SPARSE)
         _kernels.sparse_products(data, indices, starts, places, directions, found)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same as files are mapped, so that kernels are compiled for one kind of array alone."""
-    found = np.asarray(array).view()
-    found.flags.writeable = False
-    return found
-
-
-def n_threads() -> int:
-    """How many threads multiply."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2

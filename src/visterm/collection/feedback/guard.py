@@ -22,13 +22,15 @@ from visterm.text.query import QueryVector
 
 MOST = 1000
 """Held-out pictures that watch."""
+Asked = list[tuple[NDArray[np.float64], NDArray[np.bool_]]]
+"""A query and each of its words alone, as weights, with the pictures that answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutGuard:
     """Held-out pictures: their vectors, their captions' words, and how they are ranked."""
 
-    vectors: NDArray[np.float32]
+    vectors: NDArray[np.float64]
     words: tuple[frozenset[int], ...]
     rows: NDArray[np.float32]
     """In the text space, as the model that did not learn from them sees them."""
@@ -42,32 +44,34 @@ class HeldOutGuard:
         """
         from visterm.models.feedback import bounded
 
-        before = self.avgp(query, {})
-        if before is None:
+        asked = self._asked(query)
+        if not asked:
             return 1.0  # nobody who watches knows these words
-        known = before
-        return bounded(lambda part: known - (self.avgp(query, fitted(part)) or 0.0))
+        before = self._avgp(query, asked, {})
+        return bounded(lambda part: before - self._avgp(query, asked, fitted(part)))
 
     def avgp(
         self, query: QueryVector, directions: Mapping[int, NDArray[np.float64]]
     ) -> float | None:
         """AvgP of a query and its words, with what clicks add to them; None where nobody knows."""
         asked = self._asked(query)
-        if not asked:
-            return None
+        return self._avgp(query, asked, directions) if asked else None
+
+    def _avgp(
+        self, query: QueryVector, asked: Asked, directions: Mapping[int, NDArray[np.float64]]
+    ) -> float:
         values = np.zeros((len(self.rows), len(query.numbers)))
         known = query.numbers < self.rows.shape[1]  # of words that a yes began nothing is known
         values[:, known] = self.rows[:, query.numbers[known]]
         for place, word in enumerate(query.numbers.tolist()):
             if word in directions:
                 values[:, place] += self.vectors @ directions[word]
-        return _avgp(values, asked)
+        return float(np.mean([_precision(values @ weights, held) for weights, held in asked]))
 
-    def _asked(self, query: QueryVector) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """The query and each of its words alone, as weights, with the pictures that answer."""
+    def _asked(self, query: QueryVector) -> Asked:
         numbers = query.numbers.tolist()
         wanted = [place for place, weight in enumerate(query.weights) if weight > 0]
-        asked = []
+        asked: Asked = []
         for places in [*([place] for place in wanted), *([wanted] if len(wanted) > 1 else [])]:
             held = np.array([all(numbers[p] in words for p in places) for words in self.words])
             if held.any():
@@ -107,7 +111,8 @@ def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
         return None
     vectors = np.stack([vector for vector, _ in kept])
     rows = load_model(version.folder / JUDGED).transform(vectors)
-    return HeldOutGuard(vectors, tuple(words for _, words in kept), rows)
+    wide = vectors.astype(np.float64)  # as directions are: each product would widen them anew
+    return HeldOutGuard(wide, tuple(words for _, words in kept), rows)
 
 
 def to_json(pictures: Sequence[int], captions: Any) -> bytes:
@@ -120,12 +125,6 @@ def to_json(pictures: Sequence[int], captions: Any) -> bytes:
             "words": [captions.indices[edges[n] : edges[n + 1]].tolist() for n in some],
         }
     ).encode()
-
-
-def _avgp(
-    values: NDArray[np.float64], asked: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]
-) -> float:
-    return float(np.mean([_precision(values @ weights, held) for weights, held in asked]))
 
 
 def _precision(scores: NDArray[np.float64], held: NDArray[np.bool_]) -> float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import Link, log_logistic, log_odds
-from visterm.collection.feedback.feature_matrix import side_by_side
+from visterm.collection.feedback.feature_matrix import FeatureMatrix
 from visterm.collection.store.versions import Version
-
-_TOGETHER = 1 << 14
-"""Pictures whose log-probabilities are moved together."""
+from visterm.index import Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,34 +44,55 @@ class OffsetColumns:
     def added(
         self, found: NDArray[np.float32], kept: NDArray[np.float32] | None
     ) -> NDArray[np.float32]:
-        """What clicks add to the columns, from products with `multiplied`.
+        """What clicks add to the columns of some pictures, words × pictures, from products with
+        `multiplied`.
 
         ``kept`` are the columns of words that the model knows; one that a yes began has no other
         column, so what is added is all there is of it.
         """
         count = len(self.words)
-        moves = found[:, :count] - self._shift()
+        moves = found[:count] - self._shift[:, None]
         if self.link is None:
             return moves
         link, known = self.link, self.words < self.version.words
-        new = self.words[~known]
+        before: NDArray[np.floating]
+        if self.weights is not None:
+            before = link.odds(self.known_words, found[count:].T).astype(np.float32)
+        else:
+            assert kept is not None
+            before = log_odds(kept.T)
         added = np.empty_like(moves)
-        odds = link.intercepts[new], link.slopes[new]
-
-        def run(some: slice) -> None:
-            before: NDArray[np.floating]
-            if self.weights is not None:
-                before = link.odds(self.known_words, found[some, count:]).astype(np.float32)
-            else:
-                assert kept is not None
-                before = log_odds(kept[some])
-            added[some, known] = link.offsets(self.known_words, before, moves[some, known])
-            added[some, ~known] = log_logistic(odds[0] + odds[1] * moves[some, ~known])
-
-        firsts = range(0, len(moves), _TOGETHER)
-        side_by_side(run, [slice(first, first + _TOGETHER) for first in firsts])
+        added[known] = link.offsets(self.known_words, before, moves[known].T).T
+        new = self.words[~known]
+        added[~known] = log_logistic(link.odds(new, moves[~known].T)).T
         return added
 
+    def fill(
+        self,
+        everything: FeatureMatrix,
+        index: Index,
+        columns: NDArray[np.float32],
+        numbers: Sequence[int],
+    ) -> None:
+        """Fill in columns of an index, those of these numbers, in one pass over all vectors.
+
+        After the places of the index's pictures they have one for vectors of all others.
+        """
+        places = everything.places_in(index)
+        kept: NDArray[np.float32] | None = None
+        if self.weights is None:
+            kept = index.columns(self.known_words)
+            kept = np.concatenate([kept, np.zeros((len(kept), 1), np.float32)], axis=1)
+
+        def use(rows: slice, found: NDArray[np.float32]) -> None:
+            here = places[rows]
+            added = self.added(found, None if kept is None else kept[:, here])
+            for number, values in zip(numbers, added, strict=True):
+                columns[number, here] = values
+
+        everything.multiply(self.multiplied(), use)
+
+    @cached_property
     def _shift(self) -> NDArray[np.float32]:
         """What directions add to a picture like any other: it is taken off, so that clicks change
         who is above whom but not what a score is worth."""

@@ -216,18 +216,14 @@ class FeedbackOffsets:
         need = offset + max(self.places[word] for word in chosen) + 1
         if need > self.index.words:
             self.index.add_words(-(-(need - self.index.words) // _ROOM) * _ROOM)
-        pictures = self.index.ids()
-        values = np.zeros((len(pictures), len(chosen)), np.float32)
+        columns = np.zeros((len(chosen), self.index.places + 1), np.float32)
         moved = [number for number, word in enumerate(chosen) if word in self.directions]
-        if moved and len(pictures):
-            moved_columns = self._columns([chosen[number] for number in moved])
+        if moved:
             everything = feature_matrix(self.catalogue, self.version.extractor)
-            found = everything.products(moved_columns.multiplied(), pictures)
-            kept = None
-            if self._weights is None:
-                kept = self.index.values(moved_columns.known_words, pictures)
-            values[:, moved] = moved_columns.added(found, kept)
-        self.index.update_words([offset + self.places[word] for word in chosen], values)
+            words_moved = self._columns([chosen[number] for number in moved])
+            words_moved.fill(everything, self.index, columns, moved)
+        numbers = [offset + self.places[word] for word in chosen]
+        self.index.update_columns(numbers, columns[:, :-1])
 
     def changed_since(self, before: Mapping[int, NDArray[np.float64]]) -> set[int]:
         """Words whose directions are others than these."""
@@ -262,10 +258,10 @@ class FeedbackOffsets:
         if words:
             moved_columns = self._columns(words)
             directions = moved_columns.multiplied()
-            values = np.empty((vectors.shape[0], len(directions)), np.float32)
+            values = np.empty((len(directions), vectors.shape[0]), np.float32)
             products(as_stored(vectors), np.arange(vectors.shape[0]), directions, values)
-            added = moved_columns.added(values, of_model[:, moved_columns.known_words])
-            found[:, [self.places[word] for word in words]] = added
+            added = moved_columns.added(values, of_model[:, moved_columns.known_words].T)
+            found[:, [self.places[word] for word in words]] = added.T
         return found
 
     @cached_property

@@ -19,7 +19,6 @@ from visterm.collection.feedback.offsets import (
 )
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.linear_values import open_index
 from visterm.errors import BadInput
 from visterm.text.query import QueryVector, UnknownWords, closest_words
@@ -94,12 +93,11 @@ def prepare(catalogue: Catalogue) -> None:
     offsets = current_offsets(catalogue)
     offsets.guard()
     now.version.metric()
-    some = now.index.ids()[:1]
-    if some.size:
-        width = len(next(iter(Rows(catalogue, now.version.extractor).of(some.tolist()).values())))
-        feature_matrix(catalogue, now.version.extractor).products(
-            np.zeros((1, width), np.float32), some
-        )
+    everything = feature_matrix(catalogue, now.version.extractor)
+    everything.places_in(now.index)
+    if everything.blocks:
+        nothing = np.zeros((1, everything.blocks[0][1].width), np.float32)
+        everything.products(nothing, everything.ids[:1])
 
 
 def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from visterm.calibration.link import Link, log_logistic
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.row_threads import n_threads, side_by_side
 from visterm.collection.store.vector_files import Block
 from visterm.collection.store.versions import MODEL, WORDS, Version
 from visterm.errors import VistermError
@@ -30,6 +31,8 @@ from visterm.index import Index
 _PAMIR = {"pamir": "weights_"}
 LANES = 16
 _TOGETHER = 1 << 11
+_MANY = 1 << 10
+"""Products that are worth more than one thread."""
 _REMEMBERED = 1 << 16
 """Values, by word and picture: a picture's vector never changes while a version lasts."""
 _KERNELS = "visterm.index._kernels"
@@ -147,14 +150,23 @@ class LinearValues:
         pictures, asked = np.unique(ids, return_inverse=True)  # somebody may ask for one twice
         found = np.full((pictures.size, words.size), np.nan, np.float32)
         rows = self.rows or Rows(self._catalogue(), self.version.extractor)
+        located = self._vectors(rows, pictures)
+
+        def multiply(some: slice) -> None:
+            for places, block, at in located[some]:
+                for first in range(0, at.size, _TOGETHER):
+                    part = slice(first, first + _TOGETHER)
+                    found[places[part]] = block_products(block, at[part], chosen)
+
+        threads = n_threads() if found.size > _MANY else 1
+        side_by_side(multiply, [slice(n, None, threads) for n in range(threads)])
         for first in range(0, pictures.size, _TOGETHER):
-            some = pictures[first : first + _TOGETHER]
-            for places, vectors in self._vectors(rows, some):
-                found[first + places] = log_logistic(link.odds(words, products(vectors, chosen)))
+            some = slice(first, first + _TOGETHER)
+            found[some] = log_logistic(link.odds(words, found[some]))
         return found[asked]
 
-    def _vectors(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
-        """The vectors of ascending pictures segment by segment, with their places among these."""
+    def _vectors(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Block, Ids]]:
+        """Where ascending pictures lie, segment by segment: their places among these, and there."""
         for attempt in (1, 2):
             try:
                 return self._read(rows, pictures)
@@ -164,7 +176,7 @@ class LinearValues:
                     raise VistermError(f"{error.filename} is missing; visterm check") from error
         raise AssertionError("unreachable")
 
-    def _read(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Floats]]:
+    def _read(self, rows: LocatedRows, pictures: Ids) -> list[tuple[Ids, Block, Ids]]:
         located = rows.located(pictures)
         located = located[np.lexsort((located[:, 2], located[:, 1]))]
         numbers = np.searchsorted(pictures, located[:, 0])
@@ -174,9 +186,21 @@ class LinearValues:
         for segment, first, stop in zip(segments.tolist(), edges, edges[1:], strict=False):
             if segment not in self._blocks:
                 self._blocks[segment] = rows.segment(segment)
-            vectors = self._blocks[segment].dense(located[first:stop, 2])
-            found.append((numbers[first:stop], vectors))
+            found.append((numbers[first:stop], self._blocks[segment], located[first:stop, 2]))
         return found
+
+
+def block_products(block: Block, places: Ids, weights: Floats) -> Floats:
+    """Some rows of a block × words, as the module says; those of codes are not decoded before."""
+    if not block.is_coded or not _is_compiled(places.size * len(weights)):
+        return products(block.dense(places), weights)
+    from visterm.index._products import coded_lane_products
+
+    arrays = block.read_only()
+    found = np.empty((places.size, len(weights)), np.float32)
+    places, weights = np.ascontiguousarray(places), np.ascontiguousarray(weights)
+    coded_lane_products(arrays["codes"], arrays["scales"], places, weights, found)
+    return found
 
 
 def products(vectors: Floats, weights: Floats) -> Floats:
@@ -185,7 +209,7 @@ def products(vectors: Floats, weights: Floats) -> Floats:
     >>> products(np.float32([[1, 2, 3]]), np.float32([[1, 0, 1], [0, 0.5, 0]])).tolist()
     [[4.0, 1.0]]
     """
-    if _KERNELS in sys.modules or len(vectors) * len(weights) > _FEW:
+    if _is_compiled(len(vectors) * len(weights)):
         from visterm.index._products import lane_products
 
         found = np.empty((len(vectors), len(weights)), np.float32)
@@ -202,3 +226,8 @@ def products(vectors: Floats, weights: Floats) -> Floats:
         lanes //= 2
         sums = sums[:, :, :lanes] + sums[:, :, lanes:]
     return sums[:, :, 0].astype(np.float32)
+
+
+def _is_compiled(count: int) -> bool:
+    """Whether so many products are left to compiled code."""
+    return _KERNELS in sys.modules or count > _FEW

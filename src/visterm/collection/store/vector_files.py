@@ -48,6 +48,13 @@ class Block:
             return len(self.arrays["indptr"]) - 1
         return len(self.arrays["codes" if self.is_coded else "rows"])
 
+    def read_only(self) -> dict[str, NDArray[Any]]:
+        """The arrays as files are mapped, so that kernels are compiled for one kind alone."""
+        found = {name: np.asarray(array).view() for name, array in self.arrays.items()}
+        for array in found.values():
+            array.flags.writeable = False
+        return found
+
     def vectors(self, places: NDArray[np.int64] | slice = slice(None)) -> Vectors:
         """Rows, as models and extractors know them."""
         if self.is_coded:

@@ -113,7 +113,13 @@ class Version:
                 return LinearCalibration.from_json(stored).with_more_words(len(self.new_words))
             return None
 
-        return self._read(CALIBRATION, read)
+        stat = (self.folder / CALIBRATION).stat()
+        key = (self.folder, stat.st_ino, stat.st_mtime_ns, stat.st_size, len(self.new_words))
+        if key not in _CALIBRATIONS:
+            while len(_CALIBRATIONS) >= _MOST:
+                _CALIBRATIONS.pop(next(iter(_CALIBRATIONS)))
+            _CALIBRATIONS[key] = self._read(CALIBRATION, read)
+        return _CALIBRATIONS[key]
 
     def link(self) -> Link | None:
         """How its model's values become what the index holds; None for a version of before."""
@@ -152,6 +158,11 @@ class Version:
             raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
+
+
+_MOST = 4
+_CALIBRATIONS: dict[tuple[object, ...], Calibration | LinearCalibration | None] = {}
+"""As they were read last: every click asks for one several times."""
 
 
 @lru_cache(maxsize=1)
