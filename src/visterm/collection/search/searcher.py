@@ -186,7 +186,7 @@ class Ranking:
 
     def best(self, k: int) -> Ranked:
         """The ``k`` best, refused ones behind the good matches."""
-        ids, scores = self._best(k + sum(not relevant for relevant in self.judged.values()))
+        ids, scores = self._best(k + self._refusals)
         good = min(self._good or 0, len(ids))
         refused = np.flatnonzero(self._refused(ids[:good]))
         order = np.concatenate(
@@ -194,9 +194,14 @@ class Ranking:
         ).astype(np.int64)[:k]
         return ids[order], scores[order]
 
+    @property
+    def _refusals(self) -> int:
+        return sum(not relevant for relevant in self.judged.values())
+
     def _best(self, k: int) -> Ranked:
         if k > self._asked:
-            self._found, self._asked = self.ranker.best(k, self.allow), k
+            more = k + self._refusals  # `best` will ask for them, and ranking twice is dear
+            self._found, self._asked = self.ranker.best(more, self.allow), more
         ids, scores = self._found
         return ids[:k], scores[:k]
 
