@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Group:
     layout: int = 1
     """How columns lie in it; groups written before there was a choice do not say."""
 
-    @property
+    @cached_property
     def words(self) -> list[int]:
         """The words, in the order in which their values lie in the file."""
         return [word for first, stop in self.ranges for word in range(first, stop)]
@@ -106,10 +107,20 @@ def read_manifest(folder: Path) -> Manifest:
     """The last committed state of the index in a folder."""
     path = folder / NAME
     try:
-        written = json.loads(path.read_bytes())
+        return _read(folder, path.read_bytes())
     except FileNotFoundError:
         raise VistermError(f"{folder} holds no index; make one with create") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise VistermError(f"{path} cannot be read ({error}); build the index again") from error
+
+
+@lru_cache(maxsize=8)
+def _read(folder: Path, content: bytes) -> Manifest:
+    """What a file says; whoever clicks or searches asks several times for the same."""
+    path = folder / NAME
+    try:
+        written = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise VistermError(f"{path} cannot be read ({error}); build the index again") from error
     found = written.get("format") if isinstance(written, dict) else None
     if isinstance(found, int) and found > FORMAT:
