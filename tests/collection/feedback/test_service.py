@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from visterm.collection import Collection
 from visterm.collection.feedback import feature_matrix as feature_matrix_module
 from visterm.collection.feedback import service as judging_module
 from visterm.collection.feedback.guard import guard_of
-from visterm.collection.feedback.log import entries, words_of
+from visterm.collection.feedback.log import Entry, entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.feature_rows import vectors_of
@@ -407,6 +408,28 @@ def test_clicks_learnt_one_by_one_and_all_at_once_are_the_same_to_the_last_bit(
         assert again.directions.keys() == expected.keys()
         for word, direction in again.directions.items():
             assert direction.tobytes() == expected[word].tobytes()
+
+
+def test_a_replay_fits_only_what_the_last_directions_depend_on(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clicks = [("sea", 3), ("sky", 9), ("sea", 4), ("sky tree", 11), ("house", 5), ("sea", 20)]
+    clicks += [("house", 12), ("sky", 7), ("house -sea", 8)]
+    for number, (query, picture) in enumerate(clicks):
+        learnt.judge(query, picture, number % 3 != 1)
+    log, offsets = entries(learnt.catalogue), judging_module.current_offsets(learnt.catalogue)
+    expected = dict(offsets.directions)
+    fits: list[int] = []
+    learn = FeedbackOffsets.learn
+
+    def noting(offsets: FeedbackOffsets, entry: Entry, *others: Any, **options: Any) -> float:
+        fits.append(log.index(entry))
+        return learn(offsets, entry, *others, **options)
+
+    monkeypatch.setattr(FeedbackOffsets, "learn", noting)
+    offsets.replay(log)
+    assert fits == [3, 7, 8]
+    assert not offsets.changed_since(expected)
 
 
 def test_whoever_changes_their_mind_is_never_without_an_answer(

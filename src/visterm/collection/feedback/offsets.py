@@ -19,7 +19,7 @@ begun is part of the replay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
 from visterm.collection.feedback.offset_columns import OffsetColumns
-from visterm.collection.feedback.regression import ClickRegression, GatheredClicks
+from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.linear_values import linear_weights
@@ -105,15 +105,27 @@ class FeedbackOffsets:
         """Learn a whole log from nothing; returns how much each entry counts.
 
         That is what the log remembers, unless it is to be judged again, as on another model it must
-        be.
+        be. Otherwise entries are passed over whose fits no later one depends on.
         """
         self.directions = {}
         self._know(self.vocabulary.first(self.version.words))
+        needed = range(len(log)) if judge_again else self._needed(log)
         learnt: list[Entry] = []
-        for entry in log:
-            step = self.learn(entry, learnt, judge=judge_again)
+        for place, entry in enumerate(log):
+            step = self.learn(entry, learnt, judge=judge_again) if place in needed else entry.step
             learnt.append(replace(entry, step=step))
         return {entry.id: entry.step for entry in learnt}
+
+    def _needed(self, log: Sequence[Entry]) -> Container[int]:
+        """The entries to learn for the directions of now; all, where some of them begin words."""
+        words = [self.vector(entry.query) for entry in log]
+        for entry, query in zip(log, words, strict=True):
+            can_begin = entry.relevant or self.encoder_words is not None
+            if can_begin and not (query.weights > 0).any():
+                return range(len(log))
+        found = self.regression.finds(entry.picture for entry in log)
+        pairs = zip(words, found, strict=True)
+        return needed_fits([frozenset(one.numbers.tolist() if here else ()) for one, here in pairs])
 
     def learn(self, entry: Entry, earlier: Sequence[Entry], *, judge: bool) -> float:
         """Learn one entry, together with all ``earlier`` ones; returns how much it counts.

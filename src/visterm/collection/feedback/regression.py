@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -207,3 +208,30 @@ class ClickRegression:
             # One by one: products of many at once round otherwise than those of few.
             towards = np.stack([metric.applied(vector) for vector in vectors])
         self._vectors |= {one: (vectors[n], towards[n]) for n, one in enumerate(found)}
+
+
+def needed_fits(queries: Sequence[frozenset[int]]) -> set[int]:
+    """The entries of a log that must be fitted for the last directions of all words.
+
+    ``queries`` are the words of each entry, none where it fits nothing. Its fit depends on the
+    directions that other words have by then, of earlier queries with any of its words.
+
+    >>> sorted(needed_fits([frozenset(some) for some in ({1}, {1}, {2, 3}, {2}, {1})]))
+    [2, 3, 4]
+    """
+    fits: dict[int, list[int]] = {}
+    for place, words in enumerate(queries):
+        for word in words:
+            fits.setdefault(word, []).append(place)
+    needed: set[int] = set()
+    waiting = {places[-1] for places in fits.values()}
+    while waiting:
+        place = waiting.pop()
+        needed.add(place)
+        words = queries[place]
+        shared = (some for some in queries[:place] if not words.isdisjoint(some))
+        for word in frozenset().union(*shared) - words:
+            before = bisect_left(fits[word], place)
+            if before and fits[word][before - 1] not in needed:
+                waiting.add(fits[word][before - 1])
+    return needed
