@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 import zipfile
@@ -142,6 +143,15 @@ def test_what_fails_leaves_the_encoder_of_the_same_name_as_it_was(
     with pytest.raises(BadInput):
         encoders.add(str(bad))
     assert [one.digest for one in encoders.installed()] == [kept.digest]
+
+
+def test_what_a_killed_installation_left_goes_with_the_next_one(home: Path, files: Path) -> None:
+    left, under_way = home / ".part-killed", home / ".part-now"
+    for one in (left, under_way):
+        (one / "files").mkdir(parents=True)
+    os.utime(left, (0, 0))
+    encoders.add(str(files))
+    assert there(home) == [".part-now", "tiny"]
 
 
 def test_an_encoder_larger_than_allowed_is_refused(

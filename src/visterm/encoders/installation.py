@@ -6,6 +6,7 @@ their own, and only then given their name; whatever fails leaves nothing behind.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ from visterm.progress import Progress, silent
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _PART = ".part-"
+_ABANDONED = 24 * 3600
+"""Seconds after which a temporary folder is what a killed installation has left."""
 _SECONDS = 600
 """In which a text and a picture must have gone through; a graph may be made never to end."""
 _MEMORY = 16 << 30
@@ -94,6 +98,7 @@ def add(
     target = folder(called)
     try:
         home().mkdir(parents=True, exist_ok=True)
+        _sweep()
         part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
     except OSError as error:
         raise VistermError(f"cannot write into {home()}: {error.strerror}") from None
@@ -116,7 +121,18 @@ def remove(name: str) -> None:
     where = folder(name)
     if not where.is_dir():
         manifest_of(name)  # says which there are
-    shutil.rmtree(where)
+    try:
+        shutil.rmtree(where)
+    except OSError as error:
+        raise VistermError(f"cannot delete {where}: {error.strerror or error}") from None
+
+
+def _sweep() -> None:
+    """Delete what installations that were killed have left; others may be under way."""
+    for part in home().glob(f"{_PART}*"):
+        with contextlib.suppress(FileNotFoundError):  # its own installation ended just now
+            if time.time() - part.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(part, ignore_errors=True)
 
 
 def _checked(
