@@ -49,6 +49,11 @@ def test_a_word_whose_meaning_is_known_by_a_synonym_only_is_taken_for_that():
 def test_phrases_are_looked_up_as_a_whole_and_other_words_each_alone():
     found, replaced = read_phrases(parse_query("chemin de fer"), WORDS, lambda _: False)
     assert (found.words, replaced) == ((("railway", 1.0),), {"chemin de fer": ["railway"]})
+    found, replaced = read_phrases(parse_query("plage sac chemin de fer"), WORDS, lambda _: False)
+    assert found.words == (("plage", 1.0), ("sac", 1.0), ("railway", 1.0))
+    assert replaced == {"chemin de fer": ["railway"]}
+    held, _ = read_phrases(parse_query("chemin de fer"), WORDS, lambda word: word == "fer")
+    assert [word for word, _ in held.words] == ["chemin", "de", "fer"]
     both = query_vector(parse_query("chien -plage"), WORDS, meanings)
     assert both.replaced == {"chien": ["dog"], "plage": ["beach"]}
     assert both.weights.tolist() == [1.0, -1.0]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from visterm.text.meaning import Meaning, confident, is_common, translations
+from visterm.text.meaning import confident, is_common, translations
 from visterm.text.query import Query
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.vocabulary import Vocabulary
@@ -57,12 +57,14 @@ def read_phrases(
     words: list[tuple[str, float]] = []
     replaced: dict[str, list[str]] = {}
     for weight, group in groupby(query.words, key=lambda pair: pair[1]):
-        some = [word for word, _ in group]
+        some, said = _looked_up([word for word, _ in group], vocabulary, is_apart)
+        replaced |= said
         joined = vocabulary.joined(some)
         unknown = [word for word in joined if vocabulary.number(word) is None]
         phrase = " ".join(some)
         can_be_one = 1 < len(some) <= _LONGEST and unknown and not any(map(is_apart, unknown))
-        found = _meanings(phrase, unknown, vocabulary) if can_be_one else []
+        can_be_one = can_be_one and not all(translations(word, vocabulary) for word in unknown)
+        found = confident(phrase, vocabulary) if can_be_one else []
         meant = [vocabulary.words[one.number] for one in found]
         # One of the phrase's own words stands for all of it only where the others are no slips.
         if meant and (meant[0] not in joined or all(map(is_common, unknown))):
@@ -71,9 +73,23 @@ def read_phrases(
     return (replace(query, words=tuple(words)), replaced) if replaced else (query, {})
 
 
-def _meanings(phrase: str, unknown: Sequence[str], vocabulary: Vocabulary) -> list[Meaning]:
-    """What a phrase with unknown words means as a whole, for certain."""
-    found = translations(phrase, vocabulary)
-    if found or all(translations(word, vocabulary) for word in unknown):
-        return found  # each of its words has a meaning of its own
-    return confident(phrase, vocabulary)
+def _looked_up(
+    words: list[str], vocabulary: Vocabulary, is_apart: Callable[[str], bool]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Words with phrases of another language as the known words that they mean, and which."""
+    found: list[str] = []
+    replaced: dict[str, list[str]] = {}
+    at = 0
+    while at < len(words):
+        for end in range(min(len(words), at + _LONGEST), at + 1, -1):
+            some = words[at:end]
+            meant = translations(" ".join(some), vocabulary)
+            if meant and not any(map(is_apart, some)):
+                replaced[" ".join(some)] = [vocabulary.words[meant[0].number]]
+                found += replaced[" ".join(some)]
+                at = end
+                break
+        else:
+            found.append(words[at])
+            at += 1
+    return found, replaced
