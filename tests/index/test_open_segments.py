@@ -11,13 +11,14 @@ from visterm.index.open_segments import _sorted_places
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("count", [1, 3, 1_000])
+@pytest.mark.parametrize("gaps", [0, 2_000])
 def test_places_are_those_of_searchsorted(
-    count: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
+    count: int, gaps: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not compiled:
         monkeypatch.setattr(open_segments, "_KERNELS", "nobody.has.loaded.them")
     rng = np.random.default_rng(count)
-    listed = rng.permutation(3 * 1_000)[:1_000]
+    listed = rng.permutation(1_000 + gaps)[:1_000] + 7
     order = np.argsort(listed).astype(np.int32)
     ids = rng.integers(-5, 3 * 1_000 + 5, count)
     for some in (ids, np.sort(ids)):

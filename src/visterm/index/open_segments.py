@@ -83,11 +83,17 @@ class OpenSegment:
 def _sorted_places(
     listed: Integers, order: npt.NDArray[np.int32] | None, ids: Integers
 ) -> Integers:
-    """`numpy.searchsorted`, which for a few ids would spend its time on widening the order.
+    """`numpy.searchsorted`, which spends its time on widening the order.
+
+    Where no number is left out, an id says its place; a few ids are looked up by steps.
 
     >>> _sorted_places(np.array([5, 1, 9]), np.array([1, 0, 2], np.int32), np.array([9, 2, 10]))
     array([2, 1, 3])
     """
+    if order is not None and order.size:
+        first, last = listed[order[[0, -1]]].tolist()
+        if last - first + 1 == listed.size:
+            return np.clip(ids - first, 0, listed.size)
     if order is not None and _KERNELS in sys.modules:
         from visterm.index._loops import sorted_places
 

@@ -67,7 +67,7 @@ class EvidenceRanking(Evidence):
             reach = scores >= least
             return int(np.count_nonzero(reach if among is None else reach & np.isin(ids, among)))
         if among is not None and among.size * _FEW < self.index.ids().size:
-            return self._count_among(among, least)
+            return self._count_among(self._findable(among), least)
         allow = None
         if among is not None:
             allow = np.zeros(int(among.max(initial=-1)) + 1, bool)
@@ -95,8 +95,7 @@ class EvidenceRanking(Evidence):
         edge = _lowest_sight(least - ROUNDING, self.unmentioned(length))
         return self.index.candidates(self.query[:2], edge, allow=mask)
 
-    def _count_among(self, pictures: Ids, least: float) -> int:
-        ids = self._findable(pictures)
+    def _count_among(self, ids: Ids, least: float) -> int:
         lowest, highest = self._between(ids)
         unsure = ids[(lowest < least) & (highest >= least)]
         return int((lowest >= least).sum()) + int((self.parts(unsure).scores >= least).sum())
