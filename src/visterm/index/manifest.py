@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -99,8 +99,15 @@ class Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Commit a state: from here on, this is what the folder holds."""
-    content = {"format": FORMAT, **asdict(manifest)}
-    write_whole(folder / NAME, json.dumps({**content, "sha256": _hash(content)}, indent=1).encode())
+    groups = [[_fields(group) for group in segment.groups] for segment in manifest.segments]
+    pairs = zip(manifest.segments, groups, strict=True)
+    content = {
+        "format": FORMAT,
+        **_fields(manifest),
+        "segments": [{**_fields(segment), "groups": some} for segment, some in pairs],
+        "files": {name: _fields(record) for name, record in manifest.files.items()},
+    }
+    write_whole(folder / NAME, json.dumps({**content, "sha256": _hash(content)}).encode())
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -131,6 +138,11 @@ def _read(folder: Path, content: bytes) -> Manifest:
         return _from_json(written)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise VistermError(f"{path} is damaged ({error!r}); build the index again") from error
+
+
+def _fields(thing: Group | Segment | Manifest | Record) -> dict[str, Any]:
+    """As `dataclasses.asdict`, which copies all that is below as well."""
+    return {field.name: getattr(thing, field.name) for field in fields(thing)}
 
 
 def _hash(content: dict[str, Any]) -> str:

@@ -142,13 +142,13 @@ class Version:
         """The mean of pictures' vectors, which clicks leave where it is."""
         if MEAN not in self.files:
             return np.zeros(width)
-        return np.load(self.folder / MEAN, allow_pickle=False).astype(float)
+        return _array(self.folder / MEAN, self.time)
 
     def square(self) -> float | None:
         """The mean square length of pictures' vectors around their mean, in the metric."""
         if SQUARE not in self.files:
             return None
-        return float(np.load(self.folder / SQUARE, allow_pickle=False)) or None
+        return float(_array(self.folder / SQUARE, self.time)) or None
 
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file
@@ -170,7 +170,14 @@ def _metric(path: Path, time: float) -> Metric:
     """Read once for all clicks on a version; another one in the same folder has another time."""
     from visterm.models.feedback import Metric
 
-    return Metric(np.load(path, allow_pickle=False).astype(float))
+    return Metric(_array(path, time))
+
+
+@lru_cache(maxsize=4)
+def _array(path: Path, time: float) -> NDArray[np.float64]:
+    found = np.load(path, allow_pickle=False).astype(float)
+    found.flags.writeable = False
+    return found
 
 
 _COLUMNS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
