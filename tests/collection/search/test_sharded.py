@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from visterm.collection import Collection, SearchRequest, SharedState
 from visterm.collection.search import sharded
 from visterm.collection.search.request import PartialAnswer
-from visterm.collection.search.shard import SearchShard
+from visterm.collection.search.shard import Lacking, SearchShard
 from visterm.collection.search.shard_vectors import SentRows
 from visterm.collection.store.linear_values import LinearValues, LocatedRows
 from visterm.compute import LocalReplicas
@@ -100,6 +102,33 @@ def assert_alike(one: Collection, several: Collection) -> None:
 def test_shards_answer_as_one_index_does(one: Collection, several: Collection) -> None:
     assert_alike(one, several)
     assert all(several.search(request).partial is None for request in REQUESTS)
+
+
+def test_what_a_shard_lacks_is_sent_once_however_many_ask(one: Collection) -> None:
+    both_lack = threading.Barrier(2, timeout=20)
+    first = threading.local()
+    sent: list[int] = []
+
+    class Counted(Kept):
+        def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
+            sent.extend(n for n, given in enumerate(arguments) if given and given[0].arrays)
+            answers = super().ask(method, arguments)
+            if not hasattr(first, "answers"):
+                first.answers = [*map(type, answers)]
+                both_lack.wait()
+            return answers
+
+    shared, expected = SharedState(replicas=Counted()), one.search("sky")
+
+    def search(_: int) -> Any:
+        with Collection.open(one.root, shared=shared) as opened:
+            return opened.search("sky"), first.answers
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(search, range(2)))
+    assert [answer for answer, _ in found] == [expected, expected]
+    assert all(Lacking in kinds for _, kinds in found)
+    assert sorted(sent) == [0, 1, 2]
 
 
 def test_clicks_captions_and_other_pictures_reach_the_shards(

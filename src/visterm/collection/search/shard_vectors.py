@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -105,8 +106,8 @@ class VectorSegments:
             return None
         rows = catalogue.db.execute(
             "SELECT picture, place FROM rows WHERE segment = ? ORDER BY place", (number,)
-        ).fetchall()
-        table = np.array(rows, np.int64).reshape(-1, 2)
+        )
+        table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 2)
         folder = catalogue.store / "features" / self.extractor
         files = tuple(json.loads(about[1]))
         return VectorSegment(number, folder, int(about[0]), files, table[:, 0], table[:, 1])

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -40,6 +42,8 @@ from visterm.index.score import best
 
 _SMALL = 4096
 """Pictures up to which it is cheaper to send a list again than to ask whether it is known."""
+_TELLING: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+"""For each shard, held by the thread that sends it what it lacks."""
 _TRIES = 40
 _PAUSE = 0.05
 
@@ -143,18 +147,31 @@ class ShardedIndex:
         answers = self._asked(
             [q if size else None for q, size in zip(questions, self.sizes, strict=True)]
         )
-        lacking = {n: one.names for n, one in enumerate(answers) if isinstance(one, Lacking)}
-        if lacking:
-            again = [
-                replace(q, arrays={name: _sent(arrays[n][name]) for name in lacking[n]})
-                if n in lacking
-                else None
-                for n, q in enumerate(questions)
-            ]
-            for n, one in enumerate(self._asked(again)):
-                answers[n] = one if n in lacking else answers[n]
+        for n, one in enumerate(answers):
+            if isinstance(one, Lacking):
+                answers[n] = self._told(n, questions[n], arrays[n])
         self.missing |= {n for n, size in enumerate(self.sizes) if size and answers[n] is None}
         return answers
+
+    def _told(self, number: int, question: Question, arrays: Arrays) -> Answer | None:
+        """The answer of a shard that lacks something, which is sent to it.
+
+        One thread at a time: whoever has waited finds that others have sent it meanwhile.
+        """
+        with _TELLING[number]:
+            sent: Arrays = {}
+            for _ in range(_TRIES):  # a replica that died may come back with nothing
+                asked = [replace(question, arrays=sent) if n == number else None for n in self._all]
+                answer = self._asked(asked)[number]
+                if not isinstance(answer, Lacking):
+                    found: Answer | None = answer
+                    return found
+                sent |= {name: _sent(arrays[name]) for name in answer.names if name not in sent}
+        return None
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.sizes))
 
     def _asked(self, questions: Sequence[Question | None]) -> list[Any]:
         answers = self.replicas.ask("answer", [None if q is None else (q,) for q in questions])
