@@ -16,7 +16,7 @@ from visterm.collection import Collection, SearchRequest, SharedState
 from visterm.collection.search import sharded
 from visterm.collection.search.request import PartialAnswer
 from visterm.collection.search.shard import Lacking, SearchShard
-from visterm.collection.search.shard_vectors import SentRows
+from visterm.collection.search.shard_vectors import SentRows, VectorSegments
 from visterm.collection.store.linear_values import LinearValues, LocatedRows
 from visterm.compute import LocalReplicas
 from visterm.index.segments import Segmented
@@ -129,6 +129,21 @@ def test_what_a_shard_lacks_is_sent_once_however_many_ask(one: Collection) -> No
     assert [answer for answer, _ in found] == [expected, expected]
     assert all(Lacking in kinds for _, kinds in found)
     assert sorted(sent) == [0, 1, 2]
+
+
+def test_rows_are_told_as_ranges_unless_some_picture_has_gone(one: Collection) -> None:
+    db = one.catalogue.db
+    number, extractor = db.execute("SELECT min(id), extractor FROM segments").fetchone()
+    every = VectorSegments(extractor)
+    whole = every.read(one.catalogue, number)
+    assert whole is not None
+    assert isinstance(whole.pictures, range)
+    assert len(whole.pictures) == len(whole.places) > 3
+    db.execute("DELETE FROM rows WHERE picture = ?", (whole.pictures[1],))
+    left = every.read(one.catalogue, number)
+    assert left is not None
+    assert list(left.pictures) == [whole.pictures[0], *whole.pictures[2:]]
+    assert list(left.places) == [whole.places[0], *whole.places[2:]]
 
 
 def test_clicks_captions_and_other_pictures_reach_the_shards(

@@ -26,14 +26,18 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class VectorSegment:
-    """One segment of vectors: its files, and the pictures whose rows lie at these places."""
+    """One segment of vectors: its files, and the pictures whose rows lie at these places.
+
+    Ranges where both are without a gap, as of pictures that were added together: millions of
+    numbers need neither be read nor sent then.
+    """
 
     number: int
     folder: Path
     width: int
     files: tuple[str, ...]
-    pictures: Ids
-    places: Ids
+    pictures: Ids | range
+    places: Ids | range
 
 
 class SentRows:
@@ -71,11 +75,11 @@ class SentRows:
         if self._sorted is None:
             nothing = np.empty(0, np.int64)
             every = [one for _, one in sorted(self._segments.items())]
-            ids = np.concatenate([nothing, *(one.pictures for one in every)])
+            ids = np.concatenate([nothing, *(_numbers(one.pictures) for one in every)])
             numbers = np.concatenate(
-                [nothing, *(np.full(one.pictures.size, one.number) for one in every)]
+                [nothing, *(np.full(len(one.pictures), one.number) for one in every)]
             )
-            places = np.concatenate([nothing, *(one.places for one in every)])
+            places = np.concatenate([nothing, *(_numbers(one.places) for one in every)])
             order = np.argsort(ids, kind="stable")
             self._sorted = ids[order], numbers[order], places[order]
         return self._sorted
@@ -104,19 +108,36 @@ class VectorSegments:
         ).fetchone()
         if about is None:
             return None
+        pictures, places = self._rows(catalogue, number)
+        folder = catalogue.store / "features" / self.extractor
+        files = tuple(json.loads(about[1]))
+        return VectorSegment(number, folder, int(about[0]), files, pictures, places)
+
+    @staticmethod
+    def _rows(catalogue: Catalogue, number: int) -> tuple[Ids | range, Ids | range]:
+        """The pictures of a segment, and where their rows lie."""
+        count, first, last, place, apart = catalogue.db.execute(
+            "SELECT count(*), min(picture), max(picture), min(place),"
+            " max(picture - place) - min(picture - place) FROM rows WHERE segment = ?",
+            (number,),
+        ).fetchone()
+        if count and last - first + 1 == count and not apart:
+            return range(first, last + 1), range(place, place + count)
         rows = catalogue.db.execute(
             "SELECT picture, place FROM rows WHERE segment = ? ORDER BY place", (number,)
         )
         table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 2)
-        folder = catalogue.store / "features" / self.extractor
-        files = tuple(json.loads(about[1]))
-        return VectorSegment(number, folder, int(about[0]), files, table[:, 0], table[:, 1])
+        return table[:, 0], table[:, 1]
 
     def _span(self, catalogue: Catalogue, number: int) -> tuple[int, int]:
         low, high = catalogue.db.execute(
             "SELECT min(picture), max(picture) FROM rows WHERE segment = ?", (number,)
         ).fetchone()
         return (0, -1) if low is None else (low, high)
+
+
+def _numbers(some: Ids | range) -> Ids:
+    return np.arange(some.start, some.stop) if isinstance(some, range) else some
 
 
 @lru_cache(maxsize=16)
