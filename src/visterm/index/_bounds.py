@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from visterm.index._heap import full
-from visterm.index._loops import bytes_at, doubles_at, floats_at, sum_codes
+from visterm.index._loops import bytes_at, doubles_at, floats_at
 from visterm.index.layout import BLOCK, CODE_VALUES, FACTS
 
 LOWS, HIGHS, TOPS, BOTTOMS, CODES, EXACT = range(6)
@@ -68,18 +68,11 @@ def by_code(tables, weights):
 
 
 @njit(cache=True, nogil=True)
-def block_edges(tables):
-    """Where the blocks of each segment begin and end."""
+def block_bounds(tables, weights, adds, are_upper):
+    """The upper bounds of blocks, or the lower ones, from what words add at most, or least."""
     edges = np.zeros(tables.sizes.size + 1, np.int64)
     for segment in range(tables.sizes.size):
         edges[segment + 1] = edges[segment] + (tables.sizes[segment] + BLOCK - 1) // BLOCK
-    return edges
-
-
-@njit(cache=True, nogil=True)
-def block_bounds(tables, weights, adds, are_upper):
-    """The upper bounds of blocks, or the lower ones, from what words add at most, or least."""
-    edges = block_edges(tables)
     sums = np.zeros(edges[-1])
     for segment in range(tables.sizes.size):
         part = sums[edges[segment] : edges[segment + 1]]
@@ -91,32 +84,6 @@ def block_bounds(tables, weights, adds, are_upper):
             for block in range(part.size):
                 part[block] += by_code[codes[block]]
     return Blocks(sums.astype(np.float32), edges)
-
-
-@njit(cache=True, nogil=True)
-def block_bound(tables, weights, bounds, segment, block):
-    """The upper bound of one block, as `block_bounds` has it."""
-    total = 0.0
-    for word in range(weights.size):
-        side = TOPS if weights[word] > 0 else BOTTOMS
-        at = tables.columns[segment, word] + tables.places[segment, side] + block
-        total += bounds.uppers[segment, word, bytes_at(at, 1)[0]]
-    return np.float32(total)
-
-
-@njit(cache=True, nogil=True)
-def block_sums(tables, plan, edges, sums):
-    """Fill in the sums of codes that no picture of a block exceeds: those of its extreme codes."""
-    kind = sums.dtype.type
-    codes = np.empty(plan.factors.shape[1], np.int64)
-    for segment in range(tables.sizes.size):
-        factors = plan.factors[segment]
-        for word in range(codes.size):
-            side = TOPS if factors[word] > 0 else BOTTOMS
-            codes[word] = tables.columns[segment, word] + tables.places[segment, side]
-        part = sums[edges[segment] : edges[segment + 1]]
-        if part.size:
-            sum_codes(codes, factors.astype(kind), kind(plan.start[segment]), 0, part.size, part)
 
 
 @njit(cache=True, nogil=True)

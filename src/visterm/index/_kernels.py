@@ -23,17 +23,7 @@ import numpy as np
 from numba import njit
 
 from visterm.index import score as definition
-from visterm.index._bounds import (
-    CODES,
-    EXACT,
-    Blocks,
-    bar,
-    block_bound,
-    block_edges,
-    block_sums,
-    by_code,
-    plan_sums,
-)
+from visterm.index._bounds import CODES, EXACT, bar, block_bounds, by_code, plan_sums
 from visterm.index._heap import enter, full, new_heap
 from visterm.index._loops import (
     bytes_at,
@@ -49,8 +39,6 @@ _score = njit(cache=True, nogil=True)(definition.score)
 
 _FIRST = 16
 """Blocks with the highest bounds are scanned before the others, for a high bar from the start."""
-_GROUP = 64
-"""Blocks of which one look tells whether any may matter."""
 _MEMORY = 0.1
 """How much a picture that enters changes what is usual for the best ones."""
 
@@ -76,20 +64,14 @@ def find(tables, weights, k, sums, skip):
     exact = tables.kept.all()
     found = _room(0 if exact else 2 * k + 2 * sums.size)
     bounds = by_code(tables, weights)
-    edges = block_edges(tables)
-    blocks = Blocks(np.empty(edges[-1], np.float32), edges)
-    tops = np.empty(edges[-1], sums.dtype)
+    blocks = block_bounds(tables, weights, bounds.uppers, True)
     usual = _highest(bounds)
     room = np.iinfo(sums.dtype).max // 255
     counts = np.zeros(2, np.int64)
-    first = np.empty(0, np.int64)
+    first = _first(blocks.scores)
     for is_first in (True, False):
+        order = first if is_first else _others(blocks.scores, first, heap, skip)
         plan = plan_sums(bounds, usual, room)
-        block_sums(tables, plan, edges, tops)
-        if is_first:
-            order = first = _first(tables, weights, bounds, blocks, tops)
-        else:
-            order = _others(tables, weights, bounds, blocks, tops, plan, heap, first, skip)
         done = 0
         while done < order.size:
             found = _with_room(found, heap, sums.size)
@@ -177,66 +159,41 @@ def _highest(bounds):
 
 
 @njit(cache=True, nogil=True)
-def _first(tables, weights, bounds, blocks, tops):
-    """The blocks with the highest bounds, highest first, of those with high sums of top codes."""
-    some = np.empty(tables.sizes.size * _FIRST, np.int64)
-    scores = np.empty(some.size, np.float32)
+def _first(bounds):
+    """The blocks with the highest bounds, highest first."""
+    chosen = np.empty(min(_FIRST, bounds.size), np.int64)
     size = 0
-    for segment in range(tables.sizes.size):
-        begin, end = blocks.edges[segment], blocks.edges[segment + 1]
-        for place in _largest_few(tops[begin:end]):
-            some[size] = begin + place
-            scores[size] = block_bound(tables, weights, bounds, segment, place)
-            blocks.scores[begin + place] = scores[size]
-            size += 1
-    return some[_largest_few(scores[:size])]
-
-
-@njit(cache=True, nogil=True)
-def _largest_few(numbers):
-    """Where the largest numbers are, largest first."""
-    chosen = np.empty(min(_FIRST, numbers.size), np.int64)
-    size = 0
-    for begin in range(0, numbers.size, _GROUP):
-        group = numbers[begin : begin + _GROUP]
-        if size == _FIRST and largest(group) <= numbers[chosen[size - 1]]:
+    least = np.float32(-np.inf)
+    for place in range(bounds.size):
+        if size == _FIRST and bounds[place] <= least:
             continue
-        for place in range(begin, begin + group.size):
-            if size == _FIRST and numbers[place] <= numbers[chosen[size - 1]]:
-                continue
-            size = min(size + 1, _FIRST)
-            slot = size - 1
-            while slot > 0 and numbers[chosen[slot - 1]] < numbers[place]:
-                chosen[slot] = chosen[slot - 1]
-                slot -= 1
-            chosen[slot] = place
+        size = min(size + 1, _FIRST)
+        slot = size - 1
+        while slot > 0 and bounds[chosen[slot - 1]] < bounds[place]:
+            chosen[slot] = chosen[slot - 1]
+            slot -= 1
+        chosen[slot] = place
+        least = bounds[chosen[size - 1]]
     return chosen
 
 
 @njit(cache=True, nogil=True)
-def _others(tables, weights, bounds, blocks, tops, plan, heap, first, skip):
-    """The other blocks that may hold one of the best, as they lie; fills in their bounds."""
+def _others(bounds, first, heap, skip):
+    """The other blocks that may hold one of the best, as they lie."""
     worst = heap.scores[0] if skip and full(heap) else np.float32(-np.inf)
-    chosen = np.empty(tops.size, np.int64)
+    chosen = np.empty(bounds.size, np.int64)
     size = 0
-    is_first = np.zeros(tops.size, np.bool_)
-    is_first[first] = True
-    for segment in range(tables.sizes.size):
-        begin, end = blocks.edges[segment], blocks.edges[segment + 1]
-        least = bar(plan, heap, segment) if skip else 0
-        for group in range(begin, end, _GROUP):
-            stop = min(group + _GROUP, end)
-            if largest(tops[group:stop]) < least:
-                continue
-            for place in range(group, stop):
-                if tops[place] < least or is_first[place]:
-                    continue
-                score = block_bound(tables, weights, bounds, segment, place - begin)
-                blocks.scores[place] = score
-                if score >= worst:
-                    chosen[size] = place
-                    size += 1
-    return chosen[:size]
+    for place in range(bounds.size):
+        # Written whether it counts or not, so that nothing has to be foreseen.
+        chosen[size] = place
+        size += bounds[place] >= worst
+    kept = chosen[:size]
+    is_new = np.ones(size, np.bool_)
+    at = np.searchsorted(kept, first)
+    for number in range(first.size):
+        if at[number] < size and kept[at[number]] == first[number]:
+            is_new[at[number]] = False
+    return kept[is_new]
 
 
 @njit(cache=True, nogil=True)
