@@ -8,7 +8,8 @@ from visterm.starter import load_starter
 from visterm.text import Vocabulary, sentence_encoder
 from visterm.text.meaning import Meaning, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
-from visterm.text.translations import TABLE
+from visterm.text.stop_words import STOP_WORDS
+from visterm.text.translations import TABLE, translated
 from visterm.text.unknown_words import read_phrases
 
 WORDS = Vocabulary.of_words(["dog", "beach", "tree", "railway", "glass", "vase", "sea", "eagle"])
@@ -61,6 +62,23 @@ def test_phrases_are_looked_up_as_a_whole_and_other_words_each_alone():
 
 def test_what_is_an_english_word_too_is_not_looked_up():
     assert meanings("mare", WORDS) == meanings("chat", Vocabulary.of_words(["cat"])) == []
+
+
+def test_words_that_join_others_stand_for_nothing():
+    starter = load_starter().vocabulary
+    assert [word for word in sorted(STOP_WORDS) if translated(word)] == []
+    for typed in ("dog on the beach", "la playa", "der Hund", "puente sobre el río"):
+        found = query_vector(parse_query(typed), starter, meanings).replaced
+        assert not {"the", "on", "la", "der", "el", "sobre"} & found.keys()
+
+
+def test_a_short_word_without_its_accent_is_another_word():
+    assert (translated("thé"), translated("lã"), translated("bär")) == (
+        ("tea",),
+        ("wool",),
+        ("bear",),
+    )
+    assert translated("the") == translated("la") == translated("bar") == ()
 
 
 def test_a_known_word_is_never_read_in_another_language():

@@ -2,7 +2,7 @@
 
 The table is written for visterm (``translations.txt``): words for what pictures show, in German,
 French, Spanish, Italian, Portuguese and Dutch. What English speakers would mean otherwise (a French
-*chat*) is not in it. Accents may be left out.
+*chat*) is not in it. Accents may be left out where that makes no other word.
 """
 
 from __future__ import annotations
@@ -11,9 +11,20 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
+from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form
 
 TABLE = Path(__file__).with_suffix(".txt")
+_SHORT = 3
+"""Letters up to which a word without its accents is another one: *thé*, *lã*."""
+_ACCENTED = frozenset(("bar", "bone", "leon", "nina", "siege"))
+"""Longer ones of which that is so, too."""
+_JOINING = """
+al am aan das de del dem den der des di die do du een ein eine el em en et het il im in la las le
+les lo los mit na nel no op os ou por sur um un una une und van von y zu
+"""
+_LITTLE = frozenset(_JOINING.split())
+"""What joins words in these languages, and stands for nothing that is to be seen."""
 
 
 def translated(text: str) -> tuple[str, ...]:
@@ -23,8 +34,12 @@ def translated(text: str) -> tuple[str, ...]:
     (('dog',), ('railway',), ('bird',), ())
     >>> translated("arbol"), translated("vaso")
     (('tree',), ('glass', 'vase'))
+    >>> translated("thé"), translated("the")
+    (('tea',), ())
     """
     asked = one_form(text)
+    if asked in STOP_WORDS or asked in _LITTLE:
+        return ()
     return _meanings().get(asked) or _meanings().get(_plain(asked), ())
 
 
@@ -37,7 +52,10 @@ def _meanings() -> dict[str, tuple[str, ...]]:
             continue
         english, *others = line.split("\t")
         for word in "|".join(others).split("|"):
-            for form in {word, _plain(word)} - {"-"}:
+            plain = _plain(word)
+            if len(plain) <= _SHORT or plain in _ACCENTED:
+                plain = word
+            for form in {word, plain} - {"-"}:
                 found.setdefault(form, {})[english] = None
     return {form: tuple(words) for form, words in found.items()}
 
