@@ -48,7 +48,7 @@ quite another kind: `docs/results/starter.md`.
   measured here.
 - Its pictures are of travels, many in South America and Australia, from before 2006, and of what
   ImageNet collected: homes, faces, clothes and food of elsewhere are seen through these.
-- It describes people only by roles such as tourist, child or cyclist, and is often wrong about
+- It describes people only by roles such as tourist, player or cyclist, and is often wrong about
   them. It identifies nobody.
 - Probabilities are calibrated on IAPR TC-12; in a collection of another kind they are rough until
   captions calibrate them anew.

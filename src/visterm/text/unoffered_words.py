@@ -14,7 +14,9 @@ indigenous local locals peruvian bolivian american australian korean brazilian c
 indian african european german english asian mexican spanish french british italian russian arab
 austrian turkish hispanic male female man men woman women lady ladies gentleman guy boy boys girl
 girls child children kid kids baby toddler infant teenager teenagers teenage adult adults elderly
-older younger young old fat thin
+older younger young old fat thin babies toddlers infants newborn gentlemen teen teens youth youths
+senior seniors pensioner pensioners grandmother grandfather grandma grandpa granny lad lass bloke
+latino latina caucasian vietnamese thai dutch polish swiss portuguese greek swedish danish canadian
 """
 _FILLING = """
 one two three four five six seven eight nine ten eleven twelve dozen several single double couple
@@ -35,3 +37,12 @@ putting raising return outlines number note control lap check-in check finish st
 PEOPLE = frozenset(_PEOPLE.split())
 FILLING = frozenset(_FILLING.split())
 UNOFFERED = PEOPLE | FILLING
+
+
+def is_unoffered(word: str) -> bool:
+    """Whether a word, or a name of several words of which the last says what it is, is such a one.
+
+    >>> is_unoffered("man"), is_unoffered("old man"), is_unoffered("old town")
+    (True, True, False)
+    """
+    return word in UNOFFERED or word.rpartition(" ")[2] in PEOPLE

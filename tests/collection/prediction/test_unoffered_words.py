@@ -28,3 +28,17 @@ def test_they_are_answered_and_neither_described_nor_completed_until_captions_us
         assert "woman" in {one.word for one in collection.complete("wom", 50)}
         last = every[-1].picture
         assert "woman" in {one.word for one in collection.describe(last, 2000)}
+
+
+def test_a_name_of_somebody_that_a_click_began_is_not_offered_either(tmp_path: Path) -> None:
+    draw_scenes(tmp_path, 12, size=(48, 32))
+    (tmp_path / "captions.tsv").unlink()
+    with Collection.open(tmp_path) as collection:
+        collection.add()
+        for name in ("zzq pensioner", "blorf"):
+            collection.judge(name, 1, True)
+        said = [one.word for one in collection.describe(1, 2000)]
+        assert "blorf" in said[:10]
+        assert "zzq pensioner" not in said[:1100]
+        assert "blorf" in {one.word for one in collection.complete("blo", 50)}
+        assert collection.complete("zzq", 50) == []

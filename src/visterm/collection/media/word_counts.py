@@ -16,7 +16,7 @@ from visterm.pictures.metadata.path_words import file_words, folder_words
 from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form, tokens
-from visterm.text.unoffered_words import UNOFFERED
+from visterm.text.unoffered_words import is_unoffered
 
 _REST = 20.0
 """Counting again waits so many times as long as counting took: a page asks at every key."""
@@ -100,7 +100,7 @@ def _counted(catalogue: Catalogue) -> list[CountedWord]:
         CountedWord(word, counts[word], word in known, named[word])
         for word in counts.keys() | named.keys()
         if (word in known or word not in stop)
-        and (counts[word] or named[word] or word not in UNOFFERED)
+        and (counts[word] or named[word] or not is_unoffered(word))
     ]
     # What captions hold is found even if it cannot be seen; what only the starter knows comes last.
     return sorted(found, key=_rank)

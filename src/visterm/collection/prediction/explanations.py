@@ -30,7 +30,7 @@ from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import MODEL
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.text.query import parse_query
-from visterm.text.unoffered_words import UNOFFERED
+from visterm.text.unoffered_words import is_unoffered
 
 if TYPE_CHECKING:
     from visterm.features.contributions import Parts
@@ -160,7 +160,7 @@ def _unoffered(catalogue: Catalogue, now: ActiveModel) -> list[int]:
         for number, (word, key) in enumerate(
             zip(now.vocabulary.words, now.vocabulary.keys, strict=True)
         )
-        if word in UNOFFERED and not holders(catalogue.db, key).size
+        if is_unoffered(word) and not holders(catalogue.db, key).size
     ]
 
 
