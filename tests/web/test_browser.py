@@ -7,6 +7,7 @@ line that says which. Screenshots are left in ``artefacts/``.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -191,6 +192,33 @@ def test_what_is_typed_while_the_page_loads_stays(served: Server, visit: Opener)
     held[0].continue_()
     expect(page.locator(".tile").first).to_be_visible()
     expect(page.locator("#query")).to_have_value("sea")
+
+
+def test_pictures_that_are_being_added_are_shown_as_they_come(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(served.url)
+    job = {"id": 7, "kind": "add", "state": "running", "what": "describing", "done": 1, "total": 9}
+    event = f"event: job\ndata: {json.dumps({**job, 'result': None, 'error': None})}\n\n"
+
+    def running(route: sync_api.Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "job": job})
+
+    page.route("**/api/v1/status", running)
+    page.route(
+        "**/api/v1/train/events",
+        lambda route: route.fulfill(content_type="text/event-stream", body=event),
+    )
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.goto(f"{served.url}/?q=sea")
+    for _ in range(400):
+        if sum("/api/v1/search?" in url for url in asked) > 1:  # again, although nobody asked
+            break
+        page.wait_for_timeout(25)
+    else:
+        raise AssertionError("the page does not fill up")
+    assert order(page)
 
 
 def test_rows_fill_the_page_and_more_come_with_scrolling(served: Server, visit: Opener) -> None:

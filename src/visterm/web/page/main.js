@@ -18,7 +18,7 @@ import { View } from './view.js'
 let asked = null
 let unanswered = null
 
-const status = new Status({ onDone: afterJob })
+const status = new Status({ onDone: afterJob, onMore: moreCame })
 const grid = new Grid({
   onOpen: picture => go({ query: here().query, picture }),
   onJudge: (picture, relevant) => verdicts.judge(picture, relevant),
@@ -101,6 +101,12 @@ async function afterJob(job) {
   if (!asked) suggest()
   filters.load(asked, feed.sort)
   view.refresh()
+}
+
+/** Who has scrolled down looks at something: nothing moves there until the job is done. */
+async function moreCame() {
+  if (unanswered) await feed.ask(asked)
+  else if (scrollY < innerHeight) await feed.again()
 }
 
 function isAnswering(now) {

@@ -4,11 +4,14 @@ import { $, announce, counted, el, percent, toast } from './dom.js'
 import { events, get, send } from './api.js'
 
 const LOOK = 4000
+const FILL = 5000
 const DOING = { train: 'Learning', add: 'Looking for pictures', duplicates: 'Looking for near-duplicates' }
 
 export class Status {
-  constructor({ onDone }) {
+  constructor({ onDone, onMore }) {
     this.onDone = onDone
+    this.onMore = onMore
+    this.filled = 0
     this.now = null
     this.job = null
     this.panel = $('panel')
@@ -82,8 +85,17 @@ export class Status {
       this.stopWatching()
       this.job = null
       this.finished(job)
+    } else if (job.kind === 'add' && job.done) {
+      this.fillUp()
     }
     this.draw()
+  }
+
+  /** Pictures that are being added are shown as they come, not only in the end. */
+  fillUp() {
+    if (Date.now() - this.filled < FILL) return
+    this.filled = Date.now()
+    this.load().then(() => this.onMore()).catch(() => {})
   }
 
   async finished(job) {
