@@ -200,6 +200,22 @@ def test_links_and_bombs_in_archives_are_refused(
     assert there(home) == []
 
 
+@pytest.mark.parametrize("at", range(40, 400, 60))
+def test_a_byte_that_changed_in_an_archive_is_one_clear_line(
+    home: Path, files: Path, tmp_path: Path, at: int
+) -> None:
+    archive = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(files.rglob("*.*"), key=lambda one: one.suffix != ".onnx"):
+            packed.write(path, path.relative_to(files).as_posix())
+    content = bytearray(archive.read_bytes())
+    content[at] ^= 0xFF
+    archive.write_bytes(content)
+    with pytest.raises(BadInput):
+        encoders.add(str(archive))
+    assert there(home) == []
+
+
 def test_preprocessing_follows_the_file_to_the_pixel(files: Path, tmp_path: Path) -> None:
     from PIL import Image
 

@@ -59,7 +59,7 @@ class Encoder:
     def word_rows(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of words: of each, the mean of a few prompts around it, at unit length."""
         prompts = self.manifest.prompts
-        rows = self.text_rows([prompt.format(word) for word in words for prompt in prompts])
+        rows = self.text_rows([prompt.replace("{}", word) for word in words for prompt in prompts])
         return unit_rows(rows.reshape(len(words), len(prompts), -1).mean(axis=1))
 
     def _tokens(self, text: str) -> list[int]:

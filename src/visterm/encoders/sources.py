@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.error import URLError
@@ -23,6 +26,11 @@ HUB = "hf:"
 _MOST_MEMBERS = 10_000
 _CHUNK = 1 << 20
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+    *(EOFError, OSError, RuntimeError),
+)
+"""What reading a damaged archive may raise."""
 
 
 def proposed_name(source: str) -> str:
@@ -88,7 +96,7 @@ def _from_url(url: str, target: Path, precision: str | None, progress: Progress)
             check_size({"archive": total})
             with open(archive, "wb") as file:
                 _copy(answer, file, lambda done: progress("fetching", done, total or done))
-    except (URLError, OSError, ValueError) as error:
+    except (URLError, OSError, ValueError, HTTPException) as error:
         raise BadInput(f"cannot fetch {url}: {getattr(error, 'reason', error)}") from None
     try:
         return _from_archive(archive, target, precision)
@@ -134,7 +142,7 @@ def _members(archive: Path) -> Iterator[dict[str, Member]]:
                 if entry.isfile():
                     found[entry.name] = entry.size, partial(_plain, tar, entry)
             yield found
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise BadInput(f"the archive cannot be read: {error}") from None
 
 
