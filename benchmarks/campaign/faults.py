@@ -35,10 +35,12 @@ class Point:
 
 
 def points(bench: Bench, scenarios: Sequence[Scenario] = SCENARIOS) -> Iterator[Point]:
-    """Every fault at every change of every command."""
+    """Every fault at every change of every command, and a power cut after it has ended."""
     for scenario in scenarios:
-        for number, change in enumerate(bench.expected(scenario).changes, 1):
+        changes = bench.expected(scenario).changes
+        for number, change in enumerate(changes, 1):
             yield from (Point(scenario, one, number) for one in FAULTS if one.matters(change))
+        yield from (Point(scenario, one, len(changes) + 1) for one in FAULTS if one.needs_journal)
 
 
 def sweep(bench: Bench, ledger: Ledger, limit: int | None, seed: int) -> dict[str, Any]:

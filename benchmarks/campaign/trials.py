@@ -151,7 +151,7 @@ class Bench:
         expected = self.expected(scenario)
         self.put(scenario)
         ended = self.run(scenario, fault, at)
-        if fault.needs_journal and ended.code == -signal.SIGKILL:
+        if fault.needs_journal and ended.code in (0, -signal.SIGKILL):  # done, or on the way
             store = self.root / ".visterm"
             cut_power(self.journal, store, None if fault is Fault.POWER else seed)
         return self.judge(scenario, expected, ended)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from visterm.errors import VistermError
 from visterm.files import PART, reason, sync_folder, write_whole
-from visterm.index.manifest import Manifest, Record, read_manifest, write_manifest
+from visterm.index.manifest import NAME, Manifest, Record, read_manifest, write_manifest
 
 try:
     import fcntl
@@ -32,6 +32,8 @@ class IndexFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._has_new_names = False
+        self._is_lasting = False
+        """Whether the manifest that is there will surely be there after a power cut."""
 
     def __str__(self) -> str:
         return str(self.path)
@@ -47,7 +49,20 @@ class IndexFolder:
             except OSError as error:
                 raise VistermError(f"cannot write in {self.path}: {reason(error)}") from error
             self._has_new_names = False
-        write_manifest(self.path, manifest)
+        before = self._manifest_inode()
+        try:
+            write_manifest(self.path, manifest)
+        except BaseException:
+            # It may have its name already, and only the sync of the folder have failed.
+            self._is_lasting &= self._manifest_inode() == before
+            raise
+        self._is_lasting = True
+
+    def _manifest_inode(self) -> int | None:
+        try:
+            return os.stat(self.path / NAME).st_ino
+        except OSError:
+            return None
 
     def write(self, name: str, fill: Callable[[BinaryIO], None]) -> None:
         self._has_new_names = True
@@ -74,10 +89,17 @@ class IndexFolder:
 
         A reader that still has an old state open keeps its maps: an unlinked file stays readable.
         """
-        for path in self.path.iterdir():
-            rubbish = _OURS.fullmatch(path.name) or path.name.endswith(PART)
-            if rubbish and path.name not in manifest.files:
-                path.unlink(missing_ok=True)
+        rubbish = [
+            path
+            for path in self.path.iterdir()
+            if path.name not in manifest.files
+            and (_OURS.fullmatch(path.name) or path.name.endswith(PART))
+        ]
+        if rubbish and not self._is_lasting:
+            sync_folder(self.path)  # or the manifest before might come back, and find nothing
+            self._is_lasting = True
+        for path in rubbish:
+            path.unlink(missing_ok=True)
 
     def map(self, name: str, record: Record) -> npt.NDArray[np.uint8]:
         """The bytes of a file, read only when touched."""

@@ -33,17 +33,23 @@ class Hashed:
         """Append the bytes of a contiguous array."""
         raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
         self._wait()
-        if raw.nbytes < _LARGE:
+        if raw.nbytes < _LARGE or not self._begun(Thread(target=self._hash.update, args=(raw,))):
             self._hash.update(raw)
-        else:
-            self._hashing = Thread(target=self._hash.update, args=(raw,))
-            self._hashing.start()
         self._file.write(raw)
         self._size += raw.nbytes
 
     def record(self) -> Record:
         self._wait()
         return Record(self._size, self._hash.hexdigest())
+
+    def _begun(self, hashing: Thread) -> bool:
+        """Whether a thread hashes now: a system that is out of threads gives none."""
+        try:
+            hashing.start()
+        except RuntimeError:
+            return False
+        self._hashing = hashing
+        return True
 
     def _wait(self) -> None:
         if self._hashing is not None:
