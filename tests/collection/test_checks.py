@@ -53,6 +53,24 @@ def test_damaged_features_are_named_and_made_again(learnt: Collection, kind: str
         assert len(answer(learnt)) == 60
 
 
+@pytest.mark.parametrize("kind", ["features/*/*.npy", "features/*/extractor.*"])
+def test_vectors_of_pictures_that_are_away_are_left_where_they_are(
+    learnt: Collection, kind: str, tmp_path: Path
+) -> None:
+    before = answer(learnt)
+    rows = learnt.catalogue.one("SELECT count(*) FROM rows")
+    harm(sorted(learnt.store.glob(kind))[0])
+    away = [path.rename(tmp_path / path.name) for path in sorted(learnt.root.glob("*.jpg"))]
+    with pytest.raises(VistermError, match="Bring it back"):
+        learnt.check(repair=True)
+    assert learnt.catalogue.one("SELECT count(*) FROM rows") == rows
+    assert current(learnt.catalogue) is not None
+    for path in away:
+        path.rename(learnt.root / path.name)
+    assert learnt.check(repair=True).is_well
+    assert len(answer(learnt)) == len(before)
+
+
 @pytest.mark.parametrize("kind", ["index/*/*.columns", "index/*/manifest.json"])
 @pytest.mark.parametrize("how", ["harmed", "deleted"])
 def test_a_damaged_index_is_named_and_built_again(learnt: Collection, kind: str, how: str) -> None:

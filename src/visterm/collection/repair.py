@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from visterm.collection.checks import UNFINISHED, Checked, check
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.urls import is_url, shard_of
 from visterm.collection.store.versions import MODEL, WORDS, Version, current, every_current, sweep
 from visterm.collection.training.index_sync import build
 from visterm.collection.training.pretrained import begin, starter_of
@@ -31,6 +33,7 @@ class Repairable(Protocol):
     """What a repair needs of a collection."""
 
     catalogue: Catalogue
+    root: Path
 
     def add(self, *, progress: Progress, on_skip: OnSkip) -> Any: ...
 
@@ -49,6 +52,7 @@ def mend(
         )
     work = _work(catalogue, found)
     _check_possible(catalogue, found, work)
+    _check_pictures(collection, found)
     sweep(catalogue)
     _drop(catalogue, found, work)
     repaired = []
@@ -107,6 +111,27 @@ def _check_possible(catalogue: Catalogue, found: Checked, work: Sequence[str]) -
                 raise VistermError(
                     f"{found.problems[0]}; it cannot be learnt again: {error}. Nothing was changed"
                 ) from error
+
+
+def _check_pictures(collection: Repairable, found: Checked) -> None:
+    """Refuse to drop vectors of pictures that are away: nobody could describe them again."""
+    lost: dict[str, None] = {}
+    for chosen, those in (("extractor", found.bad_extractors), ("segment", found.bad_segments)):
+        for one in those:
+            places = collection.catalogue.db.execute(
+                f"""SELECT folder, name FROM places JOIN rows ON rows.picture = places.picture
+                    WHERE NOT vanished AND rows.{chosen} = ?""",
+                (one,),
+            )
+            files = (shard_of(folder) or f"{folder}/{name}" for folder, name in places)
+            lost |= dict.fromkeys(file for file in files if not is_url(file))
+    away = [file for file in lost if not (collection.root / file.lstrip("/")).exists()]
+    if away:
+        raise VistermError(
+            f"{found.problems[0]}; it is made again from the pictures, and {away[0].lstrip('/')} "
+            "is not there. Bring it back, or let visterm add see that it has gone; then repair "
+            "again. Nothing was changed"
+        )
 
 
 def _drop(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
