@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from visterm.starter import load_starter
-from visterm.text import Vocabulary, sentence_encoder
+from visterm.text import Vocabulary, sentence_encoder, sentence_meaning
 from visterm.text.meaning import Meaning, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
 from visterm.text.stop_words import STOP_WORDS
@@ -17,7 +17,9 @@ WORDS = Vocabulary.of_words(["dog", "beach", "tree", "railway", "glass", "vase",
 
 @pytest.fixture(autouse=True)
 def without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both, or whoever imports the second one first while the first is patched keeps the patch.
     monkeypatch.setattr(sentence_encoder, "has_sentences", lambda: False)
+    monkeypatch.setattr(sentence_meaning, "has_sentences", lambda: False)
     monkeypatch.setattr("visterm.text.meaning.has_vectors", lambda: False)
 
 
@@ -83,6 +85,39 @@ def test_a_short_word_without_its_accent_is_another_word():
 
 def test_a_known_word_is_never_read_in_another_language():
     assert query_vector(parse_query("zee"), Vocabulary.of_words(["zee"]), meanings).replaced == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "stemmed", "meant"),
+    [
+        ("Welle", "well", "wave"),
+        ("decke", "deck", "blanket"),
+        ("porte", "port", "door"),
+        ("Beere", "beer", "berry"),
+    ],
+)
+def test_a_word_of_another_language_is_looked_up_before_an_english_stem_takes_it(
+    typed: str, stemmed: str, meant: str
+):
+    starter = load_starter().vocabulary
+    assert starter.words[starter.number(typed)] == stemmed
+    found = query_vector(parse_query(f"-{typed}"), starter, meanings)
+    assert [starter.words[number] for number in found.numbers] == [meant]
+    assert (found.weights.tolist(), found.replaced) == ([-1.0], {typed.lower(): [meant]})
+
+
+@pytest.mark.parametrize("typed", ["well", "wells", "pin", "Lampe", "porte dauphine"])
+def test_english_forms_and_names_are_read_as_they_are(typed: str):
+    words = ["well", "wave", "pins", "pine", "lamp", "port", "door", "porte dauphine"]
+    found = query_vector(parse_query(typed), Vocabulary.of_words(words), meanings)
+    assert (len(found.numbers), found.replaced, found.unknown) == (1, {}, ())
+
+
+def test_a_stem_is_better_than_nothing():
+    words = Vocabulary.of_words(["well", "wave"])
+    for finder in (None, lambda word, vocabulary: []):  # as of a word that captions hold
+        found = query_vector(parse_query("Welle"), words, finder)
+        assert (found.numbers.tolist(), found.replaced, found.unknown) == ([0], {}, ())
 
 
 def test_every_line_has_a_word_of_the_starter_and_six_languages():

@@ -141,9 +141,9 @@ def _without_filters(text: str, *, dates: bool) -> tuple[list[tuple[str, bool]],
 def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = None) -> QueryVector:
     """The words of a query, each with its weight: 1 where a person wrote none.
 
-    A word that stands twice has its weights added up. For a word that the vocabulary does not know
-    those known ones stand in that ``meant`` finds, each with its share; other unknown words are
-    left out. Both are named.
+    A word that stands twice has its weights added up. For a word that the vocabulary does not know,
+    or by its stem only where it means another in another language, those known ones stand in that
+    ``meant`` finds, each with its share; other unknown words are left out. Both are named.
 
     >>> from visterm.text import Vocabulary
     >>> known = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
@@ -156,10 +156,14 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     replaced: dict[str, list[str]] = {}
     for word, weight in _with_names(query.words, vocabulary):
         number = vocabulary.number(word)
-        if number is not None:
-            found: Sequence[tuple[int, float]] = [(number, 1.0)]
-        elif found := meant(word, vocabulary) if meant is not None else []:
+        is_read = number is not None and not (meant and _is_foreign(word, number, vocabulary))
+        found: Sequence[tuple[int, float]] = []
+        if meant and not is_read:
+            found = meant(word, vocabulary)
+        if found:
             replaced[word] = [vocabulary.words[one] for one, _ in found]
+        elif number is not None:
+            found = [(number, 1.0)]
         else:
             unknown[word] = None
         for one, share in found:
@@ -167,6 +171,20 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     numbers = np.array(sorted(sums), dtype=np.int64)
     weights = np.array([sums[number] for number in numbers.tolist()], np.float32)
     return QueryVector(numbers, weights, tuple(unknown), replaced)
+
+
+def _is_foreign(word: str, number: int, vocabulary: Vocabulary) -> bool:
+    """Whether a word has this number by its English stem only, and means another: *Welle* no well.
+
+    Plurals are English: whoever knows *pins* means those by *pin*, and no French pine.
+    """
+    written = vocabulary.words[number]
+    if any(written + s == word or word + s == written for s in ("", "s", "es")):
+        return False
+    from visterm.text.meaning import translations
+
+    meant = [one.number for one in translations(word, vocabulary)]
+    return bool(meant) and number not in meant
 
 
 def _with_names(
