@@ -10,19 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from visterm.web import security
 from visterm.web.app import make_app
-from visterm.web.connections import MOST, allow_many_files, hurried
+from visterm.web.connections import LARGEST_HEAD, MOST, allow_many_files, hurried, limited
 
 PATIENCE = 0.4
-Served = Callable[..., int]
+Served = Callable[[], int]
 
 
 @pytest.fixture
@@ -30,10 +28,10 @@ def served(taught_folder: Path) -> Iterator[Served]:
     """Starts a server that hangs up soon; gives its port."""
     with contextlib.ExitStack() as open_ones:
 
-        def start(protocol: type[Any] = AutoHTTPProtocol) -> int:
+        def start() -> int:
             config = uvicorn.Config(
                 make_app(taught_folder),
-                http=hurried(protocol, PATIENCE),
+                http=hurried(limited(HttpToolsProtocol), PATIENCE),
                 limit_concurrency=MOST,
                 log_level="critical",
             )
@@ -71,11 +69,8 @@ def hung_up(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("protocol", [AutoHTTPProtocol, H11Protocol])
-def test_whoever_says_nothing_or_half_of_a_request_is_hung_up_on(
-    served: Served, protocol: type[Any]
-) -> None:
-    port = served(protocol)
+def test_whoever_says_nothing_or_half_of_a_request_is_hung_up_on(served: Served) -> None:
+    port = served()
     silent, half = (socket.create_connection(("127.0.0.1", port)) for _ in range(2))
     half.sendall(b"GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n")
     assert hung_up(silent)
@@ -122,6 +117,51 @@ def test_a_body_that_comes_too_slowly_is_given_up(
     )
     slow.settimeout(20)
     assert slow.recv(100).startswith(b"HTTP/1.1 408")
+
+
+HEAD = b"GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+CHUNKED = b"POST /api/v1/train HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD + b"X: " + b"x" * 6 * LARGEST_HEAD,
+        HEAD + b"".join(b"X-%d: y\r\n" % number for number in range(LARGEST_HEAD)),
+        HEAD + b"X: " + b"x" * LARGEST_HEAD + b"\r\n\r\n",
+        b"GET /" + b"x" * 6 * LARGEST_HEAD,
+    ],
+    ids=["a header without end", "headers without end", "a long header", "an address without end"],
+)
+def test_headers_that_are_too_large_are_refused(served: Served, head: bytes) -> None:
+    port = served()
+    speaking = socket.create_connection(("127.0.0.1", port), timeout=20)
+    for begin in range(0, len(head), 4096):
+        speaking.sendall(head[begin : begin + 4096])
+    answer = b"".join(iter(lambda: speaking.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 431 ")
+    assert b'"kind": "too-large"' in answer
+    assert status(port) == 200
+
+
+def test_trailers_without_end_are_refused(served: Served) -> None:
+    speaking = socket.create_connection(("127.0.0.1", served()), timeout=20)
+    speaking.sendall(CHUNKED + b"0\r\nX: ")
+    assert speaking.recv(4096).startswith(b"HTTP/1.1 415 ")  # the answer did not wait for them
+    for _ in range(6):
+        speaking.sendall(b"x" * LARGEST_HEAD)
+    assert b"HTTP/1.1 431 " in b"".join(iter(lambda: speaking.recv(4096), b""))
+
+
+def test_headers_below_the_limit_and_bodies_above_it_are_no_large_headers(served: Served) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", served(), timeout=20)
+    for _ in range(3):
+        connection.request("GET", "/api/v1/status", headers={"X": "x" * (LARGEST_HEAD - 1000)})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+    connection.request("PUT", "/api/v1/pictures/1/captions", b"x" * 3 * LARGEST_HEAD)
+    assert connection.getresponse().status == 413
 
 
 def test_a_thousand_idle_connections_do_not_keep_others_out(served: Served) -> None:

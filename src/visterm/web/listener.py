@@ -125,14 +125,14 @@ def serve(
 
     allow_many_files()
     with decoding_elsewhere():
-        _server(guard, address, answering).run(sockets=[address.socket])
+        _server(guard, answering).run(sockets=[address.socket])
 
 
-def _server(guard: Guard, address: Address, answering: Callable[[], None]) -> uvicorn.Server:
+def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
     """What serves an application; it calls ``answering`` once it does."""
     import uvicorn
 
-    from visterm.web.connections import MOST, protocol_of
+    from visterm.web.connections import MOST, protocol
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -147,12 +147,10 @@ def _server(guard: Guard, address: Address, answering: Callable[[], None]) -> uv
         server_header=False,
         proxy_headers=False,
         ws="none",
-        # The faster parser takes headers without end, which strangers could abuse.
-        http=protocol_of(is_loopback=address.is_loopback),
+        http=protocol(),
         limit_concurrency=MOST,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
-        h11_max_incomplete_event_size=64 << 10,
     )
     return Announcing(config)
 
