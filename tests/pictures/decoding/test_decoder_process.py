@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import sys
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from visterm.pictures import read_picture
 from visterm.pictures.decoding.decoder_process import (
     CRASHES,
     HANGS,
+    NEVER_READY,
     DecoderProcesses,
     decoding_elsewhere,
 )
@@ -23,11 +27,16 @@ from visterm.pictures.decoding.decoder_process import (
 _HARMED = """
 import json, os, sys, time
 from visterm.pictures.decoding import decoder_process
+def say(data): sys.stdout.buffer.write(data); sys.stdout.buffer.flush()
 def asked():
     for line in sys.stdin.buffer:
         path = json.loads(line)["path"]
         if "crash" in path: os.abort()
-        if "hang" in path: time.sleep(60)
+        if "mute" in path: time.sleep(60)
+        if "stammer" in path: say(b'{"sha'); time.sleep(60)
+        if "half" in path: say(b'{"shape": [1, 2, 2, 3], "size": 12}\\n123'); time.sleep(60)
+        if "drip" in path:
+            while True: say(b" "); time.sleep(0.1)
         yield line
 decoder_process.serve(asked(), sys.stdout.buffer)
 """
@@ -37,13 +46,6 @@ decoder_process.serve(asked(), sys.stdout.buffer)
 def picture(tmp_path: Path) -> Path:
     Image.new("RGB", (40, 20), (200, 10, 10)).save(tmp_path / "red.png")
     return tmp_path / "red.png"
-
-
-@pytest.fixture
-def harmed() -> Iterator[DecoderProcesses]:
-    processes = DecoderProcesses(1, longest=3.0, command=(sys.executable, "-c", _HARMED))
-    yield processes
-    processes.close()
 
 
 def test_pixels_and_reasons_are_those_of_this_process(picture: Path) -> None:
@@ -59,9 +61,8 @@ def test_pixels_and_reasons_are_those_of_this_process(picture: Path) -> None:
     assert str(elsewhere.value) == str(refused.value)
 
 
-def test_a_picture_that_ends_its_decoder_costs_itself(
-    picture: Path, harmed: DecoderProcesses
-) -> None:
+def test_a_picture_that_ends_its_decoder_costs_itself(picture: Path) -> None:
+    harmed = DecoderProcesses(1, command=(sys.executable, "-c", _HARMED))
     crashing = picture.with_name("crash.png")
     crashing.write_bytes(picture.read_bytes())
     with decoding_elsewhere(harmed):
@@ -71,11 +72,41 @@ def test_a_picture_that_ends_its_decoder_costs_itself(
             assert read_picture(picture).shape == (20, 40, 3)
 
 
-def test_a_picture_that_never_ends_is_given_up(picture: Path, harmed: DecoderProcesses) -> None:
-    hanging = picture.with_name("hang.png")
-    hanging.write_bytes(picture.read_bytes())
-    with decoding_elsewhere(harmed):
+def test_pictures_that_never_end_are_given_up(picture: Path) -> None:
+    harmed = DecoderProcesses(4, longest=1.5, command=(sys.executable, "-c", _HARMED))
+    hanging = [picture.with_name(f"{how}.png") for how in ("mute", "stammer", "half", "drip")]
+    for path in hanging:
+        path.write_bytes(picture.read_bytes())
+    with decoding_elsewhere(harmed), ThreadPoolExecutor(4) as threads:
+        for given_up in [threads.submit(read_picture, path) for path in hanging]:
+            with pytest.raises(UnreadablePicture, match=rf"{HANGS}, more than 1\.5 seconds"):
+                given_up.result()
         assert read_picture(picture).shape == (20, 40, 3)
-        with pytest.raises(UnreadablePicture, match=HANGS):
-            read_picture(hanging)
+
+
+def test_the_time_that_a_decoder_takes_to_start_is_not_the_pictures(picture: Path) -> None:
+    slow = ("sh", "-c", f"sleep 1; exec {sys.executable} -m {DecoderProcesses.__module__}")
+    with decoding_elsewhere(DecoderProcesses(1, longest=0.9, command=slow)):
         assert read_picture(picture).shape == (20, 40, 3)
+
+
+def test_a_decoder_that_does_not_start_is_said_to(picture: Path) -> None:
+    with (
+        decoding_elsewhere(DecoderProcesses(1, command=("false",))),
+        pytest.raises(UnreadablePicture, match=NEVER_READY),
+    ):
+        read_picture(picture)
+
+
+def test_a_decoder_is_heard_although_many_files_are_open(picture: Path) -> None:
+    """As in a server with a thousand connections."""
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < 1200:
+        pytest.skip("this system lets a process open fewer files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1200, most))
+    with contextlib.ExitStack() as after:
+        after.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, most))
+        for _ in range(1040):
+            after.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        with decoding_elsewhere():
+            assert read_picture(picture).shape == (20, 40, 3)

@@ -6,7 +6,8 @@ them, each of which serves one thread at a time; whichever dies or hangs is repl
 
     python -m visterm.pictures.decoding.decoder_process
 
-reads requests and writes pixels: a line of JSON each way, and the bytes after the answer's.
+writes a line once it is ready, then reads requests and writes pixels: a line of JSON each way, and
+the bytes after the answer's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import queue
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from visterm.errors import UnreadablePicture
@@ -29,8 +32,14 @@ if TYPE_CHECKING:
 
 CRASHES = "it crashes the decoder"
 HANGS = "decoding it takes too long"
-_LONGEST = 60.0
+NEVER_READY = "the decoder does not start"
+_LONGEST = 10.0
+_LONGEST_START = 60.0
+"""Seconds for a child to load its libraries, which no picture is to blame for."""
 _CHILDREN = 2
+_PIECE = 1 << 20
+_LOADED = ("numpy", "PIL.Image", "visterm.pictures.decoding.decoder")
+"""What takes longest to load, before a child is ready."""
 
 
 class DecoderProcesses:
@@ -41,7 +50,7 @@ class DecoderProcesses:
     children
         How many decode at the same time; they begin when they are first needed.
     longest
-        Seconds after which a picture is given up.
+        Seconds after which a picture is given up; those of a child that begins do not count.
     command
         What a child runs.
     """
@@ -81,9 +90,7 @@ class DecoderProcesses:
         sound = None
         try:
             if child is None or child.poll() is not None:
-                child = subprocess.Popen(
-                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-                )
+                child = self._begun(path)
             answer, data = self._asked(child, path, asked)
             sound = child
         finally:
@@ -96,7 +103,7 @@ class DecoderProcesses:
 
         from visterm.pictures.decoding.frames import Frames
 
-        pixels = np.frombuffer(data, np.uint8).reshape(answer["shape"]).copy()
+        pixels = np.frombuffer(data, np.uint8).reshape(answer["shape"])
         return Frames(answer["seconds"], list(pixels))
 
     def close(self) -> None:
@@ -107,25 +114,56 @@ class DecoderProcesses:
                 if child is not None:
                     _end(child)
 
+    def _begun(self, path: str) -> subprocess.Popen[bytes]:
+        """A new child that is ready to decode."""
+        pipe = subprocess.PIPE
+        child = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, bufsize=0)
+        try:
+            _answer(child, _LONGEST_START)
+        except (OSError, ValueError):
+            _end(child)
+            raise UnreadablePicture(path, NEVER_READY) from None
+        return child
+
     def _asked(
         self, child: subprocess.Popen[bytes], path: str, asked: dict[str, Any]
-    ) -> tuple[dict[str, Any], bytes]:
+    ) -> tuple[dict[str, Any], bytearray]:
         assert child.stdin is not None
-        assert child.stdout is not None
-        request = {"path": path} | asked
         try:
-            child.stdin.write(json.dumps(request).encode() + b"\n")
-            child.stdin.flush()
-            if not select.select([child.stdout], [], [], self._longest)[0]:
-                raise UnreadablePicture(path, HANGS)
-            answer = json.loads(child.stdout.readline())
-            size = int(answer.get("size", 0))
-            data = child.stdout.read(size)
+            child.stdin.write(json.dumps({"path": path} | asked).encode() + b"\n")
+            return _answer(child, self._longest)
+        except TimeoutError:
+            reason = f"{HANGS}, more than {self._longest:g} seconds"
+            raise UnreadablePicture(path, reason) from None
         except (OSError, ValueError):
             raise UnreadablePicture(path, CRASHES) from None
-        if len(data) != size:
-            raise UnreadablePicture(path, CRASHES)
-        return answer, data
+
+
+def _answer(child: subprocess.Popen[bytes], longest: float) -> tuple[dict[str, Any], bytearray]:
+    """A line of a child and the bytes after it; `TimeoutError` where they are not there by then."""
+    assert child.stdout is not None
+    until = time.monotonic() + longest
+    waiting = select.poll()  # select() knows no file beyond the 1024th
+    waiting.register(child.stdout, select.POLLIN)
+
+    def more() -> bytes:
+        assert child.stdout is not None
+        left = until - time.monotonic()
+        if left <= 0 or not waiting.poll(1000 * left):
+            raise TimeoutError
+        piece = os.read(child.stdout.fileno(), _PIECE)
+        if not piece:
+            raise OSError("it has ended")
+        return piece
+
+    data = bytearray()
+    while b"\n" not in data:
+        data += more()
+    line, _, data = data.partition(b"\n")
+    answer = json.loads(line)
+    while len(data) < int(answer.get("size", 0)):
+        data += more()
+    return answer, data
 
 
 @contextlib.contextmanager
@@ -155,6 +193,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Decode what is asked for until nobody asks any more."""
+    for name in _LOADED:
+        import_module(name)
+    _tell(answers, {})
     for line in requests:
         asked = json.loads(line)
         try:
@@ -164,8 +205,12 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
             answer = {"shape": shape, "size": len(data), "seconds": found.seconds}
         except UnreadablePicture as error:
             data, answer = b"", {"reason": error.reason}
-        answers.write(json.dumps(answer).encode() + b"\n" + data)
-        answers.flush()
+        _tell(answers, answer, data)
+
+
+def _tell(answers: IO[bytes], answer: dict[str, Any], data: bytes = b"") -> None:
+    answers.write(json.dumps(answer).encode() + b"\n" + data)
+    answers.flush()
 
 
 def _decoded(path: str, second: float | None, every: bool = False, **limits: Any) -> Frames:

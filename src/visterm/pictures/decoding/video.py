@@ -32,7 +32,7 @@ _SPACING = 1.0
 """Seconds between frames of a video with few key frames."""
 _ENOUGH = 3
 _MOST_DECODED = 2000
-_BUDGET = 20.0
+_BUDGET = 6.0
 """Seconds after which the frames that were found by then must do."""
 _FLAT = 6.0
 """The standard deviation of greys below which there is nothing to be seen."""
