@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from visterm.collection import Collection
+from visterm.collection import Collection, SharedState
+from visterm.collection.search.shard import SearchShard
+from visterm.compute import LocalReplicas
 from visterm.datasets.scenes import draw_scenes
 from visterm.web.app import make_app
 from visterm.web.security import Rules
@@ -86,10 +88,25 @@ def guarded(taught_folder: Path) -> Iterator[Callable[..., TestClient]]:
         client.__exit__(None, None, None)
 
 
-def client_of(folder: Path, rules: Rules | None = None) -> TestClient:
+@pytest.fixture
+def shards() -> LocalReplicas:
+    """Two shards in this process, which a test may silence."""
+    return LocalReplicas(SearchShard, [(number, 2) for number in range(2)])
+
+
+@pytest.fixture
+def sharded(taught_folder: Path, shards: LocalReplicas) -> Iterator[TestClient]:
+    """A client of a server whose searches shards answer."""
+    with client_of(taught_folder, shared=SharedState(replicas=shards)) as opened:
+        yield opened
+
+
+def client_of(
+    folder: Path, rules: Rules | None = None, shared: SharedState | None = None
+) -> TestClient:
     """As a browser on the same machine would ask, one that follows no redirects."""
     return TestClient(
-        make_app(folder, rules=rules),
+        make_app(folder, rules=rules, shared=shared),
         base_url="http://127.0.0.1:8765",
         client=("127.0.0.1", 50000),
         follow_redirects=False,

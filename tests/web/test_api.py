@@ -15,6 +15,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from visterm.collection import Collection, SearchRequest, decoding_elsewhere
+from visterm.compute import LocalReplicas
 from visterm.pictures.decoding.decoder_process import DecoderProcesses
 
 API = "/api/v1"
@@ -46,6 +47,18 @@ def test_a_search_gives_what_the_collection_gives(shared: TestClient, taught_fol
     first = answer["results"][0]
     assert (first["width"], first["height"]) == (72, 48)
     assert not first["path"].startswith("/")
+
+
+def test_an_answer_without_some_shard_says_how_much_was_searched(
+    shared: TestClient, sharded: TestClient, shards: LocalReplicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = found(sharded, "sea boat")
+    assert whole == found(shared, "sea boat")
+    assert whole["partial"] is None
+    monkeypatch.setattr(shards, "ask", lambda method, arguments: [None, None])
+    none = found(sharded, "sea boat")
+    assert none["partial"] == {"searched": 0, "pictures": 200}
+    assert (none["results"], none["more"]) == ([], False)
 
 
 def test_pages_follow_each_other_without_gap_or_overlap(shared: TestClient) -> None:

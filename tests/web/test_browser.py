@@ -364,6 +364,20 @@ def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Op
     expect(page.locator("#message")).to_contain_text("quote is not closed")
 
 
+def test_an_answer_from_some_of_the_pictures_says_so(served: Server, visit: Opener) -> None:
+    page = visit(served.url)
+
+    def searched_partly(route: sync_api.Route) -> None:
+        partial = {"searched": 120, "pictures": 200}
+        route.fulfill(json={**route.fetch().json(), "partial": partial})
+
+    page.route("**/api/v1/search?*", searched_partly)
+    ask(page, "sea")
+    expect(page.locator("#summary")).to_contain_text(
+        "Only 120 of 200 pictures could be searched just now"
+    )
+
+
 def test_a_server_that_is_restarted_is_found_again(changed: Server, visit: Opener) -> None:
     page = visit(f"{changed.url}/?q=sea")
     before = order(page)
