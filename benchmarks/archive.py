@@ -7,7 +7,8 @@ mirrored, and encoded again, so that no two are the same, and put with their cap
 shards of a thousand; that is not counted. Then ``visterm add``, ``train`` and ``search`` run on
 them as a person would run them, each a process of its own: ``add_s``, ``train_s``, ``search_s``
 (the median of some, start-up and all), pictures a second, and bytes a picture on disk beside those
-of the shards. ``--shards`` keeps the shards in a folder for other runs.
+of the shards. ``avgp`` only says that it learnt: held-out pictures are crops of photographs that
+others learnt from. ``--shards`` keeps the shards in a folder for other runs.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        shards = given.shards or Path(name, "shards")
+        shards = (given.shards or Path(name, "shards")).absolute()
         make_shards(shards, given)
         show(measure(Path(name, "home"), shards, given), as_json=given.json)
 
