@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 
@@ -33,13 +34,43 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
 
 def test_an_address_where_nobody_answers_is_named() -> None:
     pytest.importorskip("ray")
-    code = (
-        "from visterm.compute import running_on\n"
-        "from visterm.errors import BadInput\n"
-        "try:\n"
-        "    running_on('nonsense').__enter__()\n"
-        "except BadInput as error:\n"
-        "    print(error)\n"
+    assert "no Ray cluster answers at 'nonsense'" in said_by(
+        """
+        try:
+            running_on("nonsense").__enter__()
+        except BadInput as error:
+            print(error)
+        """
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "no Ray cluster answers at 'nonsense'" in said.stdout
+
+
+def test_a_cluster_that_is_begun_here_listens_on_the_loopback_and_none_is_begun_to_ask() -> None:
+    pytest.importorskip("ray")
+    lines = said_by(
+        """
+        ray_cluster._is_running = lambda: False  # other tests run one on this machine
+        try:
+            cluster_status("auto", Path("nowhere"))
+        except BadInput as error:
+            print(error)
+        with running_on("auto"):
+            import ray
+            print([node["NodeManagerAddress"] for node in ray.nodes()])
+            print(cluster_status("auto", Path("nowhere")).nodes)
+        """
+    ).splitlines()
+    assert lines[0].startswith("no Ray cluster answers at 'auto' (none runs on this machine)")
+    assert lines[1:] == ["['127.0.0.1']", "1"]
+
+
+def said_by(lines: str) -> str:
+    """What a process of its own prints: Ray reads the environment when it is loaded."""
+    imports = """
+        from pathlib import Path
+        from visterm.collection import cluster_status
+        from visterm.compute import ray_cluster, running_on
+        from visterm.errors import BadInput
+        """
+    code = dedent(imports) + dedent(lines)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return ran.stdout

@@ -54,8 +54,8 @@ class ClusterStatus:
 
 
 def cluster_status(ray: str, store: Path) -> ClusterStatus:
-    """What a cluster is, and does for a collection, now."""
-    with running_on(ray):
+    """What a cluster is, and does for a collection, now; none is begun to ask."""
+    with running_on(ray, begin=False):
         where = cluster()
         assert where is not None
         name = application(store)

@@ -21,7 +21,7 @@ _CLUSTER: ContextVar[RayCluster | None] = ContextVar("cluster", default=None)
 
 
 @contextmanager
-def running_on(ray: str | None) -> Iterator[None]:
+def running_on(ray: str | None, *, begin: bool = True) -> Iterator[None]:
     """For a while, let work run on a Ray cluster; None leaves it where it was.
 
     Parameters
@@ -29,13 +29,15 @@ def running_on(ray: str | None) -> Iterator[None]:
     ray : {"auto", "local"} or an address, optional
         The cluster that this machine is part of, or one begun here if there is none; one begun
         here; or the one at ``HOST:PORT``. What Ray in this process is connected to already is used.
+    begin
+        Whether one may be begun here; if not, and there is none, that is an error.
     """
     if ray is None:
         yield
         return
     from visterm.compute.ray_cluster import RayCluster
 
-    found = RayCluster.connect(ray)
+    found = RayCluster.connect(ray, begin=begin)
     before = _CLUSTER.set(found)
     try:
         yield

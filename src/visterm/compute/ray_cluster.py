@@ -9,6 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from visterm.compute.processes import EndTogether, Lost
@@ -59,13 +60,14 @@ class RayCluster:
         """Batches and trials that were begun again because a worker or node had died."""
 
     @classmethod
-    def connect(cls, where: str) -> Self:
-        """Connect to the cluster at "auto", "local" or an address."""
+    def connect(cls, where: str, *, begin: bool = True) -> Self:
+        """Connect to the cluster at "auto", "local" or an address.
+
+        Where there is none yet, it is begun, or without ``begin`` refused.
+        """
         # Set before Ray is imported, which reads them then.
         for name, value in (_QUIET | _SERVE).items():
             os.environ.setdefault(name, value)
-        if where == "local":  # listen on the loopback only, as Ray does on laptops
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
             import ray
         except ImportError:
@@ -80,7 +82,10 @@ class RayCluster:
         begun = about | {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
         try:
             if where == "local" or (where == "auto" and not _is_running()):
-                ray.init(address="local", **begun)
+                if not begin:
+                    raise ConnectionError("none runs on this machine")
+                with _on_the_loopback():
+                    ray.init(address="local", **begun)
             else:
                 ray.init(address=where, **about)
         except (ConnectionError, RuntimeError, ValueError) as error:
@@ -268,6 +273,27 @@ def _cancel(waiting: Iterable[_Job]) -> None:
     if under_way and ray.is_initialized():
         for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
             ray.cancel(ref, force=True)
+
+
+@contextmanager
+def _on_the_loopback() -> Iterator[None]:
+    """Let a cluster that is begun meanwhile listen on the loopback only, as Ray does on laptops.
+
+    Whoever sets Ray's own variable decides.
+    """
+    from ray._private import ray_constants
+
+    name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
+    if name in os.environ:
+        yield
+        return
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ[name], ray_constants.ENABLE_RAY_CLUSTER = "0", False
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        ray_constants.ENABLE_RAY_CLUSTER = before
 
 
 def _is_running() -> bool:
