@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.messages import say, skipping, summary
+from visterm.cli.messages import counted, say, skipping, summary
 from visterm.cli.options import Folder, Json, Ray, Store, opened
 from visterm.cli.output import progress_bar, show
 from visterm.errors import BadInput
@@ -117,7 +117,8 @@ def _lines(found: Collection, report: Added, seconds: float) -> Iterator[str]:
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
     yield f"{summary(report)} in {seconds:.1f} s{rate}"
     if report.nodes:
-        yield f"described on {report.nodes:,} nodes, {report.retries:,} batches begun again"
+        again = counted(report.retries, "batch", "batches")
+        yield f"described on {counted(report.nodes, 'node')}, {again} begun again"
     yield f"{found.root} holds {len(found):,} pictures"
     if found.needs_training:
         yield "the model learnt from other features; visterm train learns from these"

@@ -29,6 +29,15 @@ def shown(path: Path | Url) -> str:
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of something.
+
+    >>> counted(1, "node"), counted(2000, "node"), counted(0, "retry", "retries")
+    ('1 node', '2,000 nodes', '0 retries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def clock(seconds: float) -> str:
     """A time in a video.
 

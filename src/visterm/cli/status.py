@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visterm.cli.messages import counted
 from visterm.cli.options import Folder, Json, Ray, Store, opened
 from visterm.cli.output import show
 
@@ -30,11 +31,10 @@ def status(
 
 
 def _cluster_lines(there: ClusterStatus) -> list[tuple[str, str]]:
-    shards = [f"{count} replicas" for count in there.shards.values()]
+    shards = [("shard", f"{one}: {counted(n, 'replica')}") for one, n in there.shards.items()]
     return [
-        ("cluster", f"{there.nodes} nodes, {there.cores} cores"),
-        *(("shard", f"{name}: {count}") for name, count in zip(there.shards, shards, strict=True)),
-        *([] if shards else [("shards", "none: visterm serve --ray begins some")]),
+        ("cluster", f"{counted(there.nodes, 'node')}, {counted(there.cores, 'core')}"),
+        *(shards or [("shards", "none: visterm serve --ray begins some")]),
     ]
 
 
