@@ -25,9 +25,12 @@ import numpy as np
 import pytest
 from benchmarks.drawn_collection import make
 from benchmarks.ray_nodes import RayNodes, two_nodes
+from PIL import Image
 
 from visterm.collection import Collection, SearchRequest, SharedState
+from visterm.collection.ingest import pipeline
 from visterm.collection.search.request import PartialAnswer
+from visterm.collection.serving import application
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.compute import (
     cluster,
@@ -39,12 +42,16 @@ from visterm.compute import (
 )
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
+from visterm.features import EXTRACTORS
 from visterm.models import Bitr, Pamir
 from visterm.models.bitr import pair_shards
 
-sys.path.append(str(Path(__file__).parent))  # workers look there, too
+# Workers look there, too.
+sys.path += [str(Path(__file__).parents[1] / room) for room in ("compute", "collection", "cli")]
 
 from cluster_work import add_up, complain
+from fragile import DEADLY, Fragile
+from running import visterm
 from watched_shard import WatchedShard
 
 TABLES = ("pictures", "places", "rows", "skipped", "segments")
@@ -126,6 +133,51 @@ def test_a_node_killed_while_pictures_and_shards_are_added_changes_nothing(
     assert (moved.moved, moved.extracted) == (1, 0)
 
 
+@pytest.fixture
+def fragile(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Seventy pictures for an extractor that one of them may end."""
+    monkeypatch.setitem(EXTRACTORS, Fragile.name, Fragile)
+    monkeypatch.setattr(pipeline, "BATCH", 32)
+    for path in sorted(drawn.glob("*.jpg"))[:70]:
+        shutil.copy2(path, tmp_path)
+    return tmp_path
+
+
+def test_a_driver_that_was_killed_goes_on_from_its_last_commit(
+    nodes: RayNodes, fragile: Path
+) -> None:
+    with Context().run(Collection.open, fragile) as alone:
+        Context().run(alone.add, features=Fragile.name)
+        expected, vectors = known(alone)
+    shutil.rmtree(fragile / ".visterm")
+    driver = [sys.executable, str(Path(__file__).with_name("killed_driver.py"))]
+    died = subprocess.run([*driver, fragile, nodes.address, "32"], check=False)
+    assert died.returncode == -signal.SIGKILL
+    with Collection.open(fragile) as collection:
+        committed = len(known(collection)[0]["rows"])
+        assert 0 < committed < 70
+        report = collection.add()
+        found, rows = known(collection)
+    assert report.extracted == len(vectors) - committed
+    assert found == expected
+    np.testing.assert_array_equal(rows, vectors)
+
+
+def test_a_picture_that_ends_every_worker_is_skipped_alone_and_with_its_reason(
+    nodes: RayNodes, fragile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_cluster, "MAX_DEATHS", 1)  # each takes a worker's start
+    grey = np.full((32, 48, 3), DEADLY, np.uint8)
+    Image.fromarray(grey).save(fragile / "more-035.png")
+    with Collection.open(fragile) as collection:
+        report = collection.add(features=Fragile.name)
+        reasons = dict(report.skipped)
+        assert reasons.keys() == {"more-035.png", "more-050.jpg"}
+        assert reasons["more-035.png"] == "it crashes the decoder"
+        assert len(collection) == report.extracted == len(known(collection)[1])
+        assert report.retries >= 2
+
+
 def name_lost(result: list[int], crashed: list[int]) -> list[int]:
     return [*result, *(-number for number in crashed)]
 
@@ -185,6 +237,85 @@ def test_models_are_the_same_on_the_cluster_as_here(nodes: RayNodes) -> None:
         assert (here.C_, here.n_iter_) == (there.C_, there.n_iter_)
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is asked of the cluster meanwhile."""
+    found: list[str] = []
+
+    def watch(name: str) -> None:
+        whole = getattr(ray_cluster.RayCluster, name)
+
+        def heard(self: Any, *given: Any) -> Any:
+            found.append(name)
+            return whole(self, *given)
+
+        monkeypatch.setattr(ray_cluster.RayCluster, name, heard)
+
+    for name in ("map_batches", "map_items", "spread"):
+        watch(name)
+    return found
+
+
+def printed(*words: str, cwd: Path) -> Any:
+    """What a command prints, without how long things took."""
+    ran = Context().run(visterm, *words, "--json", cwd=cwd)
+    assert ran.returncode == 0, ran.stderr
+    passing = ("seconds", "study")
+    return json.loads(
+        ran.stdout, object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in passing}
+    )
+
+
+def test_commands_print_the_same_on_the_cluster(
+    nodes: RayNodes, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EXTRACTORS, Fragile.name, Fragile)
+    scenes = draw_scenes(tmp_path, 60, size=(48, 32))
+    lines = [f"{path.name}\t{' '.join(words)}\n" for path, words in scenes]
+    (tmp_path / "table.tsv").write_text("".join(lines))
+    measured = ("table.tsv", "--features", Fragile.name, "--workers", "1")
+    learning = ("--C", "0.1", "--kernel", "linear", "--max-iter", "2000", "--objective", "plain")
+    commands: dict[str, tuple[str, ...]] = {
+        "add": ("--features", Fragile.name, "--workers", "1"),
+        "train": ("--train", "table.tsv", "--model", "pamir(max_iter=400, n_shards=2)"),
+        "evaluate": (*measured, "--model", "pamir(max_iter=2000)"),
+        "tune": (*measured, *learning, "--objective", "averaged"),
+    }
+    for name, words in commands.items():
+        here = printed(name, *words, *own_store(name, tmp_path / "here"), cwd=tmp_path)
+        assert not asked
+        there = [*words, *own_store(name, tmp_path / "there"), "--ray", nodes.address]
+        found = printed(name, *there, cwd=tmp_path)
+        assert asked, name
+        if name == "add":
+            assert (here.pop("nodes"), found.pop("nodes")) == (0, 2)
+        assert found == here
+        asked.clear()
+
+
+def own_store(command: str, folder: Path) -> tuple[str, ...]:
+    """Where a command keeps what it finds out."""
+    folder.mkdir(exist_ok=True)
+    if command == "tune":
+        return ("--study", str(folder / "study.sqlite"))
+    return () if command == "evaluate" else ("--store", str(folder / "store"))
+
+
+def test_tables_of_papers_are_made_on_the_cluster(
+    nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = []
+
+    def make(*given: Any, **more: Any) -> None:
+        where.append(cluster())
+        raise BadInput("enough")
+
+    monkeypatch.setattr("visterm.experiments.papers.registry.reproduce", make)
+    for words in ([], ["--ray", nodes.address]):
+        Context().run(visterm, "reproduce", "tpami-9", *words, cwd=tmp_path)
+    assert [one is None for one in where] == [True, False]
+
+
 def test_sums_over_pairs_are_the_same_on_the_cluster_although_a_shard_dies(
     nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,8 +347,14 @@ def test_searches_survive_replicas_and_say_when_a_shard_has_none(
     request = SearchRequest("word003 -word004:0.5", k=60)
     with Collection.open(tmp_path) as one:
         expected = one.search(request)
-    with replicated(WatchedShard, [(0, 1)], name="test", replicas=2) as replicas:
+    name = application(tmp_path / ".visterm")
+    with replicated(WatchedShard, [(0, 1)], name=name, replicas=2) as replicas:
         shared = SharedState(replicas=replicas)
+        status = printed("status", "--ray", nodes.address, cwd=tmp_path)
+        assert status["cluster"] == {"nodes": 2, "cores": 2, "shards": {f"{name}-0": 2}}
+        said = Context().run(visterm, "status", "--ray", nodes.address, cwd=tmp_path).stdout
+        assert "2 nodes, 2 cores" in said
+        assert f"{name}-0: 2 replicas" in said
         with Collection.open(tmp_path, shared=shared) as several:
             assert replicas.ask("size", [(np.zeros(8 << 20, np.uint8),)]) == [8 << 20]
             assert several.search(request) == expected
@@ -240,8 +377,9 @@ def test_searches_survive_replicas_and_say_when_a_shard_has_none(
         ("cluster_add", "--pictures 4 --rounds 1 --killed 0", {"pictures": 4}),
         (
             "cluster_search",
-            "--shards 2 --replicas 1 --pictures 60 --words 20 --queries 6 --seconds 0",
-            {"exact": True, "queries": 6},
+            "--shards 2 --replicas 1 --pictures 60 --words 20 --queries 6 --seconds 1 "
+            "--connections 2",
+            {"exact": True, "queries": 6, "errors": 0, "wrong": 0, "partial": 0},
         ),
     ],
 )
