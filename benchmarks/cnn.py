@@ -7,6 +7,8 @@ Both sides decode and frame the same files with the same code; torch runs the sa
 norms and all, in the quickest of three usual arrangements. Sides take turns, and the ratio is the
 median over the rounds, so that whatever else the machine does troubles both alike; the ratio of
 the processor time they take is given beside it, which a busy machine troubles less.
+``torch_steps`` is how far torch's vectors are from ours at most, in steps of the 8 bits that a
+collection keeps of a number: the same sums in another order, as on other processors.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from benchmarks.common import say, show
 from visterm.datasets.locations import data_folder
 from visterm.errors import VistermError
 from visterm.features.cnn import CNN
+from visterm.features.cnn.recipe import normalised
 from visterm.features.picture_batches import over_pictures
 from visterm.pictures import read_picture
 
@@ -97,6 +100,7 @@ def measure(files: list[Path], pictures: int, rounds: int, most: int) -> dict[st
         "rounds": rounds,
         **compared(laps),
         "torch_arrangement": arrangement,
+        "torch_steps": steps_apart(peers[arrangement], chosen[:32]) if arrangement else None,
         "torch_note": note,
         **measure_int8(chosen, rounds, lambda side, paths: lap(side, paths).speed),
         **memory,
@@ -121,6 +125,14 @@ def quickest(
         speeds[name] = lap(side, paths).speed
         say(f"{name}: {speeds[name]:.1f} pictures a second, warming up")
     return max(speeds, key=speeds.__getitem__)
+
+
+def steps_apart(side: Extract, paths: Sequence[Path]) -> float:
+    """How far its vectors are from ours, in steps of the 8 bits that are kept of a number."""
+    ours = CNN().fit().transform(paths)
+    theirs = normalised(side(paths), CNN.normalise)
+    steps = (ours.max(axis=1) - ours.min(axis=1)) / 255
+    return round(float((np.abs(theirs - ours) / steps[:, None]).max()), 5)
 
 
 def compared(laps: dict[str, list[Lap]]) -> dict[str, Any]:
