@@ -7,6 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.campaign.soak import LIMITS
+
 _FOUND = Path(__file__).with_name("findings.md")
 
 
@@ -123,8 +125,17 @@ that add and train for the server were killed. Before that one of them was alone
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
 | memory of the server: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
-The catalogue {equal} a replay of the acknowledged calls.
+The catalogue {equal} a replay of the acknowledged calls. {_limits(found["missed"])}
 """
+
+
+def _limits(missed: list[str]) -> str:
+    """Which limits the soak kept, and which not."""
+    p99, memory = ("did **not** stay" if name in missed else "stayed" for name in LIMITS)
+    return (
+        f"The busy p99 {p99} within {LIMITS['p99_ratio']:g} × of the quiet one; "
+        f"memory at the end {memory} within {LIMITS['memory_ratio']:g} × of the warm server's."
+    )
 
 
 def _rows(counts: dict[str, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.campaign import disk
-from benchmarks.campaign.soak import soak
+from benchmarks.campaign.report import write_report
+from benchmarks.campaign.soak import LIMITS, missed, soak
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(disk.compiler() is None, reason="needs Linux and a C compiler")
@@ -55,8 +57,46 @@ def test_hostile_files_of_every_kind_give_something_or_a_reason() -> None:
     assert sum(one["read"] for one in by_kind.values()) > 10
 
 
+def test_the_page_of_the_docs_is_all_written_by_the_campaign(tmp_path: Path) -> None:
+    told = set()
+    for limits in ([], ["p99_ratio"], ["memory_ratio"], [*LIMITS]):
+        write_report(tmp_path / "page.md", _found(limits))
+        told |= set(_sentences(tmp_path / "page.md"))
+    assert set(_sentences(ROOT / "docs/results/campaign.md")) <= told
+
+
+def _sentences(page: Path) -> list[str]:
+    """What a page says besides figures and their tables."""
+    lines = [line for line in page.read_text().splitlines() if not line.startswith("|")]
+    return [re.sub(r"[\d.,]+(?!\w)", "0", line) for line in lines]
+
+
+def _found(limits: list[str]) -> dict[str, dict[str, Any]]:
+    """Results of all parts, of which nothing was tried."""
+    none = {"broken_promises": 0, "by_command": {}, "too_late": 0, "kills": 0}
+    counts = ("seconds", "clients", "answers", "captions", "clicks", "declared_refusals")
+    figures = ("jobs_killed", "quiet_p99_ms", "p99_ms", "p99_ratio", "memory_ratio")
+    return {
+        "faults": none | {"fault_points": 0, "of": 0, "by_fault": {}},
+        "kills": none,
+        "hostile": none | {"hostile_files": 0, "by_kind": {}, "slowest_s": 0, "largest_mb": 0},
+        "cluster": none | {"by_victim": {}},
+        "soak": none
+        | dict.fromkeys(counts + figures, 0)
+        | {"quiet_memory_mb": 0, "memory_mb": [0, 0], "undeclared": {}}
+        | {"catalogue_equals_replay": True, "missed": limits},
+    }
+
+
 def test_a_server_that_is_never_left_alone_keeps_what_it_acknowledged() -> None:
     found = soak(3.0, seed=19, clients=6, pictures=24)
     assert found["broken_promises"] == 0, found
     assert found["catalogue_equals_replay"]
     assert found["answers"] > 0
+    assert found["missed"] == missed({name: found[name] for name in LIMITS})
+
+
+def test_a_soak_names_the_limits_that_it_missed() -> None:
+    assert missed({"p99_ratio": 3.0, "memory_ratio": 1.1}) == []
+    assert missed({"p99_ratio": 3.01, "memory_ratio": 1.0}) == ["p99_ratio"]
+    assert missed({"p99_ratio": float("nan"), "memory_ratio": 1.2}) == [*LIMITS]
