@@ -68,10 +68,24 @@ def test_a_backup_brings_captions_and_clicks_to_moved_files(
         found = other.restore(file)
         assert other.captions(1)["person"] == "an old boat"
         assert len(found.unknown) == 59 + 2
-    for text in ("not a backup", "{}", '{"visterm": "backup"}\n[]'):
+
+
+def test_a_backup_that_cannot_be_read_or_is_of_a_newer_visterm_changes_nothing(
+    learnt: Collection, tmp_path: Path
+) -> None:
+    learnt.caption(2, "an old boat")
+    learnt.judge("sky", 5, False)
+    before, file = state(learnt), tmp_path / "backup.jsonl"
+    head, caption, *_, click = learnt.backup()
+    wrong = [{"query": "in:alps"}, {"step": float("nan")}, {"step": []}, {"time": "noon"}]
+    lines = ["[]", caption.replace("source", "origin"), click.replace("query", "question")]
+    lines += [json.dumps(json.loads(click) | one) for one in wrong]
+    newer = json.dumps(json.loads(head) | {"version": 2})
+    for text in ("not a backup", "{}", newer, *(f"{head}\n{click}\n{line}" for line in lines)):
         file.write_text(text)
-        with pytest.raises(BadInput, match="backup"):
+        with pytest.raises(BadInput, match="newer visterm" if text == newer else "backup"):
             learnt.restore(file)
+    assert state(learnt) == before
 
 
 def test_pictures_are_taken_out_in_every_form(learnt: Collection, tmp_path: Path) -> None:

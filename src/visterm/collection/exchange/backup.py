@@ -7,6 +7,7 @@ another folder, or under another name. Clicks stand in the order in which they w
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,25 +70,35 @@ def restore(catalogue: Catalogue, root: Path, file: Path) -> Restored:
     What was said here since about the same picture gives way.
     """
     report = Restored()
-    with catalogue.transaction() as db:
+    with catalogue.transaction():
         for number, said in enumerate(_read(file), 2):
-            picture = _found(catalogue, root, said)
-            if picture is None:
-                report.unknown.append(next(iter(said.get("paths", ())), said.get("hash") or "?"))
-            elif "caption" in said:
-                captions.give(catalogue, picture, str(said["source"]), str(said["caption"]))
-                report.captions += 1
-            elif "query" in said:
-                entry = log.write(catalogue, str(said["query"]), picture, bool(said["relevant"]))
-                db.execute(
-                    "UPDATE feedback SET time = ?, step = ? WHERE id = ?",
-                    (float(said["time"]), float(said["step"]), entry.id),
-                )
-                report.judgements += 1
-            else:
-                raise BadInput(f"{file}, line {number}: neither a caption nor a judgement")
+            try:
+                _bring_back(catalogue, root, said, report)
+            except (KeyError, TypeError, ValueError) as error:
+                reason = f"neither a caption nor a judgement that can be read ({error})"
+                raise BadInput(f"{file}, line {number}: {reason}") from None
     learn_again(catalogue)
     return report
+
+
+def _bring_back(catalogue: Catalogue, root: Path, said: dict[str, Any], report: Restored) -> None:
+    """What one line says; errors of Python's own where it is not as `backup_lines` writes it."""
+    picture = _found(catalogue, root, said)
+    if picture is None:
+        report.unknown.append(str(next(iter(said.get("paths", ())), said.get("hash") or "?")))
+    elif "caption" in said:
+        captions.give(catalogue, picture, str(said["source"]), str(said["caption"]))
+        report.captions += 1
+    else:
+        query = log.words_of(str(said["query"]))  # what cannot be read would stop every search
+        when, step = float(said["time"]), float(said["step"])
+        if not (math.isfinite(when) and math.isfinite(step)):
+            raise ValueError(f"{when} or {step} is no number")
+        entry = log.write(catalogue, query, picture, bool(said["relevant"]))
+        catalogue.db.execute(
+            "UPDATE feedback SET time = ?, step = ? WHERE id = ?", (when, step, entry.id)
+        )
+        report.judgements += 1
 
 
 def _line(**said: Any) -> str:
@@ -102,6 +113,8 @@ def _read(file: Path) -> Iterator[dict[str, Any]]:
         raise BadInput(f"{file} cannot be read as a backup ({error})") from None
     if not isinstance(head, dict) or head.get("visterm") != "backup":
         raise BadInput(f"{file} is no backup; visterm export --as backup writes one")
+    if head.get("version", 1) != _HEAD["version"]:
+        raise BadInput(f"{file} is a backup of a newer visterm; install that one to read it")
     for number, line in enumerate(lines[1:], 2):
         try:
             said = json.loads(line)
