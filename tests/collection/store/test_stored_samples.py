@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sqlite3
 import tarfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,25 +15,78 @@ import pytest
 from visterm.collection import Collection
 from visterm.collection.store.versions import current
 
-SAMPLE = Path(__file__, "..", "samples", "first-edition.tar.xz").resolve()
+SAMPLES = Path(__file__, "..", "samples").resolve()
+
+
+def unpacked(name: str, place: Path) -> Path:
+    with tarfile.open(SAMPLES / f"{name}.tar.xz") as tar:
+        tar.extractall(place, filter="data")
+    return place / name
 
 
 @pytest.fixture
 def folder(tmp_path):
-    with tarfile.open(SAMPLE) as tar:
-        tar.extractall(tmp_path, filter="data")
-    return tmp_path / "first-edition"
+    return unpacked("first-edition", tmp_path)
 
 
-def test_a_collection_of_the_first_edition_answers_as_it_did(folder):
+@pytest.fixture
+def release(tmp_path):
+    """24 pictures of 0.2.0, captioned, trained and clicked, and one click that waits."""
+    return unpacked("release-0.2.0", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["first-edition", "release-0.2.0"])
+def test_a_stored_collection_answers_as_it_did(tmp_path, name):
+    folder = unpacked(name, tmp_path)
     expected = json.loads((folder / "answers.json").read_text())
     with Collection.open(folder) as collection:
-        for query in ("sky", "sea", "sky -sea"):
+        for query in expected:
+            if query.startswith("lsa: "):
+                continue  # its text space has given way to a version
             now = collection.search(query, k=10).results
             assert [one.picture for one in now] == [picture for picture, *_ in expected[query]]
             for one, (_, score, probability) in zip(now, expected[query], strict=True):
-                assert one.score == pytest.approx(score, rel=1e-5)
+                assert one.score == pytest.approx(score, rel=1e-4, abs=1e-5)
                 assert one.probability == pytest.approx(probability)
+
+
+def test_the_sample_of_0_2_0_is_of_todays_formats(release):
+    """When they change, it stays as it is, and a new one is put beside it."""
+    store = release / ".visterm"
+    assert json.loads((store / "index" / "1" / "manifest.json").read_text())["format"] == 2
+    with closing(sqlite3.connect(store / "catalogue.sqlite")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (9,)
+        assert db.execute("SELECT count(*) FROM queue").fetchone() == (1,)
+
+
+def test_a_collection_of_0_2_0_goes_on_where_it_was(release):
+    with Collection.open(release) as collection:
+        assert collection.check().is_well
+        before = [one.picture for one in collection.search("sea", k=24).results]
+        last = before[-1]
+        collection.judge("sea", last, True)
+        said = [(one.query, one.picture, one.relevant) for one in collection.judgements()]
+        assert said == [
+            *(("sky", 3, True), ("sea", 5, False), ("dodo", 7, True)),
+            *(("snow", 9, True), ("sea", last, True)),  # the first of these had waited
+        ]
+        assert collection.search("sea", k=24).results[-1].picture != last
+        assert collection.undo().picture == last
+        assert [one.picture for one in collection.search("sea", k=24).results] == before
+        assert collection.add().new == 0
+        assert collection.train(C=0.1, max_iter=500, force=True).version == 2
+        assert collection.check().is_well
+        assert collection.search("dodo", k=1).results[0].picture == 7
+
+
+def test_a_backup_of_0_2_0_brings_everything_back(release):
+    shutil.rmtree(release / ".visterm")
+    with Collection.open(release) as collection:
+        collection.add(features="thumbnails")
+        report = collection.restore(release / "backup.jsonl")
+        assert (report.captions, report.judgements, report.unknown) == (25, 3, [])
+        assert collection.captions(release / "scene-0002.jpg")["person"] == "a quiet harbour"
+        assert [one.query for one in collection.judgements()] == ["sky", "sea", "dodo"]
 
 
 def test_the_next_writer_brings_the_index_to_log_probabilities_and_keeps_clicks_and_words(folder):
