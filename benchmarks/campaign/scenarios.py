@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import sys
@@ -176,7 +177,8 @@ def _small_batches(root: Path, acknowledge: Callable[[str], None]) -> int:
 
 
 def _served(root: Path, acknowledge: Callable[[str], None]) -> int:
-    """Captions and clicks through the HTTP API; every answer acknowledges one."""
+    """Captions and clicks through the HTTP API, of which two wait for another writer (202); every
+    answer acknowledges one."""
     from starlette.testclient import TestClient
 
     from visterm.errors import VistermError
@@ -189,25 +191,41 @@ def _served(root: Path, acknowledge: Callable[[str], None]) -> int:
         print(error, file=sys.stderr)
         return 1
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        calls: list[tuple[str, str, Any]] = [
+        said: list[tuple[str, str, Any]] = [
             ("PUT", f"{api}/pictures/2/captions", {"text": "a quiet sea"}),
             ("POST", f"{api}/feedback", {"query": "sea", "picture": 2, "relevant": True}),
             ("POST", f"{api}/feedback", {"query": "sky", "picture": 4, "relevant": False}),
-            ("POST", f"{api}/feedback", {"query": "dodo", "picture": 5, "relevant": True}),
-            ("PUT", f"{api}/pictures/3/captions", {"text": ""}),
         ]
-        failed = 0
-        for method, url, body in calls:
-            answer = client.request(method, url, json=body)
-            if answer.is_success:
-                acknowledge(json.dumps([url, body]))
-                continue
-            failed += 1
-            said = answer.json().get("error", "visterm made a mistake")
-            print(said, file=sys.stderr)
-            if answer.status_code not in _DECLARED or "visterm made a mistake" in said:
-                return 70
-    return 1 if failed else 0
+        queued: list[tuple[str, str, Any]] = [
+            ("PUT", f"{api}/pictures/3/captions", {"text": ""}),
+            ("POST", f"{api}/feedback", {"query": "tree", "picture": 8, "relevant": True}),
+        ]
+        last = ("POST", f"{api}/feedback", {"query": "dodo", "picture": 5, "relevant": True})
+        codes = [_call(client, acknowledge, *one) for one in said]
+        with (root / ".visterm" / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # as a job that trains
+            codes += [_call(client, acknowledge, *one, successes=(202,)) for one in queued]
+        codes.append(_call(client, acknowledge, *last))  # which does what waits, too
+    return max(codes)
+
+
+def _call(
+    client: Any,
+    acknowledge: Callable[[str], None],
+    method: str,
+    url: str,
+    body: dict[str, Any],
+    successes: tuple[int, ...] = (200, 201),
+) -> int:
+    """One call; an exit code as of a command."""
+    answer = client.request(method, url, json=body)
+    if answer.status_code in successes:
+        acknowledge(json.dumps([url, body]))
+        return 0
+    said = answer.json().get("error", f"visterm made a mistake: {answer.status_code}")
+    print(said, file=sys.stderr)
+    is_declared = answer.status_code in _DECLARED and "visterm made a mistake" not in said
+    return 1 if is_declared else 70
 
 
 _DECLARED = (409, 500, 503)

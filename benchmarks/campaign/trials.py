@@ -29,9 +29,12 @@ from benchmarks.campaign.disk import Fault
 from benchmarks.campaign.power import cut_power
 from benchmarks.campaign.promise import State, between, read_state
 from benchmarks.campaign.scenarios import Scenario, make_base, scenario
+from visterm.index import storage
 
 _LONGEST = 120.0
 _CRASHED = 70
+_LARGE = 256
+"""Bytes from which on files of an index are hashed in a thread: some of these small ones, too."""
 _CPU_CLOCK = 2
 """Of another process: clock_getcpuclockid(3) computes the clock's number so from the process's."""
 _PRELOADED = (
@@ -60,6 +63,7 @@ def preload(bench: Bench) -> None:
     """Load what commands need, compiled code too, so that children are born with it."""
     for name in _PRELOADED:
         import_module(name)
+    storage._LARGE = _LARGE
     # Options are parsed in every child, but what is parsed by is made once: it takes longest.
     typer.main.get_command = functools.cache(typer.main.get_command)
     stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
@@ -314,6 +318,7 @@ def _lost(root: Path, acknowledged: list[str]) -> list[str]:
     if not acknowledged:
         return []
     with Collection.open(root) as collection:
+        collection.apply_waiting()  # as any command or search would
         clicks = {(one.query, one.picture): one.relevant for one in collection.judgements()}
 
         def is_there(url: str, body: dict[str, Any]) -> bool:
