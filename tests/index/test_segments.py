@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from visterm.errors import BadInput, VistermError
-from visterm.index import DenseIndex, Index
+from visterm.index import DenseIndex, Index, storage
 from visterm.index.manifest import Segment, read_manifest
 from visterm.index.score import score
 from visterm.index.segment_changes import due
@@ -338,13 +338,17 @@ def test_readers_open_whole_states_while_a_writer_writes_and_sweeps(tmp_path: Pa
 
 
 @forking
-def test_a_kill_at_any_moment_leaves_a_committed_state(tmp_path: Path) -> None:
+@pytest.mark.parametrize("large", [storage._LARGE, 1], ids=["", "hashed in threads"])
+def test_a_kill_at_any_moment_leaves_a_committed_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr(storage, "_LARGE", large)
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     Index.create(killed, words=3)
     twin = Index.create(undisturbed, words=3)
     rng = np.random.default_rng(0)
     fork = multiprocessing.get_context("fork")
-    for _ in range(40):
+    for _ in range(20):
         writer = fork.Process(target=change_for_ever, args=(str(killed),))
         writer.start()
         while read_manifest(killed).version == twin.version:
