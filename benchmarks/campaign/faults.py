@@ -23,6 +23,8 @@ class Point:
     scenario: Scenario
     fault: Fault
     at: int
+    has_ended: bool = False
+    """Whether the command has ended, and said so, before it happens."""
 
     @property
     def name(self) -> str:
@@ -40,13 +42,14 @@ def points(bench: Bench, scenarios: Sequence[Scenario] = SCENARIOS) -> Iterator[
         changes = bench.expected(scenario).changes
         for number, change in enumerate(changes, 1):
             yield from (Point(scenario, one, number) for one in FAULTS if one.matters(change))
-        yield from (Point(scenario, one, len(changes) + 1) for one in FAULTS if one.needs_journal)
+        last = len(changes) + 1
+        yield from (Point(scenario, one, last, True) for one in FAULTS if one.needs_journal)
 
 
 def sweep(bench: Bench, ledger: Ledger, limit: int | None, seed: int) -> dict[str, Any]:
     """Try all points, or as many as the limit says, drawn by the seed."""
     every = list(points(bench))
-    chosen = every if limit is None else random.Random(seed).sample(every, min(limit, len(every)))
+    chosen = every if limit is None else drawn(every, limit, seed)
     say(f"faults: {len(chosen):,} of {len(every):,} points, seed {seed}")
     for number, point in enumerate(chosen, 1):
         if point.name not in ledger:
@@ -60,10 +63,19 @@ def sweep(bench: Bench, ledger: Ledger, limit: int | None, seed: int) -> dict[st
     return {
         "fault_points": len(names),
         "of": len(every),
+        "after_the_end": sum(point.has_ended for point in chosen),
         "by_command": _counts(name.split("/")[0] for name in names),
         "by_fault": _counts(name.split("/")[1] for name in names),
         "broken_promises": sum(bool(ledger.results[name]["broken"]) for name in names),
     }
+
+
+def drawn(every: Sequence[Point], limit: int, seed: int) -> list[Point]:
+    """So many points, of which a tenth, or all that there are, come after the end of a command."""
+    dice = random.Random(seed)
+    ended, others = ([one for one in every if one.has_ended is kind] for kind in (True, False))
+    few = dice.sample(ended, min(limit // 10, len(ended)))
+    return few + dice.sample(others, min(limit - len(few), len(others)))
 
 
 def one_point(name: str) -> Point:

@@ -41,7 +41,7 @@ Every write, sync, rename, unlink and truncation of a command, SQLite's among th
 else. The command then runs again with a fault at the n-th. After each, somebody who knows the format and none of the code
 that writes it looks at what is left; `visterm check`, searches and the next command must agree.
 
-{found["fault_points"]:,} of {found["of"]:,} fault points, drawn at random, were tried, and **{found["broken_promises"]} promises were broken**.
+{found["fault_points"]:,} of {found["of"]:,} fault points, drawn at random, with power cuts after commands that had ended among them, were tried, and **{found["broken_promises"]} promises were broken**.
 
 | command | points |
 | --- | ---: |

@@ -39,6 +39,7 @@ def test_a_sample_of_all_faults_at_all_changes_of_all_commands_breaks_no_promise
     found = campaign("--part", "faults", "--limit", "25", "--seed", "19")
     assert found["broken_promises"] == 0, found["said"]
     assert found["fault_points"] == 25
+    assert found["parts"]["faults"]["after_the_end"] == 2, "what was acknowledged, and then lost"
     assert found["parts"]["faults"]["of"] > 3000
 
 
