@@ -16,6 +16,8 @@ from benchmarks.campaign import disk
 from benchmarks.campaign.disk import Fault
 from benchmarks.campaign.power import cut_power
 
+from visterm.index import Index
+
 pytestmark = pytest.mark.skipif(disk.compiler() is None, reason="needs Linux and a C compiler")
 ROOT = Path(__file__).parents[2]
 _BEGIN = """
@@ -131,3 +133,42 @@ write_whole(folder / "kept", b"new words")
 def test_a_folder_that_nobody_made_lasting_is_lost_with_all_in_it(played: Disk) -> None:
     played.cut_power_after("(folder / 'models').mkdir(); write_whole(folder / 'models' / 'a', b'')")
     assert list(played.folder.iterdir()) == []
+
+
+def test_a_power_cut_takes_nothing_of_an_index_that_was_committed(played: Disk) -> None:
+    program = """
+import numpy as np
+from visterm.index import Index
+index = Index.create(folder / "index", words=2)
+index.append(np.ones((3, 2), np.float32)); index.remove([1])
+"""
+    played.cut_power_after(program)
+    index = Index.open(played.folder / "index")
+    assert (index.verify(), index.ids().tolist()) == ([], [0, 2])
+
+
+def test_a_power_cut_while_an_index_changes_leaves_the_state_before_or_after(
+    tmp_path: Path,
+) -> None:
+    program = """
+import numpy as np
+from visterm.index import Index
+index = Index.open(folder / "index"); index.append(np.ones((3, 2), np.float32))
+"""
+    found = []
+    while True:
+        (tmp_path / str(len(found))).mkdir()
+        played = Disk(tmp_path / str(len(found)))
+        Index.create(played.folder / "index", words=2)
+        done = played.run(program, Fault.POWER, at=len(found) + 1)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        cut_power(played.journal, played.folder)
+        index = Index.open(played.folder / "index")
+        assert index.verify() == []
+        found.append(index.ids().tolist())
+    assert len(found) > 5
+    assert found == sorted(found), "once it is there it stays"
+    assert found[0] == []
+    assert found[-1] in ([], [0, 1, 2])

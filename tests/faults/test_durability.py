@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import sqlite3
@@ -16,7 +17,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection
-from visterm.collection.store.schema import NEWEST
+from visterm.collection.store.schema import NEWEST, STEPS, migrate, version_of
 from visterm.errors import VistermError
 from visterm.features.own_features import use_function
 
@@ -149,8 +150,6 @@ def test_a_catalogue_of_every_version_of_the_tables_is_brought_up_to_date(
     tmp_path: Path, kept: int
 ) -> None:
     """Made by the steps of its time, which are never edited, with a caption in it."""
-    from visterm.collection.store.schema import STEPS
-
     store = tmp_path / ".visterm"
     store.mkdir()
     with closing(sqlite3.connect(store / "catalogue.sqlite", isolation_level=None)) as db:
@@ -168,6 +167,36 @@ def test_a_catalogue_of_every_version_of_the_tables_is_brought_up_to_date(
         assert opened.check().is_well
     with closing(sqlite3.connect(store / "catalogue.sqlite")) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+
+
+def test_a_kill_while_tables_are_brought_up_to_date_leaves_a_step_done_or_not(
+    tmp_path: Path,
+) -> None:
+    def tables(db: sqlite3.Connection) -> set[tuple[str, ...]]:
+        return set(db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+
+    expected: list[set[tuple[str, ...]]] = [set()]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for step in STEPS:
+            db.executescript(step)
+            expected.append(tables(db))
+    met, moment = set(), 0
+    while NEWEST not in met:
+        moment += 1000  # steps of SQLite's own machine
+        path = tmp_path / f"{moment}.sqlite"
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("PRAGMA synchronous = OFF")
+            ticks = iter(range(moment // 10))
+            db.set_progress_handler(lambda ticks=ticks: next(ticks, None) is None, 10)
+            with contextlib.suppress(sqlite3.OperationalError):
+                migrate(db)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("PRAGMA synchronous = OFF")
+            met.add(version_of(db))
+            assert tables(db) == expected[version_of(db)]
+            migrate(db)
+            assert tables(db) == expected[NEWEST]
+    assert len(met) > NEWEST // 2
 
 
 def test_the_stored_sample_of_the_first_edition_is_one_of_these(tmp_path: Path) -> None:

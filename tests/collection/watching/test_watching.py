@@ -106,6 +106,8 @@ def test_a_drive_that_is_away_has_lost_nothing(
         assert (report.vanished, len(collection)) == (0, 4)
         assert said == [("drive", AWAY)]
         assert collection.add(changed=["drive"]).vanished == 0
+        found = collection.search("", like=folder / "scene-0003.jpg", k=4).results
+        assert {"a.jpg", "b.jpg"} <= {Path(one.path).name for one in found}
         drive.rmdir()
         away.rename(drive)
         mounted.add(str(drive))
