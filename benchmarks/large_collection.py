@@ -35,9 +35,9 @@ from benchmarks.drawn_collection import WIDTH, drawn_vectors, make, put
 from visterm.collection import Collection
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.row_threads import n_threads
 from visterm.collection.store.versions import current
 from visterm.collection.training.index_sync import catch_up
+from visterm.compute.row_threads import n_threads
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 HUGE = 5_000_000

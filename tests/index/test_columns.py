@@ -127,6 +127,7 @@ def test_filtered_and_removed_pictures_are_never_found_or_counted(
         index = Index.create(folder, words=words)
         index.segment_size = 1 + pictures // 2
         index.alike_from = 2 if alike else index.alike_from
+        index.shared_from = 2 if alike else index.shared_from
         index.prepare()
         index.append(rows, ids)
         assert index.remove(gone) == gone.size

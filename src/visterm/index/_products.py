@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from visterm.index._lanes import LANES, add_coded_lanes
 from visterm.index._loops import prefetch_row
 
 # The order of additions is free: whoever asks bounds the error of any order.
 _FREE = {"contract", "reassoc", "nsz"}
-_LANES = 16
 
 
 @njit(cache=True, nogil=True, fastmath=_FREE)
@@ -29,7 +29,7 @@ def products(rows, vector):
 @njit(cache=True, nogil=True)
 def lane_products(vectors, weights, found):
     """Products by sixteen sums each, in double precision; their order is part of what is exact."""
-    terms = np.zeros(max(vectors.shape[1], _LANES))
+    terms = np.zeros(max(vectors.shape[1], LANES))
     for i in range(vectors.shape[0]):
         _by_lanes(vectors[i], weights, terms, found[i])
 
@@ -37,14 +37,22 @@ def lane_products(vectors, weights, found):
 @njit(cache=True, nogil=True)
 def coded_lane_products(codes, scales, places, weights, found):
     """The same for some rows of ``low + step * code``, which are rounded as vectors are."""
-    terms, vector = np.zeros(max(codes.shape[1], _LANES)), np.empty(codes.shape[1], np.float32)
+    width = codes.shape[1]
+    whole = width // LANES * LANES
+    sums = np.empty(LANES)
     for i in range(places.size):
         prefetch_row(codes, places[min(i + 1, places.size - 1)])
         row = codes[places[i]]
         low, step = scales[places[i], 0], scales[places[i], 1]
-        for place in range(row.size):
-            vector[place] = np.float32(row[place]) * step + low
-        _by_lanes(vector, weights, terms, found[i])
+        for j in range(weights.shape[0]):
+            sums[:] = 0.0
+            if whole:
+                weight = weights[j].ctypes.data
+                add_coded_lanes(row.ctypes.data, low, step, weight, whole, sums.ctypes.data)
+            for place in range(whole, width):
+                value = np.float32(row[place]) * step + low
+                sums[place - whole] += np.float64(value) * np.float64(weights[j, place])
+            found[i, j] = _added_up(sums)
 
 
 @njit(cache=True, nogil=True)
@@ -52,18 +60,23 @@ def _by_lanes(vector, weights, terms, found):
     """Terms first and sums after, since a loop that does both waits for each sum to be stored."""
     for j in range(weights.shape[0]):
         _fill_terms(vector, weights[j], terms)
-        whole = max(vector.size // _LANES * _LANES, _LANES)
-        for first in range(_LANES, whole, _LANES):
-            for lane in range(_LANES):
+        whole = max(vector.size // LANES * LANES, LANES)
+        for first in range(LANES, whole, LANES):
+            for lane in range(LANES):
                 terms[lane] += terms[first + lane]
         for place in range(whole, vector.size):
             terms[place - whole] += terms[place]
-        size = _LANES // 2
-        while size:
-            for lane in range(size):
-                terms[lane] += terms[lane + size]
-            size //= 2
-        found[j] = terms[0]
+        found[j] = _added_up(terms)
+
+
+@njit(cache=True, nogil=True)
+def _added_up(sums):
+    size = LANES // 2
+    while size:
+        for lane in range(size):
+            sums[lane] += sums[lane + size]
+        size //= 2
+    return sums[0]
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from visterm.compute.row_threads import n_threads, side_by_side
 from visterm.index.address_tables import AddressTables, tables
 from visterm.index.column_store import ColumnStore
 from visterm.index.filter_masks import Filter, read_filter
@@ -60,6 +61,8 @@ class Index(ColumnStore):
 
     plain_limit: int = 1 << 22
     """Up to so many values, adding them all up takes less time than loading the kernels would."""
+    shared_from: int = 1 << 18
+    """From so many pictures on, threads count them side by side."""
 
     def search(
         self, query: Query, k: int, *, allow: npt.ArrayLike | None = None, n_jobs: int = 1
@@ -128,7 +131,14 @@ class Index(ColumnStore):
         if addresses is not None:
             from visterm.index._counting import count_from
 
-            return count_from(addresses, weights, edge, are_listed)
+            shares = n_threads() if addresses.sizes.sum() >= self.shared_from else 1
+
+            def run(share: int) -> tuple[int, Integers]:
+                sure, unsure = count_from(addresses, weights, edge, are_listed, share, shares)
+                return int(sure), unsure
+
+            counts, found = zip(*side_by_side(run, range(shares)), strict=True)
+            return sum(counts), np.concatenate(found)
         ids, lowers, uppers = self._bounded(parts, chosen, words, weights)
         is_sure = (lowers >= edge) & (not are_listed)
         return int(is_sure.sum()), ids[~is_sure & (uppers >= edge)]

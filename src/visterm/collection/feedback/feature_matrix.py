@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.row_places import RowPlaces, row_places
-from visterm.collection.store.row_threads import side_by_side
 from visterm.collection.store.vector_files import SPARSE, Block
+from visterm.compute.row_threads import side_by_side
 from visterm.index import Index
 
 Blocks = tuple[tuple[NDArray[np.int64], Block], ...]

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from visterm.calibration.link import Link, log_logistic
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.row_threads import n_threads, side_by_side
 from visterm.collection.store.vector_files import Block
 from visterm.collection.store.versions import MODEL, WORDS, Version
+from visterm.compute.row_threads import n_threads, side_by_side
 from visterm.errors import VistermError
 from visterm.index import Index
 

@@ -8,22 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 Share = TypeVar("Share")
+Result = TypeVar("Result")
 
 
-def side_by_side(run: Callable[[Share], None], shares: Sequence[Share]) -> None:
+def side_by_side(run: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
     """Do something with every share, on all cores; it must let go of Python's lock to gain by it.
 
-    >>> found = []
-    >>> side_by_side(found.append, [1])
-    >>> found
-    [1]
+    >>> side_by_side(abs, [-1, 2])
+    [1, 2]
     """
     threads = min(n_threads(), len(shares))
     if threads <= 1:
-        list(map(run, shares))
-        return
+        return list(map(run, shares))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, shares))
+        return list(pool.map(run, shares))
 
 
 def n_threads() -> int:
