@@ -96,6 +96,12 @@ def test_cross_modal_tables_hold_every_method(table: str, method: str, root: Pat
     assert json.dumps(found)
 
 
+def test_the_words_of_captions_that_are_found_are_compared(root: Path) -> None:
+    found = reproduce("bitr-3", root, partitions=0).to_json()
+    assert list(found["ours"]) == ["BLEU-1", "BLEU-2", "BLEU-3", "ROUGE-1"]
+    assert all(0 < value <= 1 for value in found["ours"].values())
+
+
 def test_labels_as_published_hold_the_papers_methods_only(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
