@@ -15,6 +15,7 @@ from PIL import Image
 
 from visterm.errors import UnreadablePicture
 from visterm.pictures import read_picture
+from visterm.pictures.decoding import picture_size
 from visterm.pictures.decoding.decoder_process import (
     CRASHES,
     HANGS,
@@ -59,6 +60,24 @@ def test_pixels_and_reasons_are_those_of_this_process(picture: Path) -> None:
             read_picture(picture.with_name("broken.png"))
         assert read_picture(picture).flags.writeable
     assert str(elsewhere.value) == str(refused.value)
+
+
+@pytest.mark.parametrize("ending", ["webp", "avif"])
+def test_heads_that_a_library_in_c_reads_are_read_by_a_child(picture: Path, ending: str) -> None:
+    path = picture.with_suffix(f".{ending}")
+    Image.new("RGB", (40, 20)).save(path)
+    crashing = path.with_stem("crash")
+    crashing.write_bytes(path.read_bytes())
+    broken = path.with_stem("broken")
+    broken.write_bytes(path.read_bytes()[:40])
+    with decoding_elsewhere(DecoderProcesses(1, command=(sys.executable, "-c", _HARMED))):
+        assert picture_size(path) == (40, 20)
+        with pytest.raises(UnreadablePicture, match=CRASHES):
+            picture_size(crashing)
+        with pytest.raises(UnreadablePicture, match=r"its|cut short"):
+            picture_size(broken)
+        crashing.write_bytes(picture.read_bytes())
+        assert picture_size(crashing) == (40, 20), "a PNG, whatever it is called: Python reads it"
 
 
 def test_a_picture_that_ends_its_decoder_costs_itself(picture: Path) -> None:

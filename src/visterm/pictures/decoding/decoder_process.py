@@ -85,7 +85,23 @@ class DecoderProcesses:
         asked = {"max_pixels": max_pixels, "max_side": max_side, "second": second}
         return self._frames(path, **asked, every=every)
 
+    def size(self, path: str) -> tuple[int, int]:
+        """As `picture_size`, for a path."""
+        answer, _ = self._answered(path, {"measures": True})
+        width, height = answer["shape"]
+        return width, height
+
     def _frames(self, path: str, **asked: Any) -> Frames:
+        import numpy as np
+
+        from visterm.pictures.decoding.frames import Frames
+
+        answer, data = self._answered(path, asked)
+        pixels = np.frombuffer(data, np.uint8).reshape(answer["shape"])
+        return Frames(answer["seconds"], list(pixels))
+
+    def _answered(self, path: str, asked: dict[str, Any]) -> tuple[dict[str, Any], bytearray]:
+        """What a child says and the bytes after it, or its reason why not."""
         child = self._free.get()
         sound = None
         try:
@@ -99,12 +115,7 @@ class DecoderProcesses:
             self._free.put(sound)
         if "reason" in answer:
             raise UnreadablePicture(path, answer["reason"])
-        import numpy as np
-
-        from visterm.pictures.decoding.frames import Frames
-
-        pixels = np.frombuffer(data, np.uint8).reshape(answer["shape"])
-        return Frames(answer["seconds"], list(pixels))
+        return answer, data
 
     def close(self) -> None:
         """End the children that are free."""
@@ -197,15 +208,21 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         import_module(name)
     _tell(answers, {})
     for line in requests:
-        asked = json.loads(line)
         try:
-            found = _decoded(**asked)
-            data = b"".join(pixels.tobytes() for pixels in found.pixels)
-            shape = (len(found.pixels), *found.pixels[0].shape)
-            answer = {"shape": shape, "size": len(data), "seconds": found.seconds}
+            _tell(answers, *_answer_to(json.loads(line)))
         except UnreadablePicture as error:
-            data, answer = b"", {"reason": error.reason}
-        _tell(answers, answer, data)
+            _tell(answers, {"reason": error.reason})
+
+
+def _answer_to(asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    if asked.pop("measures", False):
+        from visterm.pictures.decoding.size import picture_size
+
+        return {"shape": picture_size(asked["path"])}, b""
+    found = _decoded(**asked)
+    data = b"".join(pixels.tobytes() for pixels in found.pixels)
+    shape = (len(found.pixels), *found.pixels[0].shape)
+    return {"shape": shape, "size": len(data), "seconds": found.seconds}, data
 
 
 def _tell(answers: IO[bytes], answer: dict[str, Any], data: bytes = b"") -> None:

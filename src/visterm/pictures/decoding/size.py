@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import BinaryIO
 
 from visterm.errors import UnreadablePicture
+from visterm.pictures.decoding import formats
 from visterm.pictures.decoding.containers import BrokenContainer
 from visterm.pictures.decoding.decoder import (
     _decode_raw,
     _is_raw,
+    elsewhere,
     examined,
     read_picture,
     turn_of,
@@ -40,13 +43,17 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
     >>> picture_size(file.getvalue())
     (40, 20)
     """
-    where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
+    source = source if isinstance(source, bytes) else os.fspath(source)
+    where = "picture in memory" if isinstance(source, bytes) else source
     try:
         with opened(source) as file:
             if video_format(file) is not None:
                 height, width = read_picture(source, second=0.0).shape[:2]
                 return width, height
-            if _is_raw(file):  # only what is decoded has a size: a preview, or half of it
+            is_raw, decoders = _is_raw(file), elsewhere()
+            if decoders is not None and where == source and (is_raw or _opens_in_c(file)):
+                return decoders.size(where)
+            if is_raw:  # only what is decoded has a size: a preview, or half of it
                 height, width = _decode_raw(file, DEFAULT_MAX_PIXELS, None).shape[:2]
                 return width, height
             format_, _ = examined(file, DEFAULT_MAX_PIXELS)
@@ -60,3 +67,10 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
     except Exception as problem:  # readers of damaged files raise whatever comes to hand
         raise UnreadablePicture(where, f"its head cannot be read ({problem})") from None
     return (height, width) if lies else (width, height)
+
+
+def _opens_in_c(file: BinaryIO) -> bool:
+    """Whether a library in C reads the very head of a file; of others Python does."""
+    head = file.read(formats.HEAD)
+    file.seek(0)
+    return formats.recognise(head) in (formats.WEBP, formats.AVIF, formats.HEIC)
