@@ -321,7 +321,8 @@ def test_a_parameter_that_does_not_exist_is_refused(shared: TestClient) -> None:
 def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
     client: TestClient, own: Path
 ) -> None:
-    dying = (sys.executable, "-c", "import os, sys; sys.stdin.readline(); os.abort()")
+    dies = "import os, sys; print('{}', flush=True); sys.stdin.readline(); os.abort()"
+    dying = (sys.executable, "-c", dies)
     with decoding_elsewhere(DecoderProcesses(1, command=dying)):
         answer = client.get("/api/v1/pictures/3/thumbnail")
         assert (answer.status_code, answer.json()["kind"]) == (404, "unreadable")
