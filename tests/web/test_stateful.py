@@ -73,6 +73,14 @@ class Remembered(RuleBasedStateMachine):
         if answer.status_code == 200:
             self.captions[picture] = answer.json()["captions"].get("person", "")
 
+    @rule(picture=PICTURES, text=TEXTS)
+    def caption_while_a_job_runs(self, picture: int, text: str) -> None:
+        assert self.client.post(f"{API}/train", json={}).status_code == 202
+        self.client.put(f"{API}/pictures/{picture}/captions", json={"text": text})  # or it waits
+        assert self.client.delete(f"{API}/train").status_code == 200
+        assert "event: end" in self.client.get(f"{API}/train/events").text  # it has been stopped
+        self.caption(picture, text)
+
     @invariant()
     def everything_said_is_there(self) -> None:
         told = self.client.get(f"{API}/feedback", params={"k": 1000}).json()["judgements"]
@@ -89,8 +97,8 @@ def test_whatever_is_called_in_whatever_order_what_was_said_is_there(taught_fold
     run_state_machine_as_test(
         Remembered,
         settings=settings(
-            max_examples=1,
-            stateful_step_count=10,
+            max_examples=2,
+            stateful_step_count=12,
             deadline=None,
             database=None,
             derandomize=True,
