@@ -56,6 +56,19 @@ def coded_lane_products(codes, scales, places, weights, found):
 
 
 @njit(cache=True, nogil=True)
+def sparse_lane_products(data, indices, indptr, places, weights, found):
+    """The same for some compressed rows with ascending indices: what is 0 adds nothing to a sum."""
+    sums = np.empty(LANES)
+    for i in range(places.size):
+        for j in range(weights.shape[0]):
+            sums[:] = 0.0
+            for at in range(indptr[places[i]], indptr[places[i] + 1]):
+                place = indices[at]
+                sums[place % LANES] += np.float64(data[at]) * np.float64(weights[j, place])
+            found[i, j] = _added_up(sums)
+
+
+@njit(cache=True, nogil=True)
 def _by_lanes(vector, weights, terms, found):
     """Terms first and sums after, since a loop that does both waits for each sum to be stored."""
     for j in range(weights.shape[0]):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from visterm.calibration.link import log_logistic
 from visterm.collection import Collection
@@ -54,6 +55,26 @@ def test_products_with_codes_have_the_bits_of_those_with_decoded_vectors(monkeyp
         monkeypatch.setattr(linear_values, "_FEW", 0)
         assert block_products(block, places, weights).tobytes() == expected.tobytes()
         monkeypatch.undo()
+
+
+def test_products_with_sparse_rows_have_the_bits_of_those_with_all_numbers(monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(linear_values, "_FEW", 0)
+    for width in (1, 48, 1283):
+        vectors, weights = (rng.standard_normal((n, width)).astype(np.float32) for n in (40, 5))
+        vectors[rng.random(vectors.shape) < 0.7] = 0
+        block = Block(width, parts_of(csr_array(vectors)))
+        places = rng.permutation(40)[:30]
+        expected = products(vectors[places], weights)
+        assert block_products(block, places, weights).tobytes() == expected.tobytes()
+        backwards = {  # as somebody else may have written them
+            "data": block.arrays["data"][::-1],
+            "indices": block.arrays["indices"][::-1],
+            "indptr": block.arrays["indptr"][-1] - block.arrays["indptr"][::-1],
+        }
+        other = Block(width, backwards)
+        assert width == 1 or not other.is_ordered
+        assert block_products(other, 39 - places, weights).tobytes() == expected.tobytes()
 
 
 def full_values(collection: Collection) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from visterm.calibration.link import Link, log_logistic
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.vector_files import Block
+from visterm.collection.store.vector_files import SPARSE, Block
 from visterm.collection.store.versions import MODEL, WORDS, Version
 from visterm.compute.row_threads import n_threads, side_by_side
 from visterm.errors import VistermError
@@ -191,15 +191,19 @@ class LinearValues:
 
 
 def block_products(block: Block, places: Ids, weights: Floats) -> Floats:
-    """Some rows of a block × words, as the module says; those of codes are not decoded before."""
-    if not block.is_coded or not _is_compiled(places.size * len(weights)):
+    """Some rows of a block × words, as the module says; codes and sparse rows as they lie there."""
+    is_whole = block.is_dense and not block.is_coded
+    if is_whole or not block.is_ordered or not _is_compiled(places.size * len(weights)):
         return products(block.dense(places), weights)
-    from visterm.index._products import coded_lane_products
+    from visterm.index import _products as kernels
 
     arrays = block.read_only()
     found = np.empty((places.size, len(weights)), np.float32)
-    places, weights = np.ascontiguousarray(places), np.ascontiguousarray(weights)
-    coded_lane_products(arrays["codes"], arrays["scales"], places, weights, found)
+    some = np.ascontiguousarray(places), np.ascontiguousarray(weights), found
+    if block.is_coded:
+        kernels.coded_lane_products(arrays["codes"], arrays["scales"], *some)
+    else:
+        kernels.sparse_lane_products(*(arrays[name] for name in SPARSE), *some)
     return found
 
 

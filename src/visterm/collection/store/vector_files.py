@@ -11,6 +11,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -42,6 +43,14 @@ class Block:
     def is_coded(self) -> bool:
         """Whether the numbers are 8-bit codes."""
         return "codes" in self.arrays
+
+    @cached_property
+    def is_ordered(self) -> bool:
+        """Whether the indices of each sparse row ascend, as all do that we wrote."""
+        if self.is_dense:
+            return True
+        falls = np.flatnonzero(np.diff(self.arrays["indices"]) <= 0) + 1
+        return bool(np.isin(falls, self.arrays["indptr"]).all())
 
     def __len__(self) -> int:
         if not self.is_dense:
