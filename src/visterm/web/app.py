@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -66,7 +65,6 @@ def make_app(
         # What is wrong with the collection is said to whoever asks something of it.
         with contextlib.suppress(VistermError):
             await server.readers.questions.ask(lambda collection: _prepare())
-        gc.freeze()  # else every search in a thousand waits until all code that is loaded is visited
         living = LivingFolder(*where, server.jobs, learns=learns) if watches else None
         if living is not None:
             living.start()
