@@ -203,7 +203,8 @@ def block_products(block: Block, places: Ids, weights: Floats) -> Floats:
     if block.is_coded:
         kernels.coded_lane_products(arrays["codes"], arrays["scales"], *some)
     else:
-        kernels.sparse_lane_products(*(arrays[name] for name in SPARSE), *some)
+        data, indices, indptr = (arrays[name] for name in SPARSE)
+        kernels.sparse_lane_products(data, indices, indptr, *some)
     return found
 
 
