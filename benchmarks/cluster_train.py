@@ -27,6 +27,7 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import Floats, vectors_by_path
@@ -41,6 +42,8 @@ from visterm.progress import Progress
 
 NAMES = ["corel5k", "iaprtc12"]
 KILL_IN_ROUND = 3
+_LOADED: set[int] = set()
+"""Numbers of shards for which this process has compiled what learns: no run is charged for it."""
 
 
 def main() -> None:
@@ -52,6 +55,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--max-iter", type=int, default=20_000_000, help="triplets of a shard")
     parser.add_argument("--C", type=float, default=0.1)
+    parser.add_argument("--workers", type=int, default=1, help="fits at a time")
     parser.add_argument("--no-ray", action="store_true", help="leave the cluster out")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
@@ -98,11 +102,17 @@ def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
     protocol = protocol_of(DATASETS[name](root))
     paths = [*protocol.development.paths, *protocol.test.paths]
     vectors = vectors_by_path(name, root, paths, given.vectors)
+    order = [(count, seed) for seed in range(given.seeds) for count in (1, *given.shards)]
+    if given.workers > 1:
+        order.sort(key=lambda one: -one[0])  # the longest first, so that none is left over
+    fits = Parallel(given.workers, return_as="generator")(
+        delayed(fitted)(replace(protocol, seed=seed), vectors, given, count)
+        for count, seed in order
+    )
     runs: dict[int, list[Fitted]] = {count: [] for count in (1, *given.shards)}
-    for seed in range(given.seeds):
-        for count, done in runs.items():
-            done.append(fitted(replace(protocol, seed=seed), vectors, given, count))
-            say(f"{name}, seed {seed}, {count} shards: {done[-1].avgp:.2f}")
+    for (count, seed), done in zip(order, fits, strict=True):
+        runs[count].append(done)
+        say(f"{name}, seed {seed}, {count} shards: {done.avgp:.2f} after {done.triplets[-1]:,}")
     serial = mean(one.avgp for one in runs[1])
     result: dict[str, Any] = {
         "pictures": len(protocol.development),
@@ -139,9 +149,13 @@ def fitted(
         random_state=protocol.seed,
         n_shards=shards,
     )
-    model.on_round = on_round
     captions = protocol.captions
-    model.fit(vectors[train], captions[train], validation=(vectors[held], captions[held]))
+    learnt, judged = (vectors[train], captions[train]), (vectors[held], captions[held])
+    if shards not in _LOADED:
+        _LOADED.add(shards)
+        Pamir(max_iter=40, patience=1, n_shards=shards).fit(*learnt, validation=judged)
+    model.on_round = on_round
+    model.fit(*learnt, validation=judged)
     asked = protocol.test_relevance
     rows = model.transform(vectors[len(protocol.development) :])
     avgp = 100 * mean_average_precision(asked.queries @ rows.T, asked.pictures)

@@ -69,6 +69,11 @@ RUNS = [
         "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --iterations 500 --calibrating 2",
         "cost",
     ),
+    (
+        "codebook_shards",
+        "--data {}/corel5k --visterms 8 --shards 2 --seeds 1 --max-iter 200",
+        "shards",
+    ),
     ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("determinism", "--pictures 20 --features blocks --only again", "again"),
     ("describe", "--data {}/iaprtc12 --collection 16 --rounds 1", "with_words"),
