@@ -11,10 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from visterm.index._lanes import LANES, coded_pair
 from visterm.index._loops import prefetch_row
-
-# The order of additions is the compiler's choice, made once for all rows.
-_FREE = {"contract", "reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -32,7 +30,7 @@ def coded_products(codes, scales, places, directions, found):
     sums = np.array([directions[j].sum() for j in range(directions.shape[0])])
     count = directions.shape[0]
     for i in range(places.size):
-        prefetch_row(codes, places[min(i + 1, places.size - 1)])
+        prefetch_row(codes, places[min(i + 2, places.size - 1)])
         place = places[i]
         low, step = scales[place, 0], scales[place, 1]
         for j in range(0, count, 2):
@@ -43,10 +41,14 @@ def coded_products(codes, scales, places, directions, found):
             found[k, i] = low * sums[k] + step * other
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True)
 def _code_products(codes, direction, beside):
     one = other = np.float32(0)
-    for place in range(codes.size):
+    whole = codes.size // LANES * LANES
+    if whole:
+        first, second = direction.ctypes.data, beside.ctypes.data
+        one, other = coded_pair(codes.ctypes.data, first, second, whole)
+    for place in range(whole, codes.size):
         code = np.float32(codes[place])
         one += code * direction[place]
         other += code * beside[place]
