@@ -19,8 +19,10 @@ from visterm.index import Index
 Blocks = tuple[tuple[NDArray[np.int64], Block], ...]
 """Segment by segment: the places of the pictures' rows, and the rows."""
 
-_SHARE = 1 << 13
-"""Rows that one thread takes at a time."""
+_SHARE, _LARGER_SHARE = 1 << 13, 1 << 14
+"""Rows that one thread takes at a time; the larger ones leave Python less to do between them."""
+_MANY = 1 << 18
+"""From so many rows on, larger shares keep all cores busy as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +66,12 @@ class FeatureMatrix:
         That is given the numbers of some rows that follow each other, and directions × these rows.
         """
         narrow = np.ascontiguousarray(directions, np.float32)
-        first = 0
+        first, most = 0, _SHARE if self.rows.places.size < _MANY else _LARGER_SHARE
         shares: list[tuple[int, Block, NDArray[np.int64]]] = []
         for places, block in self.blocks:
             shares += [
-                (first + begin, block, places[begin : begin + _SHARE])
-                for begin in range(0, len(places), _SHARE)
+                (first + begin, block, places[begin : begin + most])
+                for begin in range(0, len(places), most)
             ]
             first += len(places)
 

@@ -62,8 +62,9 @@ class OffsetColumns:
             moves = found[known] - self._shift[known, None]
             added[known] = self.link.offsets(self.known_words, log_odds(kept.T), moves.T).T
         new = np.flatnonzero(self.words >= self.version.words)
-        moves = found[new] - self._shift[new, None]
-        added[new] = log_logistic(self.link.odds(self.words[new], moves.T)).T
+        if new.size:
+            moves = found[new] - self._shift[new, None]
+            added[new] = log_logistic(self.link.odds(self.words[new], moves.T)).T
         return added
 
     def _fill_linked(
