@@ -10,12 +10,9 @@ import functools
 import gc
 import json
 import os
-import select
 import shutil
 import signal
 import sys
-import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -25,18 +22,15 @@ from typing import Any
 import typer.main
 
 from benchmarks.campaign import disk
+from benchmarks.campaign.children import CRASHED, acknowledge, be_a_child, waited
 from benchmarks.campaign.disk import Fault
 from benchmarks.campaign.power import cut_power
 from benchmarks.campaign.promise import State, between, read_state
 from benchmarks.campaign.scenarios import Scenario, make_base, scenario
 from visterm.index import storage
 
-_LONGEST = 120.0
-_CRASHED = 70
 _LARGE = 256
 """Bytes from which on files of an index are hashed in a thread: some of these small ones, too."""
-_CPU_CLOCK = 2
-"""Of another process: clock_getcpuclockid(3) computes the clock's number so from the process's."""
 _PRELOADED = (
     "visterm.calibration.estimation",
     "visterm.cli.app",
@@ -179,7 +173,7 @@ class Bench:
 
         def work() -> int:
             disk.arm(self.root, fault, at, journal)
-            code = scenario.work(self.root, _acknowledge)
+            code = scenario.work(self.root, acknowledge)
             found = disk.changes()
             disk.disarm()
             told.write_text(found)
@@ -196,8 +190,8 @@ class Bench:
             path.write_bytes(b"")
         number = os.fork()
         if number == 0:
-            _be_a_child(work, said, told)
-        code, seconds = _waited(number, kill_after)
+            be_a_child(work, said, told)
+        code, seconds = waited(number, kill_after)
         lines = told.read_text().splitlines()
         whole = lines if told.read_text().endswith("\n") else lines[:-1]
         return Ended(code, seconds, said.read_text(errors="replace"), whole)
@@ -205,7 +199,7 @@ class Bench:
     def judge(self, scenario: Scenario, expected: Expected, ended: Ended) -> list[str]:
         """Which promises are broken after a command ended as it did."""
         broken = []
-        if ended.code == _CRASHED or "Traceback" in ended.said:
+        if ended.code == CRASHED or "Traceback" in ended.said:
             broken.append(f"no sentence but a traceback: {ended.said[-600:]}")
         if ended.code not in (0, 1, -signal.SIGKILL):
             broken.append(f"it ended with {ended.code}: {ended.said[-300:]}")
@@ -215,61 +209,6 @@ class Bench:
         if looked.code:
             return [*broken, f"whoever looked afterwards failed: {looked.said[-900:]}"]
         return broken + json.loads(looked.acknowledged[0])
-
-
-_told = -1
-
-
-def _acknowledge(text: str) -> None:
-    os.write(_told, (text + "\n").encode())
-
-
-def _be_a_child(work: Callable[[], int | str], said: Path, told: Path) -> None:
-    global _told
-    code = _CRASHED
-    try:
-        errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        _told = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        os.dup2(errors, 2)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.stdout = os.fdopen(1, "w", closefd=False)
-        sys.stderr = os.fdopen(2, "w", closefd=False)
-        done = work()
-        if isinstance(done, str):
-            _acknowledge(done)
-            done = 0
-        code = done
-    except BaseException:
-        disk.disarm()
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _waited(number: int, kill_after: float | None) -> tuple[int, float]:
-    """A child's exit code, and the seconds that it computed; killed after so many of these."""
-    handle = os.pidfd_open(number)
-    try:
-        if kill_after is not None:
-            # Its own clock, not that of the wall: on a busy machine kills would all come early.
-            clock = ~number << 3 | _CPU_CLOCK
-            while not _is_readable(handle, 0.0003) and time.clock_gettime(clock) < kill_after:
-                pass
-            os.kill(number, signal.SIGKILL)
-        in_time = _is_readable(handle, _LONGEST)
-    finally:
-        os.close(handle)
-    if not in_time:
-        os.kill(number, signal.SIGKILL)
-    _, status, used = os.wait4(number, 0)
-    code = os.waitstatus_to_exitcode(status) if in_time else _CRASHED
-    return code, used.ru_utime + used.ru_stime
-
-
-def _is_readable(handle: int, seconds: float) -> bool:
-    """Whether a process has ended, or does within so many seconds."""
-    return bool(select.select([handle], [], [], seconds)[0])
 
 
 def _look(root: Path, scenario: Scenario, expected: Expected, ended: Ended) -> list[str]:
