@@ -6,15 +6,18 @@ import os
 import signal
 import sys
 
-from fragile import Fragile
-
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline
 from visterm.features import EXTRACTORS
 
-folder, address, size = sys.argv[1:]
-EXTRACTORS[Fragile.name] = Fragile
-pipeline.BATCH = int(size)
+
+def main(folder: str, address: str, size: str) -> None:
+    from fragile import Fragile  # found beside this file where it is run, and nowhere else
+
+    EXTRACTORS[Fragile.name] = Fragile
+    pipeline.BATCH = int(size)
+    with Collection.open(folder) as collection:
+        collection.add(features=Fragile.name, ray=address, progress=die)
 
 
 def die(what: str, done: int, total: int) -> None:
@@ -22,5 +25,5 @@ def die(what: str, done: int, total: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-with Collection.open(folder) as collection:
-    collection.add(features=Fragile.name, ray=address, progress=die)
+if __name__ == "__main__":
+    main(*sys.argv[1:])

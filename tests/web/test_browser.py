@@ -37,6 +37,7 @@ if CHROMIUM is None:
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 Page = sync_api.Page
 expect = sync_api.expect
+expect.set_options(timeout=20_000)  # busy machines load a sentence encoder for many seconds
 Opener = Callable[..., Page]
 VISITS = int(os.environ.get("VISTERM_VISITS", "4"))
 """How often a page is used before its memory is looked at; more of them stand for hours."""
