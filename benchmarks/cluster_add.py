@@ -10,7 +10,8 @@ killed by SIGKILL in the middle of one run, and the driver in the middle of anot
 then run again; whether both catalogues equal an undisturbed one, row for row and bit for bit.
 ``extracted_twice`` are pictures that the second driver described although they had been committed.
 With ``--memory`` so many pictures are added on Ray, and ``driver_mb`` is the driver's memory, a
-value for each quarter of the pictures.
+value for each quarter of the pictures; ``driver_ms_a_picture`` is the processor time that it takes
+for each, so that no cluster adds more pictures a second than go into a second by that.
 """
 
 from __future__ import annotations
@@ -143,12 +144,17 @@ class ProcessorClock:
 
     @staticmethod
     def _look() -> dict[int, int]:
-        found = {}
-        for process in child_processes(os.getpid()):
-            with contextlib.suppress(OSError):
-                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-                found[process] = int(fields[11]) + int(fields[12])
-        return found
+        found = {one: processor_ticks(one) for one in child_processes(os.getpid())}
+        return {process: ticks for process, ticks in found.items() if ticks}
+
+
+def processor_ticks(process: int) -> int:
+    """What a process has had of processors; 0 where it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
 def compare(adding: Adding, pictures: int, rounds: int) -> dict[str, Any]:
@@ -207,17 +213,23 @@ def watch(adding: Adding, pictures: int) -> dict[str, Any]:
     folder = adding.put("watched", pictures)
     running, samples = adding.begin(folder, ray=True), []
     while running.poll() is None:
-        samples.append((_committed(folder), _resident_megabytes(running.pid)))
+        about = _resident_megabytes(running.pid), processor_ticks(running.pid)
+        samples.append((_committed(folder), *about))
         time.sleep(1)
     finished(running)
-    under_way = [(done, size) for done, size in samples if done]
+    under_way = [sample for sample in samples if sample[0] and sample[2]]
     quarters = [
-        [size for done, size in under_way if pictures * n // 4 <= done <= pictures * (n + 1) // 4]
+        [mb for done, mb, _ in under_way if pictures * n // 4 <= done <= pictures * (n + 1) // 4]
         for n in range(4)
     ]
+    # From the first commit to the last: what is made of all pictures in the end is not counted.
+    first, _, before = min(under_way, default=(0, 0.0, 0), key=lambda one: (one[0], -one[2]))
+    last, _, after = max(under_way, default=(0, 0.0, 0), key=lambda one: (one[0], -one[2]))
+    spent = 1000 * (after - before) / os.sysconf("SC_CLK_TCK")
     return {
         "memory_pictures": pictures,
         "driver_mb": [round(max(some)) if some else None for some in quarters],
+        "driver_ms_a_picture": round(spent / max(last - first, 1), 2),
     }
 
 
