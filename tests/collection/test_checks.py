@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.checks import UNFINISHED
 from visterm.collection.search import SearchResult
 from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import current
@@ -180,12 +181,66 @@ def test_a_repair_that_was_interrupted_is_noticed_and_goes_on(
     assert len(answer(learnt)) == 60
 
 
-def test_a_model_that_could_not_be_learnt_again_is_left_where_it_is(learnt: Collection) -> None:
-    with learnt.catalogue.writing("forgetting"), learnt.catalogue.transaction() as db:
-        db.execute("DELETE FROM captions")
-    path = sorted(learnt.store.glob("models/*/model.safetensors"))[0]
+def forget_captions(collection: Collection, kept: int) -> None:
+    """Let only the first so many pictures keep their captions."""
+    with collection.catalogue.writing("forgetting"), collection.catalogue.transaction() as db:
+        db.execute("DELETE FROM captions WHERE picture > ?", (kept,))
+
+
+MODEL, EXTRACTOR, VECTORS = (
+    "models/*/model.safetensors",
+    "features/*/extractor.*",
+    "features/*/*.npy",
+)
+
+
+@pytest.mark.parametrize("kinds", [(MODEL,), (EXTRACTOR,), (VECTORS, MODEL)])
+def test_a_model_that_could_not_be_learnt_again_is_left_where_it_is(
+    learnt: Collection, kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    forget_captions(learnt, 1)
+    paths = [sorted(learnt.store.glob(kind))[0] for kind in kinds]
+    model = sorted(learnt.store.glob(MODEL))[0]
+    for path in paths:
+        harm(path)
+    with pytest.raises(VistermError, match=r"model.* cannot be learnt again.* Nothing was changed"):
+        learnt.check(repair=True)
+    assert all(path.exists() for path in (model, *paths))
+    assert current(learnt.catalogue) is not None
+    assert len(answer(learnt)) == 60
+    learnt.caption_from(tmp_path / "captions.tsv")
+    mended = learnt.check(repair=True)
+    assert mended.is_well
+    assert "the model learnt again" in mended.repaired
+
+
+@pytest.mark.parametrize("kind", ["models/*/space.safetensors", EXTRACTOR])
+def test_a_text_space_that_could_not_be_learnt_again_is_left_where_it_is(
+    learnt: Collection, kind: str, tmp_path: Path
+) -> None:
+    learnt.train_space("lsa")
+    forget_captions(learnt, 19)
+    path = sorted(learnt.store.glob(kind))[0]
     harm(path)
-    with pytest.raises(VistermError, match=r"cannot be learnt again.* Nothing was changed"):
+    with pytest.raises(VistermError, match=r"space lsa.* cannot be learnt again: 19 captioned"):
         learnt.check(repair=True)
     assert path.exists()
+    assert current(learnt.catalogue, "lsa") is not None
+    assert current(learnt.catalogue) is not None
+    learnt.caption_from(tmp_path / "captions.tsv")
+    mended = learnt.check(repair=True)
+    assert mended.is_well
+    assert "the space lsa learnt again" in mended.repaired
+
+
+def test_what_an_interrupted_repair_dropped_and_cannot_be_learnt_is_said_once(
+    learnt: Collection,
+) -> None:
+    """A model that was trained since is kept: captions may no longer do for another."""
+    forget_captions(learnt, 1)
+    with learnt.catalogue.writing("repairing"), learnt.catalogue.transaction():
+        learnt.catalogue.set(UNFINISHED, "lsa words")
+    (problem,) = learnt.check(repair=True).problems
+    assert "the space lsa is gone" in problem
+    assert learnt.check().is_well
     assert len(answer(learnt)) == 60

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from visterm.collection.checks import UNFINISHED, Checked, check
+from visterm.collection.ingest.extractors import described_by
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, shard_of
 from visterm.collection.store.versions import MODEL, WORDS, Version, current, every_current, sweep
 from visterm.collection.training.index_sync import build
-from visterm.collection.training.pretrained import begin, starter_of
-from visterm.errors import VistermError
+from visterm.collection.training.pretrained import begin, can_begin, starter_of
+from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.files import copy_whole, make_folder
 from visterm.progress import Progress, silent
 
@@ -50,11 +51,13 @@ def mend(
             f"{catalogue.path} itself is damaged ({found.problems[0]}); put a copy of it back, or "
             "delete it and begin anew with visterm add"
         )
-    work = _work(catalogue, found)
-    _check_possible(catalogue, found, work)
+    harmed = _harmed(catalogue, found)
+    work = _work(found, harmed)
+    _check_features(catalogue, found, work)
+    _check_models(catalogue, found, harmed)
     _check_pictures(collection, found)
     sweep(catalogue)
-    _drop(catalogue, found, work)
+    _drop(catalogue, found, harmed, work)
     repaired = []
     if PICTURES in work:
         report = collection.add(progress=progress, on_skip=on_skip)
@@ -63,34 +66,37 @@ def mend(
         with catalogue.transaction() as db:
             caption_words.rebuild(db)
         repaired.append("the words of captions listed again")
-    repaired += _models_again(collection, work, progress)
+    again, lost = _models_again(collection, work, progress)
+    repaired += again
+    spaces = {one.space for one in harmed}
     for version in every_current(catalogue):
-        if version.space in found.bad_indexes and version.space not in work:
+        if version.space in found.bad_indexes and version.space not in spaces:
             _rebuild_index(catalogue, version, progress)
             repaired.append("the index built again")
     with catalogue.transaction():
         catalogue.set(UNFINISHED, None)
     sweep(catalogue)
     after = check(catalogue)
-    return Checked(after.problems, repaired, after.files)
+    return Checked([*after.problems, *lost], repaired, after.files)
 
 
-def _work(catalogue: Catalogue, found: Checked) -> list[str]:
+def _harmed(catalogue: Catalogue, found: Checked) -> list[Version]:
+    """Versions to make again: vectors of an extractor fitted anew need models trained anew."""
+    every = every_current(catalogue)
+    return [one for one in every if found.bad_extractors or one.space in found.bad_models]
+
+
+def _work(found: Checked, harmed: Sequence[Version]) -> list[str]:
     """What is to be made again: pictures' vectors, and models by their text space."""
     work = set(found.unfinished)
     if found.bad_extractors or found.bad_segments:
         work.add(PICTURES)
-    # Vectors of an extractor that was fitted anew need models that are trained anew.
-    every = every_current(catalogue)
-    harmed = [one for one in every if found.bad_extractors or one.space in found.bad_models]
     work |= {one.space if one.is_trained else STARTER for one in harmed}
     return sorted(work)
 
 
-def _check_possible(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
-    """Refuse before anything is dropped what could not be made again."""
-    from visterm.collection.ingest.extractors import described_by
-    from visterm.collection.training.training_set import TooFewCaptions, read_training_set
+def _check_features(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
+    """Refuse to drop vectors that nothing here could give again."""
     from visterm.features import parse_features
 
     if PICTURES in work and found.problems:
@@ -101,16 +107,48 @@ def _check_possible(catalogue: Catalogue, found: Checked, work: Sequence[str]) -
                 f"here. In Python, visterm.features.use_function makes the function of "
                 f"{features.key} known (use_vectors does it for vectors); then repair again"
             )
-    if WORDS in work and not (found.bad_extractors or found.bad_segments or found.unfinished):
-        extractor = described_by(catalogue)
-        starter = starter_of(catalogue, extractor)
+
+
+def _check_models(catalogue: Catalogue, found: Checked, harmed: Sequence[Version]) -> None:
+    """Refuse to drop a model or a text space that could not be learnt again."""
+    for version in harmed:
         try:
-            read_training_set(catalogue, extractor, starter)
-        except TooFewCaptions as error:
-            if starter is None:
-                raise VistermError(
-                    f"{found.problems[0]}; it cannot be learnt again: {error}. Nothing was changed"
-                ) from error
+            _check_again(catalogue, found, version)
+        except VistermError as error:
+            named = (line for line in found.problems if str(version.folder) in line)
+            problem = found.problems[0] if found.bad_extractors else next(named)
+            what = "the model" if version.space == WORDS else f"the space {version.space}"
+            whose = " of its vectors" if found.bad_extractors else ""
+            raise VistermError(
+                f"{problem}; {what}{whose} cannot be learnt again: {error}. Nothing was changed: "
+                "mend that, or put a copy of the file back; then repair again"
+            ) from error
+
+
+def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None:
+    """Raise what keeps a version from being made again.
+
+    The starter stands in for a trained model that is damaged, and for no sound one. Captions of
+    pictures whose vectors are damaged count: `_check_pictures` sees that the pictures are there.
+    """
+    from visterm.collection.training.text_spaces import fit_space
+    from visterm.collection.training.training_set import check_captions, read_training_set
+
+    extractor = described_by(catalogue)
+    if version.space != WORDS:
+        fit_space(catalogue, version.space)
+        return
+    is_lost = WORDS in found.bad_models or not version.is_trained
+    if is_lost and can_begin(catalogue, extractor):
+        return
+    if not version.is_trained:
+        raise VistermError(
+            f"no starter knows vectors of {extractor}; visterm starter use FILE brings one"
+        )
+    if found.bad_segments:
+        check_captions(catalogue, extractor)
+    else:
+        read_training_set(catalogue, extractor, starter_of(catalogue, extractor))
 
 
 def _check_pictures(collection: Repairable, found: Checked) -> None:
@@ -134,7 +172,9 @@ def _check_pictures(collection: Repairable, found: Checked) -> None:
         )
 
 
-def _drop(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
+def _drop(
+    catalogue: Catalogue, found: Checked, harmed: Sequence[Version], work: Sequence[str]
+) -> None:
     """Let go of what is damaged, and write down what that was."""
     if not work:
         return
@@ -152,31 +192,44 @@ def _drop(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
             )
             db.execute("DELETE FROM rows WHERE segment = ?", (number,))
             db.execute("DELETE FROM segments WHERE id = ?", (number,))
-        for space in work:
-            named = WORDS if space == STARTER else space
-            db.execute("DELETE FROM versions WHERE space = ?", (named,))
+        for version in harmed:
+            db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
         catalogue.set(UNFINISHED, " ".join(work))
 
 
-def _models_again(collection: Repairable, work: Sequence[str], progress: Progress) -> list[str]:
-    """Models in place of damaged ones, from the captions that they were learnt from."""
+def _models_again(
+    collection: Repairable, work: Sequence[str], progress: Progress
+) -> tuple[list[str], list[str]]:
+    """Models in place of damaged ones, from the captions that they were learnt from.
+
+    Returns what was made again, and what an interrupted repair had dropped and cannot be now.
+    """
     from visterm.collection.training.text_spaces import train_space
     from visterm.collection.training.training_set import TooFewCaptions
 
-    repaired, bring_starter = [], STARTER in work
-    if WORDS in work and current(collection.catalogue) is None:
+    catalogue = collection.catalogue
+    repaired: list[str] = []
+    lost: list[str] = []
+    version = current(catalogue)
+    if WORDS in work and (version is None or not version.is_trained):  # add brings the starter
         try:
-            collection.train(progress=progress)
-            repaired.append("the model learnt again")
-        except TooFewCaptions:
-            bring_starter = True
-    if bring_starter and begin(collection.catalogue, progress=progress):
+            kept = collection.train(progress=progress).kept
+            repaired.append(f"the {'model learnt' if kept == 'new' else 'starter brought'} again")
+        except TooFewCaptions as error:
+            if begin(catalogue, progress=progress):
+                repaired.append("the starter brought again")
+            elif version is None:
+                lost.append(f"the model is gone until visterm train learns one: {error}")
+    if STARTER in work and begin(catalogue, progress=progress):
         repaired.append("the starter brought again")
     for space in versions.SENTENCE_SPACES:
-        if space in work:
-            train_space(collection.catalogue, space, progress=progress)
-            repaired.append(f"the space {space} learnt again")
-    return repaired
+        if space in work and current(catalogue, space) is None:
+            try:
+                train_space(catalogue, space, progress=progress)
+                repaired.append(f"the space {space} learnt again")
+            except (BadInput, MissingExtra) as error:
+                lost.append(f"the space {space} is gone until a search in it learns it: {error}")
+    return repaired, lost
 
 
 def _rebuild_index(catalogue: Catalogue, version: Version, progress: Progress) -> None:

@@ -13,6 +13,7 @@ from visterm.collection import Collection
 from visterm.collection.store.active_model import NotTrained, active_model
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
+from visterm.errors import VistermError
 from visterm.index import Index
 from visterm.starter import load_starter
 
@@ -207,6 +208,21 @@ def test_a_damaged_model_of_ones_own_is_learnt_again(begun: Collection):
     begun.train()
     for path in (begun.store / "models").rglob("model.safetensors"):
         path.write_bytes(b"harm")
+    assert "the model learnt again" in begun.check(repair=True).repaired
+    assert begun.is_trained
+
+
+def test_the_starter_takes_the_place_of_no_sound_model(begun: Collection):
+    begun.caption_from(begun.root.parent / "ten.tsv")
+    begun.train()
+    with begun.catalogue.writing("forgetting"), begun.catalogue.transaction() as db:
+        db.execute("DELETE FROM captions")
+    for path in (begun.store / "features").rglob("extractor.*"):
+        path.write_bytes(b"harm")
+    with pytest.raises(VistermError, match="model of its vectors cannot be learnt again"):
+        begun.check(repair=True)
+    assert begun.is_trained
+    begun.caption_from(begun.root.parent / "ten.tsv")
     assert "the model learnt again" in begun.check(repair=True).repaired
     assert begun.is_trained
 

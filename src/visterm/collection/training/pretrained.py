@@ -12,6 +12,7 @@ from visterm.collection.store.versions import ENCODED, STARTER
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from visterm.encoders import Encoder
     from visterm.starter import Starter
 
 
@@ -21,6 +22,23 @@ OWN = "starter.safetensors"
 
 def starter_of(catalogue: Catalogue, extractor: str | None) -> Starter | None:
     """What knows this extractor's vectors before any caption: the starter, or their encoder."""
+    found = _starter_file(catalogue, extractor)
+    encoder = None if found is not None else _encoder(extractor)
+    if extractor is None or encoder is None:
+        return found
+    from visterm.collection.training.version_files import at_large
+    from visterm.starter import encoder_starter
+
+    return encoder_starter(encoder, extractor, at_large(catalogue, extractor))
+
+
+def can_begin(catalogue: Catalogue, extractor: str | None) -> bool:
+    """Whether there is a starter for these vectors, which may be damaged, and are not read."""
+    return _starter_file(catalogue, extractor) is not None or _encoder(extractor) is not None
+
+
+def _starter_file(catalogue: Catalogue, extractor: str | None) -> Starter | None:
+    """The starter that somebody shared with this collection, or the one that visterm brings."""
     own = catalogue.store / OWN
     if own.exists():
         from visterm.starter.starter import read_starter
@@ -28,22 +46,23 @@ def starter_of(catalogue: Catalogue, extractor: str | None) -> Starter | None:
         found = read_starter(own)
         if found.extractor == extractor:
             return found
-    if has_starter(extractor):
-        from visterm.starter import load_starter
+    if not has_starter(extractor):
+        return None
+    from visterm.starter import load_starter
 
-        return load_starter()
+    return load_starter()
+
+
+def _encoder(extractor: str | None) -> Encoder | None:
+    """The encoder whose vectors these are; an error where it is not installed."""
     if extractor is None or not extractor.startswith(ENCODED):
         return None
-    from visterm.collection.training.version_files import at_large
     from visterm.encoders import open_encoder
     from visterm.features.encoder_vectors import encoder_of
-    from visterm.starter import encoder_starter
 
-    encoder = encoder_of(extractor)
-    assert encoder is not None
-
-    opened = open_encoder(encoder[0], digest=encoder[1])
-    return encoder_starter(opened, extractor, at_large(catalogue, extractor))
+    named = encoder_of(extractor)
+    assert named is not None
+    return open_encoder(named[0], digest=named[1])
 
 
 def has_starter(extractor: str | None) -> bool:

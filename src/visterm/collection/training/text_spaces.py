@@ -28,7 +28,7 @@ from visterm.progress import Progress, silent
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
     from visterm.models import Cca
-    from visterm.text.spaces import TextSpace
+    from visterm.text.spaces import EncoderTexts, TextSpace
 
 _ENOUGH = 20  # captioned pictures to learn from, and held-out ones to choose by
 _MANY_CHANGES = 0.1
@@ -60,15 +60,9 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
     if name == ENCODER:
         _take_encoder(catalogue, extractor, progress)
         return
-    captioned = list(to_learn_from(catalogue, extractor))
-    if len(captioned) < _ENOUGH:
-        raise BadInput(
-            f"{len(captioned)} captioned pictures are too few for sentences; {_ENOUGH} is the "
-            "least (visterm caption --from TABLE gives many)"
-        )
+    space, captioned = fit_space(catalogue, name, progress=progress)
     catch_up(catalogue)  # whatever waits for an index finds every index there is
     texts = [text for *_, text in captioned]
-    space = _space(name).fit(texts, progress=progress)
     vectors = vectors_of(catalogue, extractor, [picture for picture, *_ in captioned])
     held = np.array([held_out(digest) for _, digest, _ in captioned])
     model = _model(vectors, np.asarray(space.transform(texts)), held, progress)
@@ -87,10 +81,30 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
         versions.name(catalogue, version)
 
 
-def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> None:
-    """Let an encoder's texts be asked: pictures lie in their space already."""
+def fit_space(
+    catalogue: Catalogue, name: str, *, progress: Progress = silent
+) -> tuple[TextSpace, list[tuple[int, bytes, str]]]:
+    """A space as captions make it, and these with their pictures; no vector is read.
+
+    Raises
+    ------
+    VistermError
+        Where it cannot be: captions are too few, or what reads them is not installed.
+    """
+    extractor = described_by(catalogue)
+    if name == ENCODER:
+        return _encoder_texts(catalogue, extractor), []
+    captioned = list(to_learn_from(catalogue, extractor))
+    if len(captioned) < _ENOUGH:
+        raise BadInput(
+            f"{len(captioned)} captioned pictures are too few for sentences; {_ENOUGH} is the "
+            "least (visterm caption --from TABLE gives many)"
+        )
+    return _space(name).fit([text for *_, text in captioned], progress=progress), captioned
+
+
+def _encoder_texts(catalogue: Catalogue, extractor: str) -> EncoderTexts:
     from visterm.features.encoder_vectors import encoder_of
-    from visterm.models import Cca
     from visterm.text.spaces import EncoderTexts
 
     named = encoder_of(extractor)
@@ -99,8 +113,15 @@ def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> N
             f"the pictures are described by {catalogue.get('features')}, not by an encoder; "
             "visterm encoder add installs one, visterm add --features 'encoder(NAME)' uses it"
         )
+    return EncoderTexts(*named).fit()
+
+
+def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> None:
+    """Let an encoder's texts be asked: pictures lie in their space already."""
+    from visterm.models import Cca
+
+    space = _encoder_texts(catalogue, extractor)
     catch_up(catalogue)
-    space = EncoderTexts(*named).fit()
     version = write_version(
         catalogue,
         Cca.identity(space.dimensions),

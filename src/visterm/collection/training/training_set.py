@@ -116,12 +116,7 @@ def read_training_set(
     TooFewCaptions
         Where there is too little, with what is missing.
     """
-    found = list(to_learn_from(catalogue, extractor))
-    if not found:
-        raise TooFewCaptions(
-            "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
-            "caption --from TABLE (keywords inside picture files are found by visterm add)"
-        )
+    found = _captioned(catalogue, extractor)
     texts = [text for *_, text in found]
     captioned = [number for number, *_ in found]
     vectors = vectors_of(catalogue, extractor, captioned)
@@ -161,6 +156,29 @@ def read_training_set(
     )
 
 
+def check_captions(catalogue: Catalogue, extractor: str) -> None:
+    """Raise `TooFewCaptions` as `read_training_set` does, without vectors: they may be damaged."""
+    found = _captioned(catalogue, extractor)
+    texts = [text for *_, text in found]
+    seen, _ = _seen_and_unseen(_vocabulary(texts), texts, None, None)
+    captions, negatives = seen.counts(texts), 0
+    if _needs_negatives(captions):
+        negatives = len(_uncaptioned(catalogue, extractor, [number for number, *_ in found]))
+    worded = int((np.diff(captions.indptr) > 0).sum())
+    _check_enough(worded, len(np.unique(captions.indices)), negatives)
+
+
+def _captioned(catalogue: Catalogue, extractor: str) -> list[tuple[int, bytes, str]]:
+    """Id, content hash and text of every picture that has words and a vector, by id."""
+    found = list(to_learn_from(catalogue, extractor))
+    if not found:
+        raise TooFewCaptions(
+            "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
+            "caption --from TABLE (keywords inside picture files are found by visterm add)"
+        )
+    return found
+
+
 def _vocabulary(texts: list[str]) -> Vocabulary:
     """The words and names of captions; of many captions, those that stand in two or more."""
     from visterm.text import Vocabulary
@@ -175,7 +193,7 @@ def _vocabulary(texts: list[str]) -> Vocabulary:
 
 
 def _seen_and_unseen(
-    vocabulary: Vocabulary, texts: list[str], vectors: Vectors, starter: Starter | None
+    vocabulary: Vocabulary, texts: list[str], vectors: Vectors | None, starter: Starter | None
 ) -> tuple[Vocabulary, Vocabulary]:
     """The words that pictures can show, which are to be predicted, and the others."""
     known = [starter is not None and starter.find(word) is not None for word in vocabulary.words]

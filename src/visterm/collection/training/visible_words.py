@@ -65,15 +65,16 @@ class Visibility:
 
 
 def visible_words(
-    vectors: Vectors, captions: csr_array, words: Sequence[str], known: NDArray[np.bool_]
+    vectors: Vectors | None, captions: csr_array, words: Sequence[str], known: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which of the words to predict, from pictures and their captions (pictures × words).
 
-    ``known`` are words that a model already sees from elsewhere.
+    ``known`` are words that a model already sees from elsewhere. Without ``vectors``, which may be
+    damaged, none is judged by them.
     """
     talk = Vocabulary.of_words(sorted(PICTURE_TALK))
     allowed = np.array([word not in talk for word in words], bool)
-    if captions.shape[0] < _ENOUGH:
+    if vectors is None or captions.shape[0] < _ENOUGH:
         return allowed
     allowed &= np.bincount(captions.indices, minlength=len(words)) < (
         _NEARLY_ALL * captions.shape[0]
