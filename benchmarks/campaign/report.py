@@ -22,7 +22,7 @@ def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
 
 _HEAD = """# The campaign: faults, kills, hostile files
 
-What the [promise](../explanation/durability.md) is worth: disks that fail at every change, kills at every moment, files that mean harm, and
+What the [promise](../explanation/durability.md) is worth: disks that fail at any change, kills at any moment, files that mean harm, and
 a server that is never left alone. All of it is repeated, and this page written, by
 
 <!-- not run: takes more than an hour -->
@@ -50,6 +50,10 @@ that writes it looks at what is left; `visterm check`, searches and the next com
 | fault | points |
 | --- | ---: |
 {_rows({_FAULTS[name]: count for name, count in found["by_fault"].items()})}
+
+Commands that write and were not tried, neither here nor by kills: `import`, `caption` and `feedback` with `--list`, and what takes such a step back
+(`caption --undo`, `feedback undo --step`), `teach`, `starter use`, `remove --everything`, `encoder add`, and learning a text space (`search --space`).
+`watch`, jobs of the server and a search of a new folder do what `add` and `train` do.
 """
 
 
