@@ -1,4 +1,4 @@
-"""No pickle is ever loaded: reading a file or an answer must not run what it says."""
+"""visterm's own code loads no pickle: reading a file or an answer must not run what it says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "visterm"
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
 CALLS = {"np.load": "allow_pickle", "numpy.load": "allow_pickle", "torch.load": "weights_only"}
 SAFE = {"allow_pickle": False, "weights_only": True}
-FORBIDDEN = {"joblib.load", "yaml.load", "pd.read_pickle", "eval", "exec"}
+FORBIDDEN = {"joblib.load", "joblib.Memory", "yaml.load", "pd.read_pickle", "eval", "exec"}
 
 
 def unsafe(tree: ast.AST) -> list[str]:
@@ -23,6 +23,8 @@ def unsafe(tree: ast.AST) -> list[str]:
             origin = getattr(node, "module", None) or ""
             roots = {name.split(".")[0] for name in (*names, origin)}
             found += [f"{node.lineno}: {name}" for name in roots & MODULES]
+            imported = {f"{origin}.{name}" for name in names}
+            found += [f"{node.lineno}: {name}" for name in imported & (FORBIDDEN | CALLS.keys())]
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             if called in FORBIDDEN:
@@ -58,6 +60,10 @@ def test_nothing_that_is_read_is_run() -> None:
         "np.load(path, allow_pickle=True)",
         "torch.load(path, map_location='cpu')",
         "joblib.load(path)",
+        "from joblib import load",
+        "from numpy import load",
+        "joblib.Memory(folder)",
+        "from joblib import Memory",
         "np.savez(file, allow_pickle=True)",
         "eval(text)",
     ],

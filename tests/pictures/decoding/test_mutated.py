@@ -1,4 +1,4 @@
-"""Two thousand damaged picture files: each gives pixels or a reason, none hangs, crashes or swells.
+"""Six hundred damaged picture files: each gives pixels or a reason, none hangs, crashes or swells.
 
 The files are read by `read_under_watch.py` in a process of its own, which announces each before
 reading it. The test waits a bounded time for the next line and looks at the peak memory that comes
