@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shutil
 import sqlite3
@@ -18,7 +19,7 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.collection.store.schema import NEWEST, STEPS, migrate, version_of
-from visterm.errors import VistermError
+from visterm.errors import BadInput, VistermError
 from visterm.features.own_features import use_function
 
 
@@ -86,29 +87,80 @@ def test_of_a_half_copied_store_what_is_missing_is_named_and_made_again(
         assert len(found[2]) == 12
 
 
-def test_a_catalogue_that_was_copied_without_its_log_is_an_earlier_state_and_a_whole_one(
+def test_without_its_catalogue_a_store_is_the_beginning_of_a_new_collection(
+    collection: Collection,
+) -> None:
+    collection.close()
+    for path in collection.store.glob("catalogue.sqlite*"):
+        path.unlink()
+    models = list(collection.store.glob("models/*/*"))
+    assert models
+    with pytest.raises(BadInput, match="is no collection yet"):
+        Collection.open(collection.root, create=False)
+    with Collection.open(collection.root) as new:
+        assert new.add(features="own:halves").new == 12
+        assert new.captions(1) == {}
+        assert new.judgements() == []
+        assert not any(path.exists() for path in models)
+
+
+def write_the_log(collection: Collection) -> None:
+    """Write SQLite's log into the catalogue, so that the file alone holds all there is."""
+    (is_busy, *_) = collection.catalogue.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    assert not is_busy
+
+
+def copied_without_log(collection: Collection, folder: Path) -> Path:
+    ignored = shutil.ignore_patterns("*-wal", "*-shm")
+    return Path(shutil.copytree(collection.root, folder / "copy", ignore=ignored))
+
+
+def test_a_torn_catalogue_is_refused_and_not_touched(
     collection: Collection, tmp_path: Path
 ) -> None:
-    """SQLite's log holds the latest transactions until they are written into the file."""
-    collection.caption(1, "the very last words")
-    copy = tmp_path / "copy"
-    shutil.copytree(collection.root, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
-    with Collection.open(copy) as other:
-        problems = other.check().problems
-        assert not any("malformed" in problem for problem in problems)
-        assert other.check(repair=True).is_well
-        assert len(other) in (0, 12)
+    write_the_log(collection)
+    copy = copied_without_log(collection, tmp_path)
+    catalogue = copy / ".visterm" / "catalogue.sqlite"
+    torn = catalogue.read_bytes()[: catalogue.stat().st_size // 2]
+    catalogue.write_bytes(torn)
+    with pytest.raises(VistermError, match=r"malformed|damaged"), Collection.open(copy) as other:
+        other.check(repair=True)
+    assert catalogue.read_bytes() == torn
+    assert list(copy.glob(".visterm/models/*/*"))
 
 
-def test_a_clock_that_jumps_back_changes_no_order(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("trains", [False, True])
+def test_a_catalogue_that_was_copied_without_its_log_is_an_earlier_state_and_a_whole_one(
+    collection: Collection, tmp_path: Path, trains: bool
 ) -> None:
-    monkeypatch.setattr(time, "time", lambda: 86_400.0)
-    last = collection.judge("snow", 5, True)
-    assert collection.judgements()[-1] == last
-    before = collection.train(max_iter=200, C=0.1, force=True).version
+    """SQLite's log holds the latest transactions until they are written into the file."""
+    captions, clicks, answers = told(collection)
+    write_the_log(collection)
+    collection.caption(1, "the very last words")
+    if trains:
+        collection.train(max_iter=200, C=0.1, force=True)
+    with Collection.open(copied_without_log(collection, tmp_path)) as other:
+        assert other.check().is_well != trains, "the model of before is gone"
+        assert other.check(repair=True).is_well
+        found = told(other)
+        assert found[:2] == (captions, clicks)
+        assert trains or found[2] == answers
+    assert collection.captions(1) == {"person": "the very last words"}
+
+
+@pytest.mark.parametrize("now", [86_400.0, 4e9], ids=["back", "forward"])
+def test_a_clock_that_jumps_changes_no_order(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, now: float
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: now)
+        first = collection.judge("snow", 5, True)
+        assert collection.judgements()[-1] == first
+        before = collection.train(max_iter=200, C=0.1, force=True).version
+    last = collection.judge("snow", 6, True)
+    assert collection.judgements()[-2:] == [first, last]
     assert collection.train(max_iter=200, C=0.1, force=True).version == before + 1
-    assert collection.undo() == last
+    assert [collection.undo(), collection.undo()] == [last, first]
     assert collection.check().is_well
 
 
@@ -143,6 +195,24 @@ def test_a_newer_catalogue_is_refused_and_not_touched(collection: Collection) ->
     with pytest.raises(VistermError, match="written by a newer visterm"):
         Collection.open(collection.root)
     assert path.read_bytes() == before
+
+
+RELEASED = [
+    "418baf7f34f5d3c39298d3198d494f01a4f0d633ab771bfac9f411f4dcfc47bf",
+    "f8cea30d633876f60189dd4724bc45f64f641d74c9fede1be0a7201112721ccb",
+    "7c83c68a7ea00d1ad888a685688e080b262a282ee8e643bf861ce52f964dc3df",
+    "0759dfe714ecc68befd1ad6aef7cf8a953f688b838d2828b843baa14dd7b8424",
+    "fbde886917b77f33b631073cfa073311090801f11bca216854f1c7225ca3d5ed",
+    "4cc3412c2339813f05aa3cc656bead0ea72dac2969fecdeb0de037b4b795dce3",
+    "faebe9d383b8d85ec6fbd902039b66ccbb29718e421e3a8302b8241b79de6c2b",
+    "9b752fccdc4177af3bc38124c2298d23e25b5159f8691cb00a5ac5f60ed26a35",
+    "e6e6b138e03893e5127974988a9a79cf9997b8ea03f67c4f75609bdca2f3da8e",
+]
+"""Of each step of the tables, the SHA-256: whoever changes tables adds a step, and its hash."""
+
+
+def test_no_step_of_the_tables_is_edited_once_it_was_released() -> None:
+    assert [hashlib.sha256(step.encode()).hexdigest() for step in STEPS] == RELEASED
 
 
 @pytest.mark.parametrize("kept", range(1, NEWEST))
