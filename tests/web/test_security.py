@@ -228,14 +228,28 @@ def test_with_a_token_nobody_enters_without(guarded: Callable[..., TestClient]) 
     assert client.get(f"{API}/status").status_code == 200, "the cookie lets in"
 
 
-def test_wrong_tokens_are_slowed_down(guarded: Callable[..., TestClient]) -> None:
+def test_whoever_guesses_tokens_must_wait_and_a_right_one_is_not_looked_at_either(
+    guarded: Callable[..., TestClient],
+) -> None:
     client = guarded(token="quite-a-long-token")
-    headers = {"Authorization": "Bearer wrong"}
-    codes = [client.get(f"{API}/status", headers=headers).status_code for _ in range(15)]
+
+    def tried(token: str) -> int:
+        bearer = {"Authorization": f"Bearer {token}"}
+        return client.get(f"{API}/status", headers=bearer).status_code
+
+    codes = [tried(f"wrong-{number}") for number in range(15)]
     assert codes[0] == 401
     assert codes[-1] == 429
-    right = {"Authorization": "Bearer quite-a-long-token"}
-    assert client.get(f"{API}/status", headers=right).status_code == 200
+    assert tried("quite-a-long-token") == 429, "else guesses would go on unhindered"
+
+
+def test_an_old_page_that_asks_on_with_its_old_token_locks_nobody_out(
+    guarded: Callable[..., TestClient],
+) -> None:
+    client = guarded(token="quite-a-long-token")
+    old = {"Authorization": "Bearer the-token-before"}
+    assert {client.get(f"{API}/status", headers=old).status_code for _ in range(15)} == {401}
+    assert client.get("/?token=quite-a-long-token").status_code == 303
 
 
 def test_beyond_loopback_addresses_and_given_names_are_known(

@@ -22,7 +22,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
 from visterm.web.problems import problem
-from visterm.web.rate_limit import Bucket
+from visterm.web.rate_limit import Bucket, Guesses
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -81,11 +81,11 @@ class Guard:
     app: App
     rules: Rules
     _writes: Bucket = field(init=False)
-    _wrong_tokens: Bucket = field(init=False)
+    _wrong_tokens: Guesses = field(init=False)
 
     def __post_init__(self) -> None:
         self._writes = Bucket(self.rules.writes_a_second, self.rules.most_writes_at_once)
-        self._wrong_tokens = Bucket(0.5, 10)
+        self._wrong_tokens = Guesses(0.5, 10)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -190,10 +190,13 @@ class Guard:
         if self.rules.token is None or scope["path"].startswith("/page/"):
             return None  # the page's own files are the same for everybody
         given, in_address = self._given_token(scope, headers)
-        if given is not None and _same(given, self.rules.token):
-            return self._let_in() if in_address else None
-        if given is not None and not self._wrong_tokens.take(_client(scope)):
-            return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
+        if given is not None:
+            client = _client(scope)
+            if self._wrong_tokens.are_too_many(client):  # nor is a right one looked at
+                return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
+            if _same(given, self.rules.token):
+                return self._let_in() if in_address else None
+            self._wrong_tokens.add(client, given)
         if scope["path"] == "/" and scope["method"] in _READS:
             return _ask_for_token(wrong=given is not None)
         return problem(
