@@ -75,7 +75,7 @@ def _ledger(options: argparse.Namespace, *own: str) -> Ledger:
         return Ledger(None)
     sources = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in own)
     version = f"-{hashlib.sha256(sources).hexdigest()[:8]}" if own else ""
-    return Ledger(options.kept / f"{options.part}{version}.jsonl")
+    return Ledger(options.kept / f"{options.part}-{options.seed}{version}.jsonl")
 
 
 def _with_bench(

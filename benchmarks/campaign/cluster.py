@@ -107,7 +107,7 @@ class _Bench:
         shutil.copytree(self.folder / before, self.root)
         try:
             if what == "search":
-                return True, self._search(victim, dice)
+                return self._search(victim, dice)
             return self._command(what, victim, dice)
         finally:
             if victim == "node":
@@ -149,7 +149,7 @@ class _Bench:
                 broken.append("like pictures are others than on one machine")
         return broken
 
-    def _search(self, victim: str, dice: random.Random) -> list[str]:
+    def _search(self, victim: str, dice: random.Random) -> tuple[bool, list[str]]:
         """Kill somebody while shards answer; every answer is right, or says that it is partial."""
         from visterm.collection import Collection, searching_on
 
@@ -161,10 +161,9 @@ class _Bench:
             searching_on(self.nodes.address, store, shards=2, replicas=2) as shared,
             Collection.open(self.root, shared=shared) as several,
         ):
+            killed = victim == "node" or _kill_one(_processes(b"ray::ServeReplica:visterm-"), dice)
             if victim == "node":
                 self.nodes.kill_second()
-            else:
-                _kill_one(_processes(b"ray::ServeReplica:visterm-"), dice)
             until = time.monotonic() + _LONGEST
             whole: set[str] = set()
             while len(whole) < len(_QUERIES) and time.monotonic() < until:
@@ -176,7 +175,7 @@ class _Bench:
                         broken.append(f"{query} is answered otherwise, and not called partial")
             if len(whole) < len(_QUERIES):
                 broken.append("answers stay partial")
-        return broken
+        return killed, broken
 
 
 def _begun(root: Path, *words: str) -> subprocess.Popen[str]:

@@ -11,13 +11,14 @@ import io
 import json
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.campaign.hostile_reader import MANIFEST, small_index
 from benchmarks.campaign.mutations import Mutant, mutated, pictures, saved
 
 _ODD = (
@@ -35,6 +36,8 @@ _ODD = (
     *("'; DROP TABLE captions; --", "../../etc/passwd", "=cmd|' /C calc'!A0", "%s%n", "x" * 70_000),
     *("\r\n\r\n", "NaN", "1e999", "[" * 3_000, "&amp;&#x0;", "]]>", '"', "\\", "\t,;\n", "\ufeff"),
 )
+_CALM = tuple(one for one in _ODD if not set(one) & set('<&"]\0\ud800'))
+"""What may stand anywhere in XML."""
 Maker = Callable[[int, np.random.Generator], Mutant]
 
 
@@ -45,7 +48,7 @@ class Kind:
     make: Maker
     ending: str
     share: int
-    """How many of a hundred files."""
+    """How many files, beside those of other kinds."""
 
 
 def kinds(seed: int) -> dict[str, Kind]:
@@ -95,30 +98,39 @@ def _text(lines: list[bytes]) -> Maker:
     return make
 
 
-def _odd(rng: np.random.Generator) -> str:
-    return _ODD[int(rng.integers(len(_ODD)))]
+def _odd(rng: np.random.Generator, some: Sequence[str] = _ODD) -> str:
+    return some[int(rng.integers(len(some)))]
 
 
 def _xmp(number: int, rng: np.random.Generator) -> Mutant:
-    """RDF of any depth, with entities, namespaces, languages and bags that are not closed."""
+    """RDF of any depth, with entities, namespaces, languages and bags; most are not closed.
+
+    Every third is well formed, and begins with a keyword: what reads fields meets it, too.
+    """
+    is_whole = number % 3 == 1
+    pieces = _CALM if is_whole else _ODD
     names = ("dc:subject", "dc:title", "dc:description", "rdf:Bag", "rdf:Alt", "rdf:li", "x:y")
-    open_ones, parts = [], ['<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="rdf" ']
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    open_ones, parts = [], [f'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="{rdf}" ']
     parts.append('xmlns:dc="http://purl.org/dc/elements/1.1/"><rdf:Description rdf:about="">')
-    if rng.random() < 0.1:
+    if is_whole:
+        parts += ["<dc:subject><rdf:Bag><rdf:li>", _odd(rng, pieces)[:200]]
+        parts.append("</rdf:li></rdf:Bag></dc:subject>")
+    elif rng.random() < 0.1:
         parts.insert(0, '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>')
     for _ in range(int(rng.integers(1, 60))):
         choice = rng.random()
         if choice < 0.5:
             open_ones.append(names[int(rng.integers(len(names)))])
-            parts.append(f'<{open_ones[-1]} xml:lang="{_odd(rng)[:20]}">')
+            parts.append(f'<{open_ones[-1]} xml:lang="{_odd(rng, pieces)[:20]}">')
         elif choice < 0.8 and open_ones:
             parts.append(f"</{open_ones.pop()}>")
         else:
-            parts.append(_odd(rng)[:200])
-    if rng.random() < 0.7:
+            parts.append(_odd(rng, pieces)[:200])
+    if is_whole or rng.random() < 0.7:
         parts += [f"</{name}>" for name in reversed(open_ones)]
         parts.append("</rdf:Description></rdf:RDF></x:xmpmeta>")
-    data = "".join(parts).encode(("utf-8", "utf-16", "utf-8")[number % 3], "surrogatepass")
+    data = "".join(parts).encode(("utf-8", "utf-8", "utf-16")[number % 3], "surrogatepass")
     return ("grammar", data) if number % 4 else mutated([("xmp", data)], number, rng)
 
 
@@ -244,12 +256,11 @@ def _with_odd(value: Any, rng: np.random.Generator) -> Any:
 
 def _manifest(number: int, rng: np.random.Generator) -> Mutant:
     """An index's table of contents that is signed, as whoever can write there would sign it."""
-    group = {"file": "a boat", "ranges": [[0, 3]]}
-    segment = {"pictures": 2, "removed": 0, "first_id": 0, "ids": None, "alive": None}
-    about = {"format": 1, "kind": "columns", "words": 3, "version": 1, "next_id": 2}
-    files = {"a boat": {"size": 1, "sha256": "00"}}
-    content = {**about, "segments": [{**segment, "groups": [group]}], "files": files}
-    if number % 3:
+    content: Any = json.loads(small_index()[MANIFEST])
+    del content["sha256"]
+    if number % 8 == 1:  # more words than any memory holds
+        content["segments"][0]["groups"][0]["ranges"] = [[0, 10 ** int(rng.integers(6, 18))]]
+    elif number % 3:
         content = _with_odd(content, rng)
     if isinstance(content, dict):
         signed = hashlib.sha256(json.dumps(content).encode()).hexdigest()

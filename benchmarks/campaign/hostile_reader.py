@@ -30,6 +30,7 @@ _PRELOADED = (
     "onnxruntime",
     "pyarrow.parquet",
 )
+MANIFEST = "manifest.json"
 _BESIDE = (".jpg", ".json")
 _STOP = 8 << 30  # far above what is allowed, so that a fault does not take the whole machine
 
@@ -96,9 +97,25 @@ def read_index(path: Path) -> list[str]:
     from visterm.index import Index
 
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "manifest.json").write_bytes(path.read_bytes())
-        Index.open(folder)
-    return []
+        for name, content in (small_index() | {MANIFEST: path.read_bytes()}).items():
+            Path(folder, name).write_bytes(content)
+        index = Index.open(folder)
+        problems = index.verify()
+        index.search(([0], [1.0]), 3)
+    return problems
+
+
+@cache
+def small_index() -> dict[str, bytes]:
+    """The files of an index of three words and four pictures, by their names."""
+    import numpy as np
+
+    from visterm.index import Index
+
+    with tempfile.TemporaryDirectory() as folder:
+        index = Index.create(folder, words=3)
+        index.append(np.arange(12, dtype=np.float32).reshape(4, 3), [2, 3, 5, 7])
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
 
 
 def read_checkpoint(path: Path) -> list[str]:

@@ -92,8 +92,7 @@ class Person:
             answer.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection = None
-            if not isinstance(error, http.client.RemoteDisconnected):  # it closes idle ones
-                self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {error}")
+            self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {error}")
             return None
         if answer.status not in DECLARED:
             self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {answer.status}")

@@ -56,6 +56,8 @@ def test_hostile_files_of_every_kind_give_something_or_a_reason() -> None:
     assert len(by_kind) >= 20
     assert sum(one["refused"] for one in by_kind.values()) > 40
     assert sum(one["read"] for one in by_kind.values()) > 10
+    for kind in ("xmp", "manifest"):
+        assert by_kind[kind]["read"], f"what reads a {kind} was never met: all were refused before"
 
 
 def test_the_page_of_the_docs_is_all_written_by_the_campaign(tmp_path: Path) -> None:

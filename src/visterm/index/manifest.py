@@ -175,6 +175,9 @@ def _check_kinds(manifest: Manifest) -> None:
         names.append(record.sha256)
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise TypeError("a number of it is none")
+    for first, stop in (ends for one in manifest.segments for g in one.groups for ends in g.ranges):
+        if not first <= stop <= manifest.words:
+            raise ValueError("it has values of words that there are none of")
     if not all(isinstance(name, str) for name in names):
         raise TypeError("a name of it is none")
     if {*manifest.files} != {name for one in manifest.segments for name in one.files()}:
