@@ -22,8 +22,10 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import urlopen
+from xml.sax.saxutils import quoteattr
 
 import pytest
+from PIL import Image
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the page is not tried in a browser"
@@ -514,39 +516,83 @@ def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
 HARM = (
     "<img src=x onerror=document.body.dataset.harmed=1><svg onload=document.body.dataset.harmed=1>"
 )
+XMP = """<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><r:Description
+    xmlns:dc="http://purl.org/dc/elements/1.1/" dc:title={}/></r:RDF>"""
 
 
 def test_text_that_means_harm_is_shown_and_never_run(own: Path, visit: Opener) -> None:
-    """Scripts in names of folders and files, captions, sidecars, clicks, and what is typed."""
-    from visterm.collection import Collection
-
-    folder = own / HARM[:60]
-    folder.mkdir()
-    victim = next(iter(sorted(own.glob("scene-*.jpg")))).rename(folder / f"{HARM}.jpg")
-    victim.with_suffix(".txt").write_text(f"sea {HARM}")
-    with Collection.open(own) as collection:
-        collection.add(folders=True)
-        collection.caption(victim, f"sea sea sea {HARM} javascript:alert(1)")
-        collection.judge("sea", victim, True)
-        results = collection.search("sea", 500).results
-        planted = next(one.picture for one in results if "onerror" in str(one.path))
-    server = Server(own)
+    """Scripts in names of folders and files, captions, metadata, sidecars, and what is typed."""
+    root = own.rename(own.with_name(HARM))
+    planted = plant_harm(root)
+    server = Server(root)
     try:
-        for query in ("sea", HARM, f'"{HARM}"', 'in:"<svg/onload=alert(1)>"'):
-            page = visit(f"{server.url}/?q={quote(query)}")
+        page = visit(server.url)
+
+        def check(view: str) -> None:
+            assert "onerror" in told(page), view
+            assert not harmed(page), view
+
+        page.locator("#filters .chip", has_text="onerror").click()
+        expect(page.locator("#summary")).to_contain_text("onerror")
+        check("filters")
+        for query in (HARM, f'"{HARM}"', 'in:"<svg/onload=alert(1)>"'):
+            page.goto(f"{server.url}/?q={quote(query)}")
+            expect(page.locator("#heading")).to_have_text(query)
             expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
             assert not harmed(page), query
-        for picture in (results[1].picture, planted):
-            page = visit(f"{server.url}/?q=sea&picture={picture}")
-            expect(page.locator("#view")).to_be_visible()
-            expect(page.locator("#view .strip li").first).to_be_visible()
-            assert not harmed(page)
+        ask(page, "sea")
+        for view in views(page):
+            check(view)
+        page.goto(f"{server.url}/?q={quote(HARM)}&picture={planted}")
+        for place in ("#view-title", "#view .where", "#view .location", "#question"):
+            expect(page.locator(place)).to_contain_text("onerror")
+        expect(page.locator("#caption")).to_have_value(re.compile("onerror"))
+        found = [re.compile(f"^{source}.*: .*onerror") for source in ("exif", "txt", "xmp-sidecar")]
+        expect(page.locator("#view .sources li")).to_have_text(found)
+        expect(page.locator("#view .strip li").first).to_be_visible()
+        check("a planted picture")
         page.keyboard.press("Escape")
         page.fill("#query", "sea <im")
         page.keyboard.type("g")
         assert not harmed(page)
     finally:
         server.stop()
+
+
+def plant_harm(root: Path) -> int:
+    """Write it wherever somebody else's text comes from; returns the number of a new picture."""
+    from visterm.collection import Collection
+
+    folder = root / HARM[:60]
+    folder.mkdir()
+    victim = folder / f"{HARM}.jpg"
+    with Image.open(min(root.glob("scene-*.jpg"))) as copied:
+        exif = Image.Exif()
+        exif[270] = f"sea {HARM}"
+        copied.save(victim, exif=exif)
+    victim.with_suffix(".txt").write_text(f"sea {HARM}")
+    victim.with_suffix(".xmp").write_text(XMP.format(quoteattr(f"sea {HARM}")))
+    with Collection.open(root) as collection:
+        collection.add(folders=True)
+        collection.caption(victim, f"sea sea sea {HARM} javascript:alert(1)")
+        collection.judge("sea", victim, True)
+        results = collection.search("sea", 500).results
+        collection.caption_many([one.picture for one in results], HARM, more=True)
+        collection.near_duplicates()
+    return next(one.picture for one in results if str(one.path).endswith(f"{HARM}.jpg"))
+
+
+def told(page: Page) -> str:
+    """What the uppermost view says, to those who see it and to those who hear it."""
+    return str(
+        page.evaluate(
+            """() => {
+                const top = document.querySelector("dialog[open]") || document.querySelector("main")
+                const named = [...top.querySelectorAll("[alt], [aria-label]")]
+                return [top.innerText, ...named.map(one => one.alt || one.ariaLabel)].join("\\n")
+            }"""
+        )
+    )
 
 
 def harmed(page: Page) -> bool:
@@ -682,22 +728,31 @@ def test_no_view_has_a_serious_finding_of_axe(
         ]
         assert not serious, view
 
-    check("results")
+    for view in views(page):
+        check(view)
+
+
+def views(page: Page) -> Iterator[str]:
+    """Open all views, one after the other, from what a search for one word found."""
+    yield "results"
     page.locator(".tile .open").first.click(modifiers=["Shift"])
-    check("selection")
+    expect(page.locator("#selection")).to_be_visible()
+    yield "selection"
     page.keyboard.press("Escape")
     page.click("#about-word")
     page.locator("#sheet .cards img").first.wait_for()
-    check("word")
+    yield "word"
     page.get_by_role("button", name="Teach this word").click()
     page.locator(".question").first.wait_for()
-    check("teaching")
+    yield "teaching"
     page.keyboard.press("Escape")
     page.click("#status")
-    check("status")
+    expect(page.locator("#panel")).to_be_visible()
+    yield "status"
     page.get_by_role("button", name="Near-duplicates").click()
-    check("duplicates")
+    page.locator("#sheet .groups").wait_for(state="attached")
+    yield "duplicates"
     page.keyboard.press("Escape")
     page.locator(".tile .open").first.click()
     page.locator("#view .says").wait_for()
-    check("picture")
+    yield "picture"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
 
+from visterm.web import security
 from visterm.web.page_files import page_files
 from visterm.web.rate_limit import Bucket
 from visterm.web.security import LARGEST_BODY
@@ -250,6 +253,30 @@ def test_an_old_page_that_asks_on_with_its_old_token_locks_nobody_out(
     old = {"Authorization": "Bearer the-token-before"}
     assert {client.get(f"{API}/status", headers=old).status_code for _ in range(15)} == {401}
     assert client.get("/?token=quite-a-long-token").status_code == 303
+
+
+def test_every_token_is_compared_whole_and_in_constant_time(
+    guarded: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "quite-a-long-token"
+    client = guarded(token=token)
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(given: bytes, wanted: bytes) -> bool:
+        compared.append((given, wanted))
+        return hmac.compare_digest(given, wanted)
+
+    monkeypatch.setattr(security, "hmac", SimpleNamespace(compare_digest=compare))
+    for given in ("q", token[:-1], token[:-1] + "x", token * 9, token):
+        for path, headers in (
+            (f"{API}/status", {"Authorization": f"Bearer {given}"}),
+            (f"{API}/status", {"Cookie": f"visterm={given}"}),
+            (f"/?token={given}", {}),
+        ):
+            answer = client.get(path, headers=headers)
+            assert compared == [(given.encode(), token.encode())], (path, headers)
+            assert (answer.status_code < 400) == (given == token)
+            compared.clear()
 
 
 def test_beyond_loopback_addresses_and_given_names_are_known(
