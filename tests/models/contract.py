@@ -498,3 +498,21 @@ def check_numbers_at_the_edge_give_finite_rows_or_a_sentence(make_model, problem
                 continue
         assert np.isfinite(rows).all(), f"{name}: {rows.ravel()[:5]}"
         assert name not in ("none relevant", "no picture"), f"{name} teaches nothing"
+
+
+@promise
+def check_a_fitted_model_gives_finite_rows_or_a_sentence_for_numbers_at_the_edge(
+    make_model, problem
+):
+    model = fitted(make_model, problem)
+    scaled = {scale: problem.held_X * scale for scale in (_HUGE, _LARGE, _TINY, 0)}
+    for name, X in (scaled | {"constant": np.full(problem.held_X.shape, 3)}).items():
+        with np.errstate(all="ignore"):
+            try:
+                rows = model.transform(csr_array(X) if issparse(problem.held_X) else X)
+            except BadInput:
+                if name in (_HUGE, _LARGE):
+                    continue
+                raise
+        assert rows.shape == (problem.held_X.shape[0], problem.Y.shape[1])
+        assert np.isfinite(rows).all(), f"{name}: {rows.ravel()[:5]}"
