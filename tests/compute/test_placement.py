@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -57,10 +59,12 @@ def test_a_cluster_that_is_begun_here_listens_on_the_loopback_and_none_is_begun_
             import ray
             print([node["NodeManagerAddress"] for node in ray.nodes()])
             print(cluster_status("auto", Path("nowhere")).nodes)
+            with replicated(WatchedShard, [(0, 1)], name="test", replicas=1) as replicas:
+                print(replicas.ask("heard_everywhere", [()]))
         """
     ).splitlines()
     assert lines[0].startswith("no Ray cluster answers at 'auto' (none runs on this machine)")
-    assert lines[1:] == ["['127.0.0.1']", "1"]
+    assert lines[1:] == ["['127.0.0.1']", "1", "[False]"]
 
 
 def said_by(lines: str) -> str:
@@ -68,9 +72,18 @@ def said_by(lines: str) -> str:
     imports = """
         from pathlib import Path
         from visterm.collection import cluster_status
-        from visterm.compute import ray_cluster, running_on
+        from visterm.compute import ray_cluster, replicated, running_on
         from visterm.errors import BadInput
+        from watched_shard import WatchedShard
         """
     code = dedent(imports) + dedent(lines)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # Workers look for a shard of tests there, too.
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
     return ran.stdout

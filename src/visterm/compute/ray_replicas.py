@@ -149,10 +149,24 @@ def _rpc_error() -> type[Exception]:
     return RpcError
 
 
+def _listen_on_own_address() -> None:
+    """Let this replica be reached at its node's address only, which is the loopback of a cluster
+    that was begun here: Ray Serve listens on all of them, and unpickles whatever comes."""
+    from ray.serve._private import replica
+    from ray.util import get_node_ip_address
+
+    own, add_port = get_node_ip_address(), replica.add_port_to_grpc_server
+    host = f"[{own}]" if ":" in own else own
+    replica.add_port_to_grpc_server = lambda server, address: add_port(
+        server, address.replace("[::]", host)
+    )
+
+
 class _Replica:
     """The object of a part, in a process of its own."""
 
     def __init__(self, kind: Callable[..., Any], part: Arguments) -> None:
+        _listen_on_own_address()
         self.kept = kind(*part)
 
     def __call__(self, method: str, given: Arguments) -> Any:
