@@ -10,7 +10,8 @@ killed by SIGKILL in the middle of one run, and the driver in the middle of anot
 then run again; whether both catalogues equal an undisturbed one, row for row and bit for bit.
 ``extracted_twice`` are pictures that the second driver described although they had been committed.
 With ``--memory`` so many pictures are added on Ray, and ``driver_mb`` is the driver's memory, a
-value for each quarter of the pictures; ``driver_ms_a_picture`` is the processor time that it takes
+value for each quarter of the pictures, and ``mapping_mb`` while it then maps all of them by the
+model, 4,096 at a time; ``driver_ms_a_picture`` is the processor time that it takes
 for each, so that no cluster adds more pictures a second than go into a second by that.
 """
 
@@ -219,9 +220,10 @@ def watch(adding: Adding, pictures: int) -> dict[str, Any]:
     finished(running)
     under_way = [sample for sample in samples if sample[0] and sample[2]]
     quarters = [
-        [mb for done, mb, _ in under_way if pictures * n // 4 <= done <= pictures * (n + 1) // 4]
+        [mb for done, mb, _ in under_way if pictures * n // 4 <= done < pictures * (n + 1) // 4]
         for n in range(4)
     ]
+    mapping = [mb for done, mb, _ in under_way if done == pictures]
     # From the first commit to the last: what is made of all pictures in the end is not counted.
     first, _, before = min(under_way, default=(0, 0.0, 0), key=lambda one: (one[0], -one[2]))
     last, _, after = max(under_way, default=(0, 0.0, 0), key=lambda one: (one[0], -one[2]))
@@ -229,6 +231,7 @@ def watch(adding: Adding, pictures: int) -> dict[str, Any]:
     return {
         "memory_pictures": pictures,
         "driver_mb": [round(max(some)) if some else None for some in quarters],
+        "mapping_mb": round(max(mapping)) if mapping else None,
         "driver_ms_a_picture": round(spent / max(last - first, 1), 2),
     }
 
