@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.campaign import disk
-from benchmarks.campaign.ledger import Ledger
+from benchmarks.campaign.ledger import Ledger, sources
 from benchmarks.common import say
 
 KEPT = Path("artefacts", "campaign")
@@ -35,7 +35,7 @@ def main(given: list[str] | None = None) -> int:
 
             write_report(options.report, found)
     else:
-        found = {options.part: _PARTS[options.part](options)}
+        found = {options.part: _PARTS[options.part](options) | {"sources": sources()[:12]}}
     print(json.dumps({**_summary(found), "parts": found}))
     return 1 if _summary(found)["broken_promises"] else 0
 

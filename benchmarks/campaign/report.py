@@ -15,6 +15,8 @@ _FOUND = Path(__file__).with_name("findings.md")
 def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
     """Write the page from the results of the parts."""
     head = _HEAD.format(points=found["faults"]["fault_points"])
+    if len({one.get("sources") for one in found.values()}) > 1:
+        head += _MIXED
     parts = [head, _faults(found["faults"]), _kills(found["kills"]), _hostile(found["hostile"])]
     parts += [_cluster(found["cluster"]), _soak(found["soak"]), _FOUND.read_text()]
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts))
@@ -31,6 +33,11 @@ make campaign POINTS={points}
 ```
 
 which goes on where it was stopped, and without `POINTS` tries every fault point. A sample runs with the tests; one part alone: `python -m benchmarks.campaign --part faults --limit 200 --json`.
+"""
+
+
+_MIXED = """
+The figures below are of its parts, each run by its command, and not all on the same sources.
 """
 
 

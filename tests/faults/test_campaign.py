@@ -68,6 +68,9 @@ def test_the_page_of_the_docs_is_all_written_by_the_campaign(tmp_path: Path) -> 
     for limits in ([], ["p99_ratio"], ["memory_ratio"], [*LIMITS]):
         write_report(tmp_path / "page.md", _found(limits))
         told |= set(_sentences(tmp_path / "page.md"))
+    others = _found([]) | {"soak": _found([])["soak"] | {"sources": "others"}}
+    write_report(tmp_path / "page.md", others)
+    told |= set(_sentences(tmp_path / "page.md"))
     assert set(_sentences(ROOT / "docs/results/campaign.md")) <= told
 
 
