@@ -26,6 +26,8 @@ class Talk:
 
     times: list[float] = field(default_factory=list)
     """Seconds that searches took."""
+    began: list[float] = field(default_factory=list)
+    """When each of them began."""
     captions: list[tuple[int, str, bool]] = field(default_factory=list)
     """Picture, text, and whether it was acknowledged: what failed may still have been done."""
     clicks: list[tuple[str, int, bool, bool]] = field(default_factory=list)
@@ -59,6 +61,7 @@ class Person:
             status = self._ask("GET", f"/search?query={query.replace(' ', '%20')}&k=20")
             if status == 200:
                 self.said.times.append(time.monotonic() - began)
+                self.said.began.append(began)
         elif what < 0.75:
             self._ask("GET", f"/pictures/{picture}/thumbnail?side=160")
         elif what < 0.87:
