@@ -39,6 +39,7 @@ def make_app(
     *,
     watches: bool = False,
     learns: bool = False,
+    changes_elsewhere: bool = False,
 ) -> Guard:
     """An ASGI app over a collection, which is made if there is none.
 
@@ -54,10 +55,12 @@ def make_app(
         Whether changes of the folder are noticed as they happen.
     learns
         Whether training may start by itself, when enough captions have changed.
+    changes_elsewhere
+        Whether captions and clicks are done by a process of their own, which delays no search.
     """
     with Collection.open(folder, store=store) as collection:
         where = collection.root, collection.store
-    server = Server(ReaderPools(*where, shared), Jobs(*where))
+    server = Server(ReaderPools(*where, shared, changes_elsewhere=changes_elsewhere), Jobs(*where))
     server.jobs.on_end = lambda job: server.readers.mend_later()
 
     @asynccontextmanager

@@ -115,7 +115,9 @@ def serve(
         origins=frozenset(origin.rstrip("/") for origin in origins),
         cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
-    guard = make_app(folder, store, rules, shared, watches=watches, learns=learns)
+    guard = make_app(
+        folder, store, rules, shared, watches=watches, learns=learns, changes_elsewhere=True
+    )
 
     def answering() -> None:
         gc.freeze()  # nothing loaded so far is garbage: to visit all of it stops searches for 0.1 s

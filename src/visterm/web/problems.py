@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
 from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.web.change_process import Interrupted
 from visterm.web.reader_pool import Busy
 
 log = logging.getLogger("visterm.web")
@@ -55,6 +56,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (NotTrained, 409, "nothing-learnt"),
     (Locked, 409, "locked"),
     (Busy, 503, "busy"),
+    (Interrupted, 503, "interrupted"),
     (BadInput, 422, "bad-input"),
     (VistermError, 500, "failed"),
 )

@@ -18,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
+from visterm.web.change_process import ChangeProcess, Interrupted
 
 Found = TypeVar("Found")
 Values = ParamSpec("Values")
@@ -117,10 +118,18 @@ class ReaderPools:
     """The threads of a server: for questions, for pictures, and one for changes.
 
     Thumbnails have their own, so that a page full of large pictures delays no search; changes have
-    one, so that they come in the order of the clicks.
+    one, so that they come in the order of the clicks. With ``changes_elsewhere``, that one waits
+    for a process which does them.
     """
 
-    def __init__(self, folder: Path, store: Path | None, shared: SharedState | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: Path | None,
+        shared: SharedState | None = None,
+        *,
+        changes_elsewhere: bool = False,
+    ) -> None:
         cores = os.cpu_count() or 2
         self._shared = shared or SharedState()
         # Threads that wait for other machines leave the interpreter to others.
@@ -130,8 +139,29 @@ class ReaderPools:
             folder, store, threads=max(2, cores), shared=self._shared, max_waiting=1024
         )
         self.changes = ReaderPool(folder, store, threads=1, shared=self._shared, max_waiting=256)
+        self.change_process = ChangeProcess(folder, store) if changes_elsewhere else None
+        if self.change_process is not None:  # now, so that the first click finds it ready
+            begin = self.change_process.begin
+            self.changes.tell(lambda collection: begin())
         self._is_mending = threading.Lock()
         self._shared.mend_later = self.mend_later
+
+    async def submit(self, verb: str, **values: Any) -> Any:
+        """As `Collection.submit`."""
+        return await self.changes.ask(self._submit, verb, values)
+
+    def _submit(self, collection: Collection, verb: str, values: dict[str, Any]) -> Any:
+        if self.change_process is None:
+            return collection.submit(verb, **values)
+        try:
+            found = self.change_process.submit(verb, **values)
+        except Interrupted:
+            with contextlib.suppress(VistermError):  # whoever looks then sees what it will be
+                self.change_process.mend()
+            raise
+        if verb.startswith("caption"):  # as a collection does whose words these threads share
+            self._shared.word_counts.forget()
+        return found
 
     def mend_later(self) -> None:
         """Let the thread for changes finish what a killed writer left, unless it is at it."""
@@ -140,9 +170,11 @@ class ReaderPools:
 
     def _mend(self, collection: Collection) -> None:
         self._is_mending.release()  # what comes from here on may not be seen
-        collection.mend()
+        (self.change_process or collection).mend()
 
     def close(self) -> None:
         for pool in (self.questions, self.pictures, self.changes):
             pool.close()
+        if self.change_process is not None:
+            self.change_process.close()
         self._shared.close()

@@ -18,7 +18,7 @@ class Server:
 
     async def submit(self, verb: str, **values: Any) -> Any:
         """What a change of the collection returns; `Queued` where it waits for a job to finish."""
-        return await self.readers.changes.ask(lambda collection: collection.submit(verb, **values))
+        return await self.readers.submit(verb, **values)
 
     def close(self) -> None:
         self.jobs.close()
