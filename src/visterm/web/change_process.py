@@ -3,7 +3,7 @@
     python -m visterm.web.change_process FOLDER [STORE]
 
 reads a change and writes what came of it, a line of JSON each way, until nobody asks any more.
-A click that is learnt takes a processor for a tenth of a second: in the server's process, searches
+The fit after a click takes a processor for a tenth of a second: in the server's process, searches
 would wait for the interpreter meanwhile; in one of lower priority they do not even wait for a core.
 """
 
@@ -164,7 +164,7 @@ def main(folder: str, store: str | None = None) -> None:
         def opened() -> Collection:
             return until_the_end.enter_context(Collection.open(folder, store=store, create=False))
 
-        with contextlib.suppress(VistermError):  # which whoever asks is told
+        with contextlib.suppress(VistermError):  # whoever asks gets it as the answer
             opened()
         for line in sys.stdin.buffer:
             answers.write(answer_to(line, opened).encode() + b"\n")

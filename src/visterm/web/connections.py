@@ -68,7 +68,7 @@ _TOO_LARGE = (
 def limited(protocol: type[Any], most: int = LARGEST_HEAD) -> type[Any]:
     """uvicorn's protocol over httptools, which refuses headers and trailers without end."""
     sentence = f"the headers of a request may take {most >> 10} KiB"
-    told = json.dumps({"error": sentence, "kind": "too-large"}).encode()
+    content = json.dumps({"error": sentence, "kind": "too-large"}).encode()
 
     class Limited(protocol):
         _rest = 0
@@ -109,7 +109,7 @@ def limited(protocol: type[Any], most: int = LARGEST_HEAD) -> type[Any]:
             if self.cycle is not None and not self.cycle.response_complete:
                 self.transport.close()  # amid another answer nothing can be said
                 return
-            self.transport.write(_TOO_LARGE % (len(told), told))
+            self.transport.write(_TOO_LARGE % (len(content), content))
             # What still comes is let pass until patience ends: whoever is hung up on while they
             # speak may never read the answer.
             self.transport.write_eof()
