@@ -33,7 +33,6 @@ class Talk:
     clicks: list[tuple[str, int, bool, bool]] = field(default_factory=list)
     undeclared: list[str] = field(default_factory=list)
     refused: int = 0
-    kills: int = 0
 
 
 class Person:
@@ -84,7 +83,7 @@ class Person:
             self._ask("POST", "/train", {"kind": "train"})
 
     def _ask(self, method: str, path: str, body: Any = None) -> int | None:
-        """The status of an answer; None where none came."""
+        """The status of an answer; None where nobody knows whether it was done."""
         headers = {"Content-Type": "application/json"} if body is not None else {}
         data = None if body is None else json.dumps(body)
         try:
@@ -92,7 +91,7 @@ class Person:
                 self._connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
             self._connection.request(method, API + path, data, headers)
             answer = self._connection.getresponse()
-            answer.read()
+            said = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection = None
             self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {error}")
@@ -100,4 +99,6 @@ class Person:
         if answer.status not in DECLARED:
             self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {answer.status}")
         self.said.refused += answer.status in (409, 429, 503)
+        if answer.status == 503 and json.loads(said)["kind"] == "interrupted":
+            return None
         return answer.status

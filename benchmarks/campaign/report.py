@@ -124,17 +124,17 @@ def _soak(found: dict[str, Any]) -> str:
     return f"""## A server that is never left alone
 
 {found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while the processes
-that add and train for the server were killed. Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
+that add, train, and write captions and clicks for the server were killed (SIGKILL). Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
 
 | | |
 | --- | ---: |
 | answers to searches | {found["answers"]:,} |
 | captions and clicks | {found["captions"] + found["clicks"]:,} |
-| jobs killed | {found["jobs_killed"]:,} |
-| declared refusals (busy, training) | {found["declared_refusals"]:,} |
+| kills while adding or training; of the process for captions and clicks | {found["jobs_killed"]:,}; {found["changes_killed"]:,} |
+| declared refusals (busy, training, interrupted) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
-| memory of the server: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
+| memory of the server and that process: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
 The catalogue {equal} a replay of the acknowledged calls. {_limits(found["missed"])}
 """

@@ -1,4 +1,4 @@
-"""Part soak: a server, 32 people who search, click, caption, add and train, and kills of its jobs.
+"""Part soak: a server, 32 people who search, click, caption, add and train, and kills on the way.
 
 Nothing but declared answers may come; what was acknowledged, and nothing else, is in the catalogue
 afterwards: these are promises. Latency and memory are compared with those of the same server when
@@ -30,6 +30,8 @@ from benchmarks.common import say
 Floats = NDArray[np.float64]
 CLIENTS = 32
 PICTURES = 192
+_CHILDREN = {"job_process": "jobs_killed", "change_process": "changes_killed"}
+"""Modules whose processes work for a server, and what kills of them are counted as."""
 _KILL_EVERY = (5.0, 40.0)
 """Seconds between two kills: some jobs come to their end, too."""
 _LOOK_EVERY = 5.0
@@ -61,7 +63,8 @@ def soak(
             quiet = _talk(server, 1, max(3.0, seconds * _QUIET_SHARE), seed)
             at_rest = server.memory()
             memory: list[int] = []
-            busy = _talk(server, clients, seconds, seed + 1, memory)
+            kills: Counter[str] = Counter()
+            busy = _talk(server, clients, seconds, seed + 1, memory, kills)
         talks = [*quiet, *busy]
         wrong = _lost(root, talks, said, clicked)
     errors: Counter[str] = Counter()
@@ -76,7 +79,7 @@ def soak(
         "clients": clients,
         "answers": int(sum(one.size for one in times)),
         "declared_refusals": sum(talk.refused for talk in talks),
-        "jobs_killed": sum(talk.kills for talk in busy),
+        **{name: kills[child] for child, name in _CHILDREN.items()},
         "captions": sum(len(talk.captions) for talk in talks),
         "clicks": sum(len(talk.clicks) for talk in talks),
         "quiet_p99_ms": round(p99[0], 1),
@@ -137,27 +140,58 @@ class Serving:
             self.process.wait()
 
     def memory(self) -> int:
-        """Bytes that the server itself has in memory now."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        """Bytes that the server and the process for its changes have in memory now.
 
-    def kill_a_job(self) -> bool:
-        """Kill whatever works for the server now, if anything does."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        for child in map(int, children.split()):
-            try:
-                if b"job_process" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    os.kill(child, signal.SIGKILL)
-                    return True
-            except OSError:
-                continue
-        return False
+        A job's are not among them: it takes what adding or training takes, and gives it back.
+        """
+        some = [self.process.pid, *(pid for pid, name in self.children() if "change" in name)]
+        return sum(map(_resident, some))
+
+    def kill_a_child(self, dice: random.Random) -> str | None:
+        """Kill one of those that work for the server now, and say which; None: nobody does."""
+        children = self.children()
+        if not children:
+            return None
+        child, name = dice.choice(children)
+        try:
+            os.kill(child, signal.SIGKILL)
+        except ProcessLookupError:
+            return None
+        return name
+
+    def children(self) -> list[tuple[int, str]]:
+        """Whoever works for the server now: the process, and what it is."""
+        pid = self.process.pid
+        found = []
+        for task in Path(f"/proc/{pid}/task").iterdir():  # whichever of its threads began them
+            for child in map(int, _read(task / "children").split()):
+                command = _read(Path(f"/proc/{child}/cmdline"))
+                found += [(child, name) for name in _CHILDREN if name in command]
+        return found
+
+
+def _resident(pid: int) -> int:
+    """Bytes that a process has in memory; none, if it has ended."""
+    size = _read(Path(f"/proc/{pid}/status")).partition("VmRSS:")[2].split()
+    return int(size[0]) * 1024 if size else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # that process, or thread, has ended
+        return ""
 
 
 def _talk(
-    server: Serving, clients: int, seconds: float, seed: int, memory: list[int] | None = None
+    server: Serving,
+    clients: int,
+    seconds: float,
+    seed: int,
+    memory: list[int] | None = None,
+    kills: Counter[str] | None = None,
 ) -> list[Talk]:
-    """Let people talk to the server; where ``memory`` is written down, its jobs are killed, too."""
+    """Let people talk to the server; where ``kills`` are counted, its children are killed, too."""
     until = time.monotonic() + seconds
     people = [
         Person(server.host, server.port, server.root, number, clients, server.pictures, seed)
@@ -169,12 +203,12 @@ def _talk(
     dice, reported = random.Random(seed), time.monotonic()
     kill_at = reported + dice.uniform(*_KILL_EVERY)
     while (now := time.monotonic()) < until:
-        time.sleep(min(_LOOK_EVERY, until - now))
+        time.sleep(min(_LOOK_EVERY * dice.random() * 2, until - now))
         if memory is not None:
             memory.append(server.memory())
-            if now > kill_at and server.kill_a_job():
-                people[0].said.kills += 1
-                kill_at = now + dice.uniform(*_KILL_EVERY)
+        if kills is not None and now > kill_at and (killed := server.kill_a_child(dice)):
+            kills[killed] += 1
+            kill_at = now + dice.uniform(*_KILL_EVERY)
         if now - reported > 60:
             reported = now
             say(f"soak: {until - now:.0f} s to go, {server.memory() / 1e6:.0f} MB")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -84,7 +85,8 @@ def _found(limits: list[str]) -> dict[str, dict[str, Any]]:
     """Results of all parts, of which nothing was tried."""
     none = {"broken_promises": 0, "by_command": {}, "too_late": 0, "kills": 0}
     counts = ("seconds", "clients", "answers", "captions", "clicks", "declared_refusals")
-    figures = ("jobs_killed", "quiet_p99_ms", "p99_ms", "p99_ratio", "memory_ratio")
+    kills = ("jobs_killed", "changes_killed")
+    figures = (*kills, "quiet_p99_ms", "p99_ms", "p99_ratio", "memory_ratio")
     return {
         "faults": none | {"fault_points": 0, "of": 0, "by_fault": {}},
         "kills": none,
@@ -102,9 +104,9 @@ class Working(Serving):
 
     killed = 0
 
-    def kill_a_job(self) -> bool:
-        killed = super().kill_a_job()
-        self.killed += killed
+    def kill_a_child(self, dice: random.Random) -> str | None:
+        killed = super().kill_a_child(dice)
+        self.killed += killed == "job_process"
         if self.killed < 3:  # the next look finds it: a process begins for longer than that
             address = f"http://{self.host}:{self.port}{part.API}/train"
             with suppress(OSError):  # one of them has begun another
@@ -125,6 +127,7 @@ def test_a_server_that_is_never_left_alone_keeps_what_it_acknowledged(
     assert found["catalogue_equals_replay"]
     assert found["answers"] > 0
     assert found["jobs_killed"] >= 1
+    assert found["changes_killed"] >= 1
     assert found["missed"] == ["p99_ratio"], "no server answers in no time"
 
 

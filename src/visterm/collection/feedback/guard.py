@@ -85,16 +85,19 @@ def guard_of(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     """The guard of a version; None where nobody was held out when it was trained."""
     if HELD not in version.files or JUDGED not in version.files:
         return None
-    key = (str(catalogue.store), version.id, version.time)
-    if key not in _KNOWN:
+    store, trained = str(catalogue.store), (version.id, version.time)
+    known = _KNOWN.get(store)
+    if known is None or known[0] != trained:
+        _KNOWN.pop(store, None)  # before the next one is there: both would be a lot
         while len(_KNOWN) >= _COLLECTIONS:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[key] = _opened(catalogue, version)
-    return _KNOWN[key]
+            _KNOWN.pop(next(iter(_KNOWN)), None)
+        known = _KNOWN[store] = trained, _opened(catalogue, version)
+    return known[1]
 
 
 _COLLECTIONS = 4
-_KNOWN: dict[tuple[str, int, float], HeldOutGuard | None] = {}
+_KNOWN: dict[str, tuple[tuple[int, float], HeldOutGuard | None]] = {}
+"""Of each collection that of its newest version: nobody asks for those before."""
 
 
 def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
