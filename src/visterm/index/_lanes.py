@@ -28,83 +28,30 @@ def add_coded_lanes(_, codes, low, step, weights, whole, sums):
         codes, low, step, weights, whole, sums = arguments
         lows, steps = (_everywhere(builder, one) for one in (low, step))
         kept = builder.inttoptr(sums, _DOUBLES.as_pointer())
-
-        def add(place, totals):
-            row = builder.uitofp(_vector(builder, codes, place, _CODES, 1), _SINGLES)
-            row = builder.fadd(builder.fmul(row, steps), lows)
-            weight = _vector(builder, weights, place, _SINGLES, 4)
-            product = builder.fmul(builder.fpext(row, _DOUBLES), builder.fpext(weight, _DOUBLES))
-            return [builder.fadd(totals[0], product)]
-
-        (total,) = _loop(builder, whole, [builder.load(kept, align=8)], add)
-        builder.store(total, kept, align=8)
+        before, loop = builder.block, builder.append_basic_block("lanes")
+        after = builder.append_basic_block("lanes.done")
+        first = builder.load(kept, align=8)
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        place, total = builder.phi(_NUMBER), builder.phi(_DOUBLES)
+        row = builder.uitofp(_vector(builder, codes, place, _CODES, 1), _SINGLES)
+        row = builder.fadd(builder.fmul(row, steps), lows)
+        weight = _vector(builder, weights, place, _SINGLES, 4)
+        product = builder.fmul(builder.fpext(row, _DOUBLES), builder.fpext(weight, _DOUBLES))
+        added = builder.fadd(total, product)
+        following = builder.add(place, ir.Constant(_NUMBER, LANES))
+        for phi, start, then in (
+            (place, ir.Constant(_NUMBER, 0), following),
+            (total, first, added),
+        ):
+            phi.add_incoming(start, before)
+            phi.add_incoming(then, loop)
+        builder.cbranch(builder.icmp_signed("<", following, whole), loop, after)
+        builder.position_at_end(after)
+        builder.store(added, kept, align=8)
 
     number, single = types.int64, types.float32
     return types.void(number, single, single, number, number, number), generate
-
-
-@intrinsic
-def coded_pair(_, codes, one, other, whole):
-    """The sums of ``codes[i] * one[i]`` and ``codes[i] * other[i]`` over ``whole`` numbers, a
-    positive multiple of sixteen, in single precision; all others are addresses."""
-
-    def generate(context, builder, signature, arguments):
-        codes, *vectors, whole = arguments
-        fused = ("contract",)
-
-        def add(place, totals):
-            row = builder.uitofp(_vector(builder, codes, place, _CODES, 1), _SINGLES)
-            factors = [_vector(builder, one, place, _SINGLES, 4) for one in vectors]
-            return [
-                builder.fadd(builder.fmul(row, factor, flags=fused), total, flags=fused)
-                for factor, total in zip(factors, totals, strict=True)
-            ]
-
-        nothing = ir.Constant(_SINGLES, [0.0] * LANES)
-        sums = _loop(builder, whole, [nothing, nothing], add)
-        found = [_added_up(builder, total) for total in sums]
-        return context.make_tuple(builder, signature.return_type, found)
-
-    number = types.int64
-    return types.UniTuple(types.float32, 2)(number, number, number, number), generate
-
-
-def _loop(builder, whole, starts, add):
-    """Totals after ``add(place, totals)`` for every sixteenth place, of which there are some."""
-    before, loop = builder.block, builder.append_basic_block("lanes")
-    after = builder.append_basic_block("lanes.done")
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    place = builder.phi(_NUMBER)
-    totals = [builder.phi(start.type) for start in starts]
-    added = add(place, totals)
-    following = builder.add(place, ir.Constant(_NUMBER, LANES))
-    nought = ir.Constant(_NUMBER, 0)
-    for phi, start, then in zip(
-        [place, *totals], [nought, *starts], [following, *added], strict=True
-    ):
-        phi.add_incoming(start, before)
-        phi.add_incoming(then, loop)
-    builder.cbranch(builder.icmp_signed("<", following, whole), loop, after)
-    builder.position_at_end(after)
-    return added
-
-
-def _added_up(builder, lanes):
-    """The sum of all lanes: of both halves, then of the halves of that."""
-    size = LANES
-    while size > 1:
-        size //= 2
-        nothing = ir.Constant(lanes.type, ir.Undefined)
-        kind = ir.VectorType(ir.IntType(32), size)
-        left, right = (
-            builder.shuffle_vector(
-                lanes, nothing, ir.Constant(kind, list(range(first, first + size)))
-            )
-            for first in (0, size)
-        )
-        lanes = builder.fadd(left, right)
-    return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
 
 
 def _vector(builder, address, place, kind, size):

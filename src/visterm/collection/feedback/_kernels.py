@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.index._lanes import LANES, coded_pair
 from visterm.index._loops import prefetch_row
+
+# The order of additions is the compiler's choice, made once for all rows.
+_FREE = {"contract", "reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -41,14 +43,10 @@ def coded_products(codes, scales, places, directions, found):
             found[k, i] = low * sums[k] + step * other
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FREE)
 def _code_products(codes, direction, beside):
     one = other = np.float32(0)
-    whole = codes.size // LANES * LANES
-    if whole:
-        first, second = direction.ctypes.data, beside.ctypes.data
-        one, other = coded_pair(codes.ctypes.data, first, second, whole)
-    for place in range(whole, codes.size):
+    for place in range(codes.size):
         code = np.float32(codes[place])
         one += code * direction[place]
         other += code * beside[place]

@@ -51,36 +51,22 @@ class OffsetColumns:
         column, so what is added is all there is of it.
         """
         count = len(self.words)
+        moves = found[:count] - self._shift[:, None]
         if self.link is None:
-            return found[:count] - self._shift[:, None]
-        added = np.empty_like(found[:count])
-        known = np.flatnonzero(self.words < self.version.words)
+            return moves
+        link, known = self.link, self.words < self.version.words
+        before: NDArray[np.floating]
         if self.weights is not None:
-            self._fill_linked(found, known, added)
+            before = link.odds(self.known_words, found[count:].T).astype(np.float32)
         else:
             assert kept is not None
-            moves = found[known] - self._shift[known, None]
-            added[known] = self.link.offsets(self.known_words, log_odds(kept.T), moves.T).T
-        new = np.flatnonzero(self.words >= self.version.words)
-        if new.size:
-            moves = found[new] - self._shift[new, None]
-            added[new] = log_logistic(self.link.odds(self.words[new], moves.T)).T
+            before = log_odds(kept.T)
+        added = np.empty_like(moves)
+        added[known] = link.offsets(self.known_words, before, moves[known].T).T
+        if not known.all():
+            odds = link.odds(self.words[~known], moves[~known].T)
+            added[~known] = log_logistic(odds).T
         return added
-
-    def _fill_linked(
-        self, found: NDArray[np.float32], known: NDArray[np.int64], added: NDArray[np.float32]
-    ) -> None:
-        """The same for words whose values are products as well, by compiled code."""
-        from visterm.collection.feedback._links import linked_offsets
-
-        assert self.link is not None
-        values = found[len(self.words) :]
-        for row, of_model in zip(known.tolist(), values, strict=True):
-            intercept, slope = (
-                float(part[self.words[row]]) for part in (self.link.intercepts, self.link.slopes)
-            )
-            shift = float(self._shift[row])
-            linked_offsets(found[row], of_model, shift, intercept, slope, added[row])
 
     def fill(
         self,
@@ -93,8 +79,6 @@ class OffsetColumns:
 
         After the places of the index's pictures they have one for vectors of all others.
         """
-        from visterm.collection.feedback._links import put
-
         places = everything.places_in(index)
         kept: NDArray[np.float32] | None = None
         if self.weights is None:
@@ -105,7 +89,7 @@ class OffsetColumns:
             here = places[rows]
             added = self.added(found, None if kept is None else kept[:, here])
             for number, values in zip(numbers, added, strict=True):
-                put(values, here, columns[number])
+                columns[number, here] = values
 
         everything.multiply(self.multiplied(), use)
 
@@ -115,12 +99,3 @@ class OffsetColumns:
         who is above whom but not what a score is worth."""
         mean = self.version.mean(self.directions.shape[1])
         return (self.directions @ mean).astype(np.float32)
-
-
-def load_kernels() -> None:
-    """Load what links products and puts them in their places, before somebody waits for it."""
-    from visterm.collection.feedback._links import linked_offsets, put
-
-    nothing = np.empty(0, np.float32)
-    linked_offsets(nothing, nothing, 0.0, 0.0, 1.0, nothing)
-    put(nothing, np.empty(0, np.int32), nothing)

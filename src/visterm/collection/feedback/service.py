@@ -10,7 +10,6 @@ import numpy as np
 from visterm.collection.feedback import log
 from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.log import Judgement
-from visterm.collection.feedback.offset_columns import load_kernels
 from visterm.collection.feedback.offsets import (
     UNSHOWN,
     FeedbackOffsets,
@@ -99,7 +98,6 @@ def prepare(catalogue: Catalogue) -> None:
     if everything.blocks:
         nothing = np.zeros((1, everything.blocks[0][1].width), np.float32)
         everything.products(nothing, everything.ids[:1])
-        load_kernels()
 
 
 def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
