@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,39 +31,54 @@ class State:
     """Hashes of a version's files by text space."""
     sidecars: Told = field(default_factory=dict)
     """XMP files beside pictures, by name."""
+    steps: Told = field(default_factory=dict)
+    """How things were before steps that concern many pictures and can be taken back."""
+    starter: Told = field(default_factory=dict)
+    """The hash of the starter that somebody shared."""
+    encoders: Told = field(default_factory=dict)
+    """Hashes of an encoder's files by its name."""
     problems: tuple[str, ...] = ()
 
     def same(self, other: State) -> bool:
         return all(getattr(self, name) == getattr(other, name) for name in _TOLD)
 
 
-_TOLD = ("captions", "clicks", "pictures", "models", "sidecars")
+_TOLD = tuple(one.name for one in fields(State) if one.name != "problems")
 
 
 def read_state(root: Path) -> State:
     """What lies in a folder of pictures now."""
+    encoders, broken = _encoders(root / "encoders")
     sidecars: Told = {(path.name,): path.read_text() for path in sorted(root.rglob("*.xmp"))}
+    beside = State(sidecars=sidecars, encoders=encoders, problems=tuple(broken))
     path = root / ".visterm" / "catalogue.sqlite"
     if not path.exists():
-        return State(sidecars=sidecars)
+        return beside
     with closing(sqlite3.connect(path, timeout=20)) as db:
         if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            return State(sidecars=sidecars)  # made, and nothing said yet
+            return beside  # made, and nothing said yet
         problems = [row[0] for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
         problems += [f"{row} refers to nothing" for row in db.execute("PRAGMA foreign_key_check")]
         problems += _harmed(path.parent, db)
-        return State(
-            _told(db, "SELECT hex(hash), source, text FROM captions JOIN pictures ON picture = id"),
-            _told(
+        return replace(
+            beside,
+            captions=_told(
+                db, "SELECT hex(hash), source, text FROM captions JOIN pictures ON picture = id"
+            ),
+            clicks=_told(
                 db,
                 """SELECT query, hex(hash), answer FROM feedback
                     JOIN pictures ON pictures.id = picture""",
             ),
-            _told(db, "SELECT hex(hash), present > 0 FROM pictures"),
-            _told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),
-            sidecars,
-            tuple(problems),
+            pictures=_told(db, "SELECT hex(hash), present > 0 FROM pictures"),
+            models=_told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),
+            steps=_told(db, _STEPS) if _columns(db, "steps") else {},
+            starter=_starter(path.with_name("starter.safetensors")),
+            problems=(*problems, *broken),
         )
+
+
+_STEPS = "SELECT row_number() OVER (ORDER BY id), before FROM steps"
 
 
 def between(before: State, after: State, now: State, *, whole: bool) -> list[str]:
@@ -94,8 +109,35 @@ def _told(db: sqlite3.Connection, question: str) -> Told:
 
 
 def _space(db: sqlite3.Connection) -> str:
-    columns = {row[1] for row in db.execute("PRAGMA table_info(versions)")}
-    return "space" if "space" in columns else "'words'"
+    return "space" if "space" in _columns(db, "versions") else "'words'"
+
+
+def _columns(db: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+def _starter(path: Path) -> Told:
+    return {(path.name,): _sha256(path)} if path.exists() else {}
+
+
+def _encoders(home: Path) -> tuple[Told, list[str]]:
+    """The encoders of a person, and what of their files is not as their manifest says."""
+    found: Told = {}
+    problems = []
+    there = {path.name: path for path in home.iterdir()} if home.is_dir() else {}
+    waiting = {name.removeprefix(".before-"): path for name, path in there.items()}
+    for name, folder in (waiting | there).items():  # one that is replaced answers until then
+        if name.startswith("."):
+            continue  # what an installation that was killed has left
+        try:
+            files = json.loads((folder / "encoder.json").read_bytes())["files"]
+        except (OSError, ValueError, KeyError) as error:
+            problems.append(f"{folder}: {error}")
+            continue
+        found[(name,)] = json.dumps(files)
+        wanted = {folder / file: sha256 for file, (sha256, _) in files.items()}
+        problems += _not_as_written(wanted)
+    return found, problems
 
 
 def _harmed(store: Path, db: sqlite3.Connection) -> list[str]:
@@ -115,11 +157,19 @@ def _harmed(store: Path, db: sqlite3.Connection) -> list[str]:
             problems.append(f"{manifest}: {error}")
             continue
         wanted |= _of_index(manifest.parent, content)
-    return problems + [
+    return problems + _not_as_written(wanted)
+
+
+def _not_as_written(wanted: dict[Path, str]) -> list[str]:
+    return [
         f"{path} is missing or not what was written"
         for path, sha256 in wanted.items()
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256
+        if not path.is_file() or _sha256(path) != sha256
     ]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _of_index(folder: Path, content: dict[str, Any]) -> dict[Path, str]:

@@ -58,9 +58,9 @@ that writes it looks at what is left; `visterm check`, searches and the next com
 | --- | ---: |
 {_rows({_FAULTS[name]: count for name, count in found["by_fault"].items()})}
 
-Commands that write and were not tried, neither here nor by kills: `import`, `caption` and `feedback` with `--list`, and what takes such a step back
-(`caption --undo`, `feedback undo --step`), `teach`, `starter use`, `remove --everything`, `encoder add`, and learning a text space (`search --space`).
-`watch`, jobs of the server and a search of a new folder do what `add` and `train` do.
+Commands that write and were not tried, neither here nor by kills: `export` and `starter export`, which write files elsewhere, one by one and each whole.
+`watch`, jobs of the server and a search of a new folder do what `add` and `train` do, and text spaces other than LSA's are written as that one is.
+While an encoder is installed, the process that tries it is left out: it writes nothing.
 """
 
 

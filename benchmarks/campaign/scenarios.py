@@ -1,36 +1,26 @@
-"""What is done to a collection while its disk fails: every command that writes, and the server."""
+"""What is done to a collection, and to the encoders of a person, while their disk fails: every
+command that writes them, and the server."""
 
 from __future__ import annotations
 
 import fcntl
 import json
-import shutil
+import os
 import sys
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import numpy as np
-from numpy.typing import NDArray
-
-from visterm.features.own_features import use_function
-
-_SAMPLE = Path(__file__).parents[2] / "tests/collection/store/samples/first-edition.tar.xz"
-_PICTURES = 16
-_WORDS = ("sky", "tree", "sea", "snow")
-_TRAIN = ("train", "--force", "--model", "pamir(max_iter=200,C=0.1)")
-
-
-def grid(pictures: list[Any]) -> list[NDArray[np.float32]]:
-    """Features that cost nothing: a picture's colours, top and bottom."""
-    halves = [half for pixels in pictures for half in np.array_split(pixels, 2)]
-    means = np.array([half.mean(axis=(0, 1)) for half in halves], np.float32) / 255
-    return list(means.reshape(len(pictures), 6))
-
-
-_FEATURES = f"own:{use_function(grid)}"
+from benchmarks.campaign.states import (
+    ENCODERS,
+    FEATURES,
+    TRAIN,
+    caption_list,
+    command,
+    feedback_list,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,7 @@ class Scenario:
 
     name: str
     base: str
-    """Which of `BASES` it begins with."""
+    """Which of `states.BASES` it begins with."""
     work: Callable[[Path, Callable[[str], None]], int]
     """Does it in the folder of the pictures; returns the exit code. What it calls with a text is
     acknowledged before the command ends: keys of what must be there from then on."""
@@ -47,20 +37,6 @@ class Scenario:
     """Whether all of it is one change, done or not; else each part of it is."""
     damaged: bool = False
     """Whether it begins with damage, which may stay until the command has mended it."""
-
-
-def command(*arguments: str) -> int:
-    """A command as a person types it, in this process; returns its exit code."""
-    from visterm.cli import main
-
-    before, sys.argv = sys.argv, ["visterm", *arguments]
-    try:
-        main()
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    finally:
-        sys.argv = before
-    return 0
 
 
 def typed(*arguments: str) -> Callable[[Path, Callable[[str], None]], int]:
@@ -72,108 +48,13 @@ def typed(*arguments: str) -> Callable[[Path, Callable[[str], None]], int]:
     return work
 
 
-# The states that scenarios begin with, each made from the one before it.
-
-
-def _pictures(root: Path) -> None:
-    """A few small pictures, drawn without help so that nothing else need be loaded."""
-    from PIL import Image
-
-    dice = np.random.default_rng(7)
-    root.mkdir(parents=True)
-    for number in range(_PICTURES):
-        colours = dice.integers(0, 255, (2, 2, 3), np.uint8)
-        picture = Image.fromarray(colours).resize((16, 16))
-        picture.save(root / f"{number:02d}.png")
-    lines = (f"{n:02d}.png\t{_WORDS[n % 4]} {_WORDS[(n // 2) % 4]}\n" for n in range(_PICTURES))
-    (root / "captions.tsv").write_text("".join(lines))
-
-
-def _added(root: Path) -> None:
-    _check(command("add", "-C", str(root), "--features", _FEATURES))
-
-
-def _captioned(root: Path) -> None:
-    _check(command("caption", "--from", str(root / "captions.tsv"), "-C", str(root)))
-
-
-def _trained(root: Path) -> None:
-    _check(command(*_TRAIN, "-C", str(root)))
-
-
-def _clicked(root: Path) -> None:
-    for answer, query, picture in (("yes", "sky", 3), ("no", "sky tree", 5), ("yes", "zebra", 6)):
-        _check(
-            command("feedback", answer, query, str(root / f"{picture:02d}.png"), "-C", str(root))
-        )
-
-
-def _grown(root: Path) -> None:
-    """Pictures came, went, moved and changed, and one has a sidecar; nobody has looked yet."""
-    for number in range(6):
-        content = (root / f"{number:02d}.png").read_bytes()
-        (root / f"new-{number}.png").write_bytes(content + bytes([number]))
-    (root / "new-1.txt").write_text("a boat")
-    (root / "deep").mkdir()
-    (root / "07.png").rename(root / "deep" / "07.png")
-    (root / "08.png").unlink()
-
-
-def _turn_a_byte(root: Path, pattern: str) -> None:
-    path = sorted((root / ".visterm").glob(pattern))[0]
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(content)
-
-
-def _first_edition(root: Path) -> None:
-    """A collection of the first edition, with fewer pictures, so that trials are quick."""
-    with tarfile.open(_SAMPLE) as tar:
-        tar.extractall(root.parent, filter="data")
-    (root.parent / "first-edition").rename(root)
-
-
-BASES: dict[str, tuple[str | None, Callable[[Path], None]]] = {
-    "pictures": (None, _pictures),
-    "added": ("pictures", _added),
-    "captioned": ("added", _captioned),
-    "trained": ("captioned", _trained),
-    "clicked": ("trained", _clicked),
-    "grown": ("clicked", _grown),
-    "index-harmed": ("clicked", lambda root: _turn_a_byte(root, "index/*/*.columns")),
-    "features-harmed": ("clicked", lambda root: _turn_a_byte(root, "features/*/*.npy")),
-    "model-harmed": ("clicked", lambda root: _turn_a_byte(root, "models/*/model.safetensors")),
-    "first-edition": (None, _first_edition),
-}
-
-
-def make_base(name: str, folder: Path) -> Path:
-    """A state, made in a folder of that name unless it is there."""
-    root = folder / name / "pictures"
-    if not root.exists():
-        before, change = BASES[name]
-        part = folder / f"{name}.making" / "pictures"
-        shutil.rmtree(part.parent, ignore_errors=True)
-        part.parent.mkdir(parents=True)
-        if before is not None:
-            shutil.copytree(make_base(before, folder), part)
-        change(part)
-        part.parent.rename(folder / name)
-    return root
-
-
-def _check(code: int) -> None:
-    if code:
-        raise SystemExit(f"a command that prepares trials ended with {code}")
-
-
 def _small_batches(root: Path, acknowledge: Callable[[str], None]) -> int:
     """Adding in batches of three, with segments that are soon written together."""
     from visterm.collection.ingest import pipeline
     from visterm.collection.store import feature_rows
 
     pipeline.BATCH, feature_rows.RUN = 3, 3
-    return command("add", "-C", str(root), "--features", _FEATURES)
+    return command("add", "-C", str(root), "--features", FEATURES)
 
 
 def _served(root: Path, acknowledge: Callable[[str], None]) -> int:
@@ -237,6 +118,23 @@ def _written_xmp(root: Path, acknowledge: Callable[[str], None]) -> int:
     return command("describe", *pictures, "--write-xmp", "--least", "0.01", "-C", str(root))
 
 
+def _taught(root: Path, acknowledge: Callable[[str], None]) -> int:
+    """A round of questions, every other one answered with yes."""
+    return command("teach", "sky", "--rounds", "1", "-C", str(root), stdin="y\nn\n" * 5)
+
+
+def encoder(*arguments: str) -> Callable[[Path, Callable[[str], None]], int]:
+    """Scenarios' work: a command about encoders, which lie in the folder of the pictures here."""
+
+    def work(root: Path, acknowledge: Callable[[str], None]) -> int:
+        os.environ["VISTERM_ENCODERS"] = str(root / ENCODERS)
+        # A text and a picture go through it in a process that writes nothing, and takes a second.
+        with patch("visterm.encoders.installation._tried", return_value=32):
+            return command("encoder", *(word.replace("@", str(root)) for word in arguments))
+
+    return work
+
+
 _REPAIR = typed("check", "--repair")
 
 SCENARIOS = [
@@ -244,8 +142,8 @@ SCENARIOS = [
     Scenario("add", "grown", _small_batches, whole=False),
     Scenario("caption", "clicked", typed("caption", "@/03.png", "red", "boat")),
     Scenario("caption-table", "added", typed("caption", "--from", "@/captions.tsv")),
-    Scenario("first-train", "captioned", typed(*_TRAIN)),
-    Scenario("train", "clicked", typed(*_TRAIN)),
+    Scenario("first-train", "captioned", typed(*TRAIN)),
+    Scenario("train", "clicked", typed(*TRAIN)),
     Scenario("feedback", "clicked", typed("feedback", "yes", "tree", "@/09.png")),
     Scenario("feedback-opposite", "clicked", typed("feedback", "no", "sky", "@/03.png")),
     Scenario(
@@ -262,6 +160,21 @@ SCENARIOS = [
     Scenario("repair-features", "features-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("repair-model", "model-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("write-xmp", "clicked", _written_xmp, whole=False),
+    Scenario("caption-list", "spoken", lambda root, _: caption_list(root)),
+    Scenario("caption-list-undo", "list-captioned", typed("caption", "--undo")),
+    Scenario("feedback-list", "spoken", lambda root, _: feedback_list(root)),
+    Scenario("feedback-list-undo", "list-clicked", typed("feedback", "undo", "--step")),
+    Scenario("teach", "clicked", _taught),
+    Scenario("import", "backed-up", typed("import", "@/backup.jsonl")),
+    Scenario("space", "sentences", typed("search", "sky tree", "--space", "lsa")),
+    Scenario("space-again", "sentences-changed", typed("search", "sky tree", "--space", "lsa")),
+    Scenario("starter", "shared", typed("starter", "use", "@/first.starter"), whole=False),
+    Scenario("starter-other", "started", typed("starter", "use", "@/other.starter"), whole=False),
+    Scenario("starter-none", "started", typed("starter", "use"), whole=False),
+    Scenario("remove-everything", "clicked", typed("remove", "--everything", "--yes")),
+    Scenario("encoder-add", "encoder-files", encoder("add", "@/first", "--name", "mine")),
+    Scenario("encoder-replace", "encoder", encoder("add", "@/other", "--name", "mine")),
+    Scenario("encoder-remove", "encoder", encoder("remove", "mine")),
     Scenario("server", "clicked", _served, whole=False),
     Scenario("convert", "first-edition", typed("add")),
 ]

@@ -26,7 +26,8 @@ from benchmarks.campaign.children import CRASHED, acknowledge, be_a_child, waite
 from benchmarks.campaign.disk import Fault
 from benchmarks.campaign.power import cut_power
 from benchmarks.campaign.promise import State, between, read_state
-from benchmarks.campaign.scenarios import Scenario, make_base, scenario
+from benchmarks.campaign.scenarios import Scenario, scenario
+from benchmarks.campaign.states import make_base
 from visterm.index import storage
 
 _LARGE = 256
@@ -34,13 +35,19 @@ _LARGE = 256
 _PRELOADED = (
     "visterm.calibration.estimation",
     "visterm.cli.app",
+    "visterm.collection.exchange.backup",
+    "visterm.collection.exchange.steps",
     "visterm.collection.feedback._kernels",
     "visterm.collection.feedback.service",
     "visterm.collection.ingest.pipeline",
     "visterm.collection.prediction.descriptions",
     "visterm.collection.repair",
+    "visterm.collection.teaching.service",
     "visterm.collection.training.index_upgrade",
+    "visterm.collection.training.shared_starter",
+    "visterm.collection.training.text_spaces",
     "visterm.collection.training.trainer",
+    "visterm.encoders",
     "visterm.evaluation",
     "visterm.features.blocks._kernels",
     "visterm.index._kernels",
@@ -272,14 +279,18 @@ def _lost(root: Path, acknowledged: list[str]) -> list[str]:
 
 def _answers(root: Path) -> str:
     """Rankings with scores, rounded as far as sums in another order may move them."""
-    from visterm.collection import Collection
+    from visterm.collection import WORDS, Collection, SearchRequest
+    from visterm.collection.store.versions import every_current
 
     found: dict[str, Any] = {}
     with Collection.open(root) as collection:
-        if collection.has_model:
-            for query in ("sky", "sea -tree", "boat snow"):
-                results = collection.search(query, 30).results
-                found[query] = sorted((one.path, round(one.score, 4)) for one in results)
+        for version in every_current(collection.catalogue):
+            for query in ("sky", "sea -tree" if version.space == WORDS else "sea", "boat snow"):
+                request = SearchRequest(query, 30, space=version.space)
+                results = collection.search(request).results
+                found[f"{version.space}: {query}"] = sorted(
+                    (one.path, round(one.score, 4)) for one in results
+                )
     return json.dumps(
         {query: [list(map(str, one)) for one in rows] for query, rows in found.items()}
     )

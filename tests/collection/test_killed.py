@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.exchange.steps import caption_many
 from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import is_up_to_date
 from visterm.collection.feedback.service import current_offsets
@@ -281,3 +283,19 @@ def test_how_complete_captions_are_is_learnt_by_the_next_search_where_a_kill_cam
     with learnt.catalogue.writing("dying"), learnt.catalogue.transaction():
         learnt.catalogue.set(COMPLETENESS, None)  # a model was named, and then it was killed
     assert learnt.search("sky tree", 60) == before
+
+
+def test_how_complete_many_new_captions_are_is_learnt_although_whoever_gave_them_was_killed(
+    learnt: Collection, tmp_path: Path
+) -> None:
+    shutil.copytree(learnt.root, tmp_path / "other")
+    pictures = range(1, 21)
+    with learnt.catalogue.writing("dying"):
+        caption_many(learnt.catalogue, pictures, "a lake", more=False)
+    with Collection.open(tmp_path / "other") as other:
+        other.caption_many(pictures, "a lake")
+        said, expected = (
+            [(one.picture, one.score) for one in found.search("sky tree", 60).results]
+            for found in (learnt, other)
+        )
+    assert said == expected

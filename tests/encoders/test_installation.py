@@ -93,6 +93,21 @@ def test_an_encoder_that_changed_since_pictures_were_described_is_refused(
     assert parse_features("encoder(tiny)").key != before
 
 
+def test_an_encoder_answers_although_whoever_replaced_it_was_killed(
+    home: Path, files: Path
+) -> None:
+    before = encoders.add(str(files), name="mine")
+    (home / "mine").rename(home / ".before-mine")
+    assert encoders.installed() == [before]
+    assert encoders.open_encoder("mine").text_rows(["red"]).shape == (1, WIDTH)
+    again = encoders.add(str(files), name="mine", prompts=["a drawing of {}"])
+    assert encoders.installed() == [again]
+    assert there(home) == ["mine"]
+    shutil.copytree(home / "mine", home / ".before-mine")
+    encoders.remove("mine")
+    assert there(home) == []
+
+
 def broken(files: Path, folder: Path, name: str, content: bytes | None) -> Path:
     shutil.copytree(files, folder)
     (folder / name).unlink()

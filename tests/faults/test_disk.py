@@ -130,6 +130,26 @@ write_whole(folder / "kept", b"new words")
     assert (played.folder / "kept").read_bytes() == b"new words"
 
 
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_store_that_is_being_deleted_is_whole_or_gone(played: Disk, at: int) -> None:
+    files = [played.folder / "store" / name for name in ("catalogue.sqlite", "model")]
+    files[0].parent.mkdir()
+    for path in files:
+        path.write_bytes(b"whole")
+    program = "from visterm.collection.store.location import forget; forget(folder / 'store')"
+    assert played.run(program, Fault.KILL, at).returncode == -signal.SIGKILL
+    assert [path.exists() for path in files] == 2 * [at == 1]
+
+
+def test_that_a_starter_was_taken_away_outlives_a_power_cut(played: Disk) -> None:
+    (played.folder / "starter.safetensors").write_bytes(b"shared")
+    played.cut_power_after("""
+from visterm.collection.training.shared_starter import take_away
+take_away(folder / "starter.safetensors")
+""")
+    assert list(played.folder.iterdir()) == []
+
+
 def test_a_folder_that_nobody_made_lasting_is_lost_with_all_in_it(played: Disk) -> None:
     played.cut_power_after("(folder / 'models').mkdir(); write_whole(folder / 'models' / 'a', b'')")
     assert list(played.folder.iterdir()) == []

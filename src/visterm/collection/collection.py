@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,11 @@ from visterm.collection.media import captions
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
 from visterm.collection.starter_files import StarterFiles
+from visterm.collection.store import location
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes
 from visterm.collection.supervision import Supervision
 from visterm.compute import running_on
-from visterm.errors import BadInput, VistermError
+from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -275,6 +275,7 @@ class Collection(Supervision, StarterFiles):
         with self._writing("removing pictures"):
             count = remove(self.catalogue, [self._inside(path) for path in paths])
             catch_up(self.catalogue)
+            self._learn_completeness()
         return count
 
     def forget_everything(self) -> None:
@@ -282,10 +283,7 @@ class Collection(Supervision, StarterFiles):
         with self.catalogue.writing("removing the collection"):
             pass  # whoever is writing finishes first
         self.close()
-        try:
-            shutil.rmtree(self.store)
-        except OSError as error:
-            raise VistermError(f"cannot delete {self.store}: {error.strerror}") from error
+        location.forget(self.store)
 
 
 def _processes() -> int:

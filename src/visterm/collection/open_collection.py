@@ -182,10 +182,10 @@ class OpenCollection:
     @property
     def _is_behind(self) -> bool:
         """Whether the index does not show all that the catalogue holds."""
-        from visterm.collection.training.completeness import is_of_another_model
+        from visterm.collection.training.completeness import is_behind
 
         pending = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        return pending or bool(self.catalogue.get("clicks")) or is_of_another_model(self.catalogue)
+        return pending or bool(self.catalogue.get("clicks")) or is_behind(self.catalogue)
 
     @property
     def waiting(self) -> int:

@@ -188,7 +188,10 @@ class Supervision(PictureViews):
         from visterm.collection.exchange.steps import undo_step
 
         with self._saying("taking a step back"):
-            return undo_step(self.catalogue)
+            count = undo_step(self.catalogue)
+            self._learn_completeness()
+        self._shared.word_counts.forget()
+        return count
 
     def backup(self) -> Iterator[str]:
         """All captions that people gave, and every yes and no, as JSON lines for `restore`."""

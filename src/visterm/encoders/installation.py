@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,12 @@ from visterm.encoders.layout import read_layout
 from visterm.encoders.manifest import PROMPTS, Manifest, checked_prompts, read_manifest
 from visterm.encoders.sources import fetch, proposed_name
 from visterm.errors import BadInput, VistermError
+from visterm.files import make_folder, sync_folder
 from visterm.progress import Progress, silent
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _PART = ".part-"
+_BEFORE = ".before-"
 _ABANDONED = 24 * 3600
 """Seconds after which a temporary folder is what a killed installation has left."""
 _SECONDS = 600
@@ -49,15 +51,21 @@ def folder(name: str) -> Path:
     """Where an encoder of this name lies, or would."""
     if not _NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name for an encoder; use letters, digits, . - and _")
-    return home() / name
+    target, before = home() / name, _before(name)
+    return before if before.is_dir() and not target.is_dir() else target
+
+
+def _before(name: str) -> Path:
+    """Where an encoder waits that is being replaced, and answers until another has its name."""
+    return home() / f"{_BEFORE}{name}"
 
 
 def installed() -> list[Manifest]:
     """Every encoder that is there, by name."""
     if not home().is_dir():
         return []
-    there = sorted(path for path in home().iterdir() if path.is_dir() and path.name[0] != ".")
-    return [read_manifest(path) for path in there]
+    there = {path.name.removeprefix(_BEFORE) for path in home().iterdir() if path.is_dir()}
+    return [read_manifest(folder(name)) for name in sorted(there) if name[0] != "."]
 
 
 def manifest_of(name: str) -> Manifest:
@@ -95,9 +103,9 @@ def add(
     """
     wanted = tuple(checked_prompts(tuple(prompts))) or PROMPTS
     called = name or proposed_name(source)
-    target = folder(called)
+    folder(called)
     try:
-        home().mkdir(parents=True, exist_ok=True)
+        make_folder(home())
         _sweep()
         part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
     except OSError as error:
@@ -106,9 +114,8 @@ def add(
         files = fetch(source, part / "files", precision, progress)
         found = _checked(part / "files", files, called, source, precision, wanted, progress)
         found.write(part / "files")
-        if target.exists():
-            os.replace(target, part / "before")
-        os.replace(part / "files", target)
+        _sync(part / "files", found.files)
+        _put(part / "files", called)
         return found
     except OSError as error:
         raise VistermError(f"cannot install {source}: {error.strerror or error}") from None
@@ -122,9 +129,40 @@ def remove(name: str) -> None:
     if not where.is_dir():
         manifest_of(name)  # says which there are
     try:
-        shutil.rmtree(where)
+        for one in (_before(name), home() / name):  # or else the one before would come back
+            if one.is_dir():
+                part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
+                os.replace(one, part / "files")
+                sync_folder(home())
+                shutil.rmtree(part)
     except OSError as error:
         raise VistermError(f"cannot delete {where}: {error.strerror or error}") from None
+
+
+def _put(files: Path, name: str) -> None:
+    """Give files the name of an encoder, which another may have: one of the two always answers."""
+    target, before = home() / name, _before(name)
+    if target.is_dir():
+        shutil.rmtree(before, ignore_errors=True)
+        os.replace(target, before)
+        sync_folder(home())
+    try:
+        os.replace(files, target)
+    except OSError:
+        if before.is_dir():
+            os.replace(before, target)
+        raise
+    sync_folder(home())
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _sync(where: Path, files: Iterable[str]) -> None:
+    """Make files and the names of all of them lasting, before they get the name of an encoder."""
+    for file in files:
+        with open(where / file, "rb+") as opened:
+            os.fsync(opened.fileno())
+    for inside in (where, *(path for path in where.rglob("*") if path.is_dir())):
+        sync_folder(inside)
 
 
 def _sweep() -> None:

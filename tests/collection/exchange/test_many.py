@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 from visterm.pictures import captions_of
 
 
@@ -35,6 +35,21 @@ def test_a_step_of_many_pictures_is_taken_back_as_one(learnt: Collection) -> Non
     assert [one.relevant for one in learnt.judgements()] == [False]
     with pytest.raises(BadInput, match="no step"):
         learnt.undo_step()
+
+
+def test_answers_that_could_not_be_taken_back_as_one_are_not_given(learnt: Collection) -> None:
+    learnt.catalogue.db.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON steps BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    with pytest.raises(VistermError, match="no space left"):
+        learnt.judge_many("sky", {3: True, 4: False})
+    assert learnt.judgements() == []
+
+
+def test_answers_that_are_no_news_are_no_step(learnt: Collection) -> None:
+    assert learnt.judge_many("sky", {3: True, 4: True}) == 2
+    assert learnt.judge_many("sky", {3: True}) == 0
+    assert learnt.undo_step() == 2
 
 
 def test_many_answers_teach_what_single_ones_do(learnt: Collection) -> None:

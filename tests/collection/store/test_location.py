@@ -74,3 +74,12 @@ def test_everything_is_forgotten_and_the_pictures_stay(collection: Collection) -
     collection.forget_everything()
     assert not (collection.root / ".visterm").exists()
     assert len(list(collection.root.glob("*.jpg"))) == 12
+
+
+def test_what_a_killed_removal_left_is_swept_when_a_store_is_made(collection: Collection) -> None:
+    root = collection.root
+    collection.close()
+    (root / ".visterm").rename(root / ".visterm.forgotten")
+    with Collection.open(root) as new:
+        assert len(new) == 0
+    assert [path.name for path in root.glob(".*")] == [".visterm"]

@@ -33,9 +33,7 @@ def answer_many(catalogue: Catalogue, query: str, answers: Mapping[int, bool]) -
     words = log.words_of(query)
     known = log.judged_pictures(catalogue, words)
     before = {one: known.get(one) for one, yes in answers.items() if known.get(one) != yes}
-    judge_many(catalogue, query, answers)
-    with catalogue.transaction():
-        _remember(catalogue, query=words, answers=before)
+    judge_many(catalogue, query, answers, lambda: _remember(catalogue, query=words, answers=before))
     return len(before)
 
 

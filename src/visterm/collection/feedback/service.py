@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,9 +35,15 @@ def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Jud
 
 
 def judge_many(
-    catalogue: Catalogue, query: str, answers: Mapping[int, bool]
+    catalogue: Catalogue,
+    query: str,
+    answers: Mapping[int, bool],
+    also: Callable[[], None] = lambda: None,
 ) -> dict[int, Judgement]:
-    """Several answers to one query, yes before no, learnt one after another in one commit."""
+    """Several answers to one query, yes before no, learnt one after another in one commit.
+
+    ``also`` writes what must be there as soon as they are, and only then.
+    """
     words = log.words_of(query)
     offsets = current_offsets(catalogue)
     if not is_up_to_date(catalogue):
@@ -72,6 +78,7 @@ def judge_many(
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set("clicks", UNSHOWN)
+        also()
     offsets.update_index(touched)
     mark_up_to_date(catalogue)
     return found

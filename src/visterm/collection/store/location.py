@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, VistermError
-from visterm.files import make_folder, write_whole
+from visterm.files import make_folder, reason, sync_folder, write_whole
 
 STORE = ".visterm"
 CATALOGUE = "catalogue.sqlite"
@@ -100,11 +101,32 @@ def below(root: Path, path: str | os.PathLike[str]) -> str | None:
 def make(where: Location) -> None:
     """Make the store of a new collection."""
     try:
+        shutil.rmtree(_forgotten(where.store), ignore_errors=True)
         make_folder(where.store)
         if where.store.parent != where.root:
             write_whole(where.store / ROOT, os.fsencode(where.root))
     except VistermError as error:
         raise VistermError(f"{error}; or name another with --store") from error
+
+
+def forget(store: Path) -> None:
+    """Delete a store: all of it is there until one step, and nothing of it afterwards.
+
+    What somebody leaves who is killed then goes with the next deletion, or when a store is made.
+    """
+    gone = _forgotten(store)
+    try:
+        if gone.exists():
+            shutil.rmtree(gone)
+        os.replace(store, gone)
+        sync_folder(store.parent)
+        shutil.rmtree(gone)
+    except OSError as error:
+        raise VistermError(f"cannot delete {store}: {reason(error)}") from error
+
+
+def _forgotten(store: Path) -> Path:
+    return store.with_name(f".{store.name.lstrip('.')}.forgotten")
 
 
 def _elsewhere(start: Path, store: Path) -> Location:

@@ -8,6 +8,8 @@ there are many, r stays near what is usual.
 from __future__ import annotations
 
 import json
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +48,12 @@ def learn_completeness(catalogue: Catalogue) -> None:
         return
     if now.link is None:
         return
-    stored = json.loads(catalogue.get(COMPLETENESS) or "{}")
-    changes = caption_changes(catalogue)
     captioned = holders(catalogue.db, EVERY)
-    is_old = stored.get("version") != now.version.id
-    if not is_old and abs(changes - stored["changes"]) <= _NEWS * captioned.size:
+    # Collections of before have not written down of how many captions it was learnt.
+    stored = {"captioned": captioned.size} | json.loads(catalogue.get(COMPLETENESS) or "{}")
+    if not _is_old(catalogue, stored, now.version.id):
         return
+    changes, count = caption_changes(catalogue), int(captioned.size)
     captioned = captioned[now.index.holds(captioned)]
     places = np.unique(np.linspace(0, captioned.size - 1, min(captioned.size, _SAMPLE)).astype(int))
     some = captioned[places].tolist() if captioned.size else []
@@ -69,18 +71,28 @@ def learn_completeness(catalogue: Catalogue) -> None:
         "by_length": by_length(said, lengths, expected),
         "version": now.version.id,
         "changes": changes,
+        "captioned": count,
     }
     with catalogue.transaction():
         catalogue.set(COMPLETENESS, json.dumps(found))
 
 
-def is_of_another_model(catalogue: Catalogue) -> bool:
-    """Whether a writer was killed after a model was named and before r was learnt for it."""
+def is_behind(catalogue: Catalogue) -> bool:
+    """Whether a writer was killed after it named a model, or took captions, and before r was learnt
+    from them."""
     version = current(catalogue)
     if version is None:
         return False
     stored = json.loads(catalogue.get(COMPLETENESS) or "{}")
-    return stored.get("version") != version.id and version.link() is not None
+    return _is_old(catalogue, stored, version.id) and version.link() is not None
+
+
+def _is_old(catalogue: Catalogue, stored: dict[str, Any], version: int) -> bool:
+    """Whether r is that of another model, or of captions of which too many are others now."""
+    if stored.get("version") != version:
+        return True
+    changes = abs(caption_changes(catalogue) - stored["changes"])
+    return bool(changes > _NEWS * stored.get("captioned", math.inf))
 
 
 def by_length(

@@ -14,7 +14,7 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.versions import MODEL
 from visterm.collection.training.pretrained import OWN, begin
 from visterm.errors import BadInput, VistermError
-from visterm.files import write_whole
+from visterm.files import reason, sync_folder, write_whole
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def use_starter(
     own = catalogue.store / OWN
     about: dict[str, Any] = {}
     if path is None:
-        own.unlink(missing_ok=True)
+        take_away(own)
     else:
         found = _read(path)
         about = found.facts.get("provenance", {})
@@ -88,6 +88,15 @@ def use_starter(
     if version is None or not version.is_trained:
         begin(catalogue, again=True, progress=progress)
     return about
+
+
+def take_away(own: Path) -> None:
+    """Delete a starter that somebody shared, as lastingly as it was written."""
+    try:
+        own.unlink(missing_ok=True)
+        sync_folder(own.parent)
+    except OSError as error:
+        raise VistermError(f"cannot delete {own}: {reason(error)}") from error
 
 
 def _read(path: Path) -> Starter:
