@@ -34,6 +34,27 @@ class MissingExtra(VistermError):
 
 
 @contextmanager
+def encodable() -> Iterator[None]:
+    """Refuse text that no file can hold: half of a character, as wrong encodings leave it.
+
+    >>> with encodable():
+    ...     "a \\ud83d boat".encode()
+    Traceback (most recent call last):
+    visterm.errors.BadInput: 'a \\ud83d boat' holds half of a character ('\\ud83d'), which cannot be
+    stored; write it in UTF-8
+    """
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        text, half = error.object, error.object[error.start]
+        near = text[max(0, error.start - 20) : error.start + 20]
+        raise BadInput(
+            f"{near!a} holds half of a character ({half!a}), which cannot be stored; "
+            "write it in UTF-8"
+        ) from None
+
+
+@contextmanager
 def needs_extra(extra: str, what: str) -> Iterator[None]:
     """Let a failing import say which extra to install.
 

@@ -170,6 +170,7 @@ def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path:
         (["search", "tree:x"], "the weight of 'tree' must be a number"),
         (["search", "qwertzu"], "no caption has the words asked for"),
         (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
+        (["search", "tree \udcff"], "holds half of a character"),
         (["search", "tree", "-k", "0"], "--limit"),
         (["search", "--like", "none.jpg"], "there is no picture none.jpg"),
         (["caption"], "name a picture and its words, or a table with --from"),

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from visterm.collection import Collection, Queued, SharedState
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 
 KILLED = """
 import os, signal, sys
@@ -91,3 +91,119 @@ def test_what_waits_is_done_before_a_writer_that_may_be_ended(learnt: Collection
     with pytest.raises(KeyboardInterrupt):
         learnt.train(progress=end)
     assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")
+
+
+def test_half_a_character_is_refused_before_it_is_acknowledged(learnt: Collection) -> None:
+    """SQLite cannot encode a lone surrogate: queued, it would have failed for ever."""
+    for verb, values in (
+        ("caption", {"picture": 1, "text": "a \ud83d boat"}),
+        ("caption_many", {"pictures": [1], "text": "a \ud83d boat"}),
+        ("judge", {"picture": 1, "query": "sky\udcff", "relevant": True}),
+        ("teach", {"query": "sky", "answers": [[1, "\ud83d"]]}),
+        ("caption", {"picture": learnt.root / "no \udcff.jpg", "text": "a boat"}),
+    ):
+        with pytest.raises(BadInput, match="half of a character"):
+            learnt.submit(verb, **values)
+        with (
+            Collection.open(learnt.root) as other,
+            other.catalogue.writing("training"),
+            pytest.raises(BadInput, match="half of a character"),
+        ):
+            learnt.submit(verb, **values)
+    with pytest.raises(BadInput, match="half of a character"):
+        learnt.caption(1, "a \ud83d boat")
+    with pytest.raises(BadInput, match="half of a character"):
+        learnt.search("sky\ud83d")
+    with pytest.raises(BadInput, match="half of a character"):
+        learnt.search("in:sky\ud83d")
+    assert learnt.waiting == 0
+
+
+def test_what_can_never_be_done_is_set_aside_and_delays_nobody(learnt: Collection) -> None:
+    with Collection.open(learnt.root) as other, other.catalogue.writing("training"):
+        for verb, values in (
+            ("caption", {"picture": 1, "text": {"no": "text"}}),
+            ("caption", {"picture": 1, "nothing": "like it"}),
+            ("judge_many", {"query": "sky", "answers": [[2**70, True]]}),
+            ("undo", {"number": {"no": "number"}}),
+            ("undo", {"number": 77}),  # nothing to take back is nothing lost
+            ("caption", {"picture": 2, "text": "a boat"}),
+        ):
+            assert isinstance(learnt.submit(verb, **values), Queued)
+        old = '["caption", {"picture": 3, "text": "half \\ud83d"}]'  # as it was written before
+        learnt.catalogue.db.execute("INSERT INTO queue (change) VALUES (?)", (old,))
+    learnt.search("sky")
+    assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")
+    told = learnt.status().set_aside
+    assert len(told) == 5
+    assert told[0].startswith('caption {"picture": 1, "text": {"no": "text"}} could not be done: ')
+    assert "half of a character" in told[-1]
+    assert "".join(told).isprintable()
+    with pytest.raises(TypeError):
+        learnt.submit("caption", picture=1, nothing="like it")
+    assert len(learnt.status().set_aside) == 5  # whoever said it was told
+
+
+def test_what_fails_for_the_disk_waits_for_better_days(learnt: Collection) -> None:
+    from visterm.collection.store import queue
+
+    queue.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
+    (index,) = (learnt.store / "index").glob("*/manifest.json")
+    kept = index.read_bytes()
+    index.write_bytes(b"{")
+    with pytest.raises(VistermError):
+        learnt.apply_waiting()
+    assert (learnt.waiting, learnt.status().set_aside) == (1, [])
+    index.write_bytes(kept)
+    learnt.apply_waiting()
+    assert (learnt.waiting, len(learnt.judgements())) == (0, 1)
+
+
+def test_a_click_that_waits_while_a_model_is_repaired_is_learnt_by_the_repaired_one(
+    learnt: Collection,
+) -> None:
+    (model,) = (learnt.store / "models").glob("*/model.safetensors")
+    (rows,) = (learnt.store / "features").glob("*/*.rows.npy")
+    for file in (model, rows):
+        file.write_bytes(b"damaged")
+    with Collection.open(learnt.root) as other, other.catalogue.writing("training"):
+        assert isinstance(learnt.submit("judge", query="sky", picture=3, relevant=True), Queued)
+    learnt.check(repair=True)
+    assert learnt.search("sky").results
+    assert (len(learnt.judgements()), learnt.status().set_aside) == (1, [])
+
+
+@pytest.mark.parametrize("verb", ["caption_many", "judge_many", "undo", "undo_step"])
+def test_a_step_that_was_done_when_the_power_was_cut_is_not_done_twice(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    from visterm.collection.store import queue
+
+    learnt.caption_many([1, 2], "lisbon")
+    learnt.caption_many([1, 2], "porto")
+    for picture in (3, 4):
+        learnt.judge("sky", picture, True)
+    values = {
+        "caption_many": {"pictures": [1], "text": "boat", "more": True},
+        "judge_many": {"query": "sea", "answers": [[5, True]]},
+        "undo": {"number": None},
+        "undo_step": {},
+    }
+
+    def cut(catalogue: object, number: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "drop", cut)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.submit(verb, **values[verb])
+    learnt.apply_waiting()
+    said = {
+        "caption_many": ("porto\nboat", 2, 3),
+        "judge_many": ("porto", 3, 3),
+        "undo": ("porto", 1, 2),
+        "undo_step": ("lisbon", 2, 1),
+    }
+    steps = learnt.catalogue.one("SELECT count(*) FROM steps")
+    found = learnt.captions(1)["person"], len(learnt.judgements()), steps
+    assert (learnt.waiting, found) == (0, said[verb])

@@ -149,6 +149,22 @@ def test_a_picture_whose_file_has_gone_says_so(client: TestClient, own: Path) ->
     assert found(client, "sea")["results"][0]["width"] == 72, "what was measured is remembered"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/pictures/3/captions", r'{"text": "half \ud83d"}'),
+        ("POST", "/feedback", r'{"query": "sea \ud83d", "picture": 3, "relevant": true}'),
+        ("POST", "/many", r'{"pictures": [3], "caption": "half \ud83d"}'),
+        ("POST", "/teach", r'{"query": "sea \ud83d", "answers": {"3": true}}'),
+    ],
+)
+def test_half_a_character_is_refused(shared: TestClient, method: str, path: str, body: str) -> None:
+    as_json = {"content-type": "application/json"}
+    refused = shared.request(method, f"{API}{path}", content=body, headers=as_json)
+    assert (refused.status_code, refused.json()["kind"]) == (422, "bad-input")
+    assert shared.get(f"{API}/status").json()["set_aside"] == []
+
+
 def test_a_caption_is_set_read_and_taken_back(client: TestClient) -> None:
     number = found(client, "sea")["results"][0]["picture"]
     at = f"{API}/pictures/{number}/captions"

@@ -83,6 +83,7 @@ def test_one_that_is_killed_in_the_middle_costs_one_declared_answer(
 ) -> None:
     def click() -> tuple[int, str | None]:
         answer = elsewhere.post(f"{API}/feedback", json=CLICK)
+        assert "retry-after" not in answer.headers  # which would do twice what may be done
         return answer.status_code, answer.json().get("kind")
 
     child = child_of(elsewhere)

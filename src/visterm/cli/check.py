@@ -28,7 +28,7 @@ def check(
     lines = [*done.problems, *done.repaired]
     if done.is_well:
         lines.append("all is well")
-    elif not repair:
+    elif not (repair or done.bad_catalogue):
         lines.append("visterm check --repair rebuilds what can be rebuilt")
     found_out = {name: getattr(done, name) for name in ("problems", "repaired", "files")}
     show(found_out, *lines, json=json)

@@ -67,4 +67,5 @@ def _lines(counted: Status) -> list[tuple[str, str]]:
         pictures = index.get("problem") or f"{index['pictures']:,} pictures"
         lines.append(("index", pictures))
     sizes = ", ".join(f"{part} {size / 1e6:,.1f} MB" for part, size in counted.bytes.items())
-    return [*lines, ("sizes", sizes)]
+    aside = [("set aside", f"{one}; say it again if it still counts") for one in counted.set_aside]
+    return [*lines, ("sizes", sizes), *aside]

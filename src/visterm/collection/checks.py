@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from visterm.collection.store import caption_words
-from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.catalogue import DAMAGED, Catalogue
 from visterm.collection.store.feature_rows import findable
 from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import MODEL, WORDS, Version, every_current
@@ -35,6 +35,7 @@ class Checked:
     """Text spaces whose model is damaged."""
     bad_indexes: list[str] = field(default_factory=list)
     bad_catalogue: bool = False
+    """Whether the catalogue itself is damaged; the last of the problems says what to do."""
     bad_postings: bool = False
     unfinished: tuple[str, ...] = ()
     """What a repair that was interrupted has still to make again."""
@@ -49,7 +50,7 @@ def check(catalogue: Catalogue) -> Checked:
     found = Checked()
     wrong = catalogue.problems()
     if wrong:
-        found.problems += wrong
+        found.problems += [*wrong, f"{catalogue.path} itself is damaged; {DAMAGED}"]
         found.bad_catalogue = True
         return found
     _check_features(catalogue, found)

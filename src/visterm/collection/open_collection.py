@@ -214,11 +214,14 @@ class OpenCollection:
 
     @contextlib.contextmanager
     def _writing(self, doing: str, wait: float | None = None) -> Iterator[None]:
+        is_outermost = not self.catalogue.is_writing  # within a repair, models may be missing
         with self.catalogue.writing(doing, wait):
             sweep(self.catalogue)  # what a killed writer left
-            self.apply_waiting()  # now: should this one be killed, too, nobody waits any longer
+            if is_outermost:
+                self.apply_waiting()  # now: should this one be killed, too, nobody waits any longer
             yield
-            self.apply_waiting()
+            if is_outermost:
+                self.apply_waiting()
             sweep(self.catalogue)  # what this one replaced
 
     def _inside(self, path: str | os.PathLike[str]) -> str:

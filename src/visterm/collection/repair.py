@@ -47,10 +47,7 @@ def mend(
     """Rebuild what can be rebuilt from what is sound, and check again."""
     catalogue = collection.catalogue
     if found.bad_catalogue:
-        raise VistermError(
-            f"{catalogue.path} itself is damaged ({found.problems[0]}); put a copy of it back, or "
-            "delete it and begin anew with visterm add"
-        )
+        raise VistermError(f"{found.problems[0]}; {found.problems[-1]}")
     harmed = _harmed(catalogue, found)
     work = _work(found, harmed)
     _check_features(catalogue, found, work)

@@ -8,6 +8,7 @@ from typing import Any
 
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.ingest.scopes import scopes, unchanged
+from visterm.collection.store import queue
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.name_words import NAMES
 from visterm.collection.store.versions import current
@@ -38,6 +39,8 @@ class Status:
     """The folders, prefixes, shards and tables that ``add`` looks at; "" is the folder itself."""
     up_to_date: bool
     """Whether the folders look as they did when they were last listed."""
+    set_aside: list[str]
+    """Changes that waited, and then could not be done, each with the reason."""
 
 
 def status(catalogue: Catalogue, root: Path) -> Status:
@@ -73,6 +76,7 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             },
             followed=scopes(catalogue),
             up_to_date=unchanged(catalogue, root),
+            set_aside=queue.told(catalogue),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,30 @@ VERBS = (
     *("caption_many", "judge_many", "undo_step"),
 )
 """What can wait while somebody else writes."""
+_ABOUT_VALUES = (
+    *(sqlite3.DataError, sqlite3.IntegrityError),
+    *(sqlite3.InterfaceError, sqlite3.ProgrammingError),
+)
+"""Errors of SQLite that are about what it was given, not about the file or the disk."""
 
 
 class Queued:
     """A change that waits for whoever is writing; it is on the disk, and will not be lost."""
+
+
+def _is_its_own(error: Exception) -> bool:
+    """Whether a change fails whatever becomes of the disk, the memory and the collection's files.
+
+    >>> _is_its_own(BadInput("there is no picture 9")), _is_its_own(TypeError("no such value"))
+    (True, True)
+    >>> _is_its_own(VistermError("the disk is full")), _is_its_own(MemoryError())
+    (False, False)
+    """
+    if isinstance(error, (BadInput, NotTrained)):
+        return True
+    if isinstance(error.__cause__, _ABOUT_VALUES):
+        return True
+    return not isinstance(error, (VistermError, OSError, MemoryError, ImportError))
 
 
 class Supervision(PictureViews):
@@ -83,22 +104,29 @@ class Supervision(PictureViews):
     def _apply(self, until: int | None = None) -> Any:
         """Do what waits, in order; returns what the change ``until`` returns, or raises its error.
 
-        An error of another change is its own: whoever said it has gone, so it is left out.
+        An error of another change is its own: whoever said it has gone, so it is set aside. Where
+        the disk or the collection is at fault, it waits for better days, and all after it.
         """
         found: Any = None
         with self.catalogue.writing("doing what waited", wait=0):
             while (change := queue.first(self.catalogue)) is not None:
-                problem: VistermError | None = None
-                result = None
                 try:
+                    self.catalogue.applying = change.number
                     result = getattr(Supervision, change.verb)(self, **change.values)
-                except (BadInput, NotTrained) as error:
-                    problem = error
+                except Exception as error:
+                    if not _is_its_own(error):
+                        raise
+                    if change.number == until:
+                        queue.drop(self.catalogue, change.number)
+                        raise
+                    if not (change.verb.startswith("undo") and isinstance(error, BadInput)):
+                        queue.set_aside(self.catalogue, change, str(error) or repr(error))
+                        continue
+                else:
+                    found = result if change.number == until else found
+                finally:
+                    self.catalogue.applying = None
                 queue.drop(self.catalogue, change.number)
-                if change.number == until:
-                    if problem is not None:
-                        raise problem
-                    found = result
         return found
 
     @contextlib.contextmanager

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput
+from visterm.errors import BadInput, encodable
 from visterm.text.filters import NO_FILTERS, Filters, parse_filter
 from visterm.text.tokens import tokens
 
@@ -127,6 +127,8 @@ def parse_sentence(text: str) -> tuple[str, Filters]:
 
 def _without_filters(text: str, *, dates: bool) -> tuple[list[tuple[str, bool]], Filters]:
     """The terms that are no filters, each with whether it was quoted, and the filters."""
+    with encodable():
+        text.encode()
     terms: list[tuple[str, bool]] = []
     filters = NO_FILTERS
     for term, quoted in _terms(text):

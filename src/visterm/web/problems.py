@@ -101,7 +101,8 @@ async def refuse_unknown_parameters(request: Request) -> None:
 async def _ours(request: Request, error: Exception) -> Response:
     status, kind = next((s, k) for cls, s, k in _ANSWERS if isinstance(error, cls))
     unknown = error.unknown if isinstance(error, UnknownWords) else None
-    headers = {"Retry-After": "1"} if status == 503 else None
+    # Not after `Interrupted`: it may be done, and an undo that is sent again takes back another.
+    headers = {"Retry-After": "1"} if isinstance(error, Busy) else None
     return problem(status, str(error), kind, unknown=unknown, headers=headers)
 
 

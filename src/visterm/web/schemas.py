@@ -287,6 +287,9 @@ class StatusResponse(BaseModel):
     judgements: int
     model: dict[str, Any] | None = Field(description="What was trained; null before that.")
     up_to_date: bool = Field(description="Whether the folders look as when they were last listed.")
+    set_aside: list[str] = Field(
+        description="Changes that were queued and then could not be done, each with the reason."
+    )
     writable: bool
     job: JobResponse | None
     version: str

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from visterm.collection.feedback import log
 from visterm.collection.feedback.service import judge_many, learn_again
 from visterm.collection.media import captions
+from visterm.collection.store import queue
 from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
@@ -53,11 +54,13 @@ def undo_step(catalogue: Catalogue) -> int:
             if old is not None:
                 log.write(catalogue, before["query"], int(one), old)
         db.execute("DELETE FROM steps WHERE id = ?", (row[0],))
+        queue.finish(catalogue)
     learn_again(catalogue)
     return len(before.get("captions", ())) + len(before.get("answers", ()))
 
 
 def _remember(catalogue: Catalogue, **before: object) -> None:
-    """Keep how things were, inside a transaction."""
+    """Keep how things were, inside the transaction of the step."""
+    queue.finish(catalogue)
     catalogue.db.execute("INSERT INTO steps (before) VALUES (?)", (json.dumps(before),))
     catalogue.db.execute("DELETE FROM steps WHERE id <= (SELECT max(id) FROM steps) - ?", (_MOST,))

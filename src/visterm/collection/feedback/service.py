@@ -17,6 +17,7 @@ from visterm.collection.feedback.offsets import (
     mark_up_to_date,
     relearn,
 )
+from visterm.collection.store import queue
 from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.linear_values import open_index
@@ -116,6 +117,7 @@ def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
         raise BadInput(f"{named}; visterm feedback lists what was said")
     with catalogue.transaction() as db:
         db.execute("DELETE FROM feedback WHERE id = ?", (found[-1].id,))
+        queue.finish(catalogue)
     learn_again(catalogue)
     return found[-1].judgement
 

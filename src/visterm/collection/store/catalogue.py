@@ -18,7 +18,7 @@ from visterm.collection.store import caption_words
 from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import NEWEST, check_version, migrate, version_of
-from visterm.errors import VistermError
+from visterm.errors import VistermError, encodable
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
@@ -48,6 +48,7 @@ class Catalogue:
         self.store = store
         self.path = store / CATALOGUE
         self._writing = 0
+        self.applying: int | None = None  # the number of the queued change that is being done
         with _explained(self.path):
             self.db = _connect(self.path)
             check_version(self.db, str(self.path))
@@ -224,7 +225,8 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 def _explained(path: Path) -> Iterator[None]:
     """Errors of SQLite and of the system, for people."""
     try:
-        yield
+        with encodable():
+            yield
     except sqlite3.Error as error:
         raise VistermError(f"{path}: {_reason(str(error))}") from error
     except BrokenPipeError:
@@ -234,6 +236,12 @@ def _explained(path: Path) -> Iterator[None]:
         raise VistermError(f"{error.filename or path}: {reason}") from error
 
 
+DAMAGED = (
+    "captions and clicks cannot be made again from anything else: put a copy of it back, with its "
+    "-wal where that has one; or move the store away, begin anew with visterm add, and bring a "
+    "backup back with visterm import. sqlite3's .recover may show what is left in it"
+)
+"""What to do about a catalogue that is damaged itself."""
 _FULL = "no space left on the device; free some and try again"
 
 
@@ -243,5 +251,5 @@ def _reason(text: str) -> str:
     if "readonly" in text or "read-only" in text or "unable to open" in text:
         return "permission denied or the device is read-only; name another folder with --store"
     if "malformed" in text or "not a database" in text:
-        return f"{text}; visterm check says more"
+        return f"{text}; {DAMAGED}"
     return text

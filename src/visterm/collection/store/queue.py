@@ -1,8 +1,9 @@
 """Changes that wait for a writer to finish: written down at once, and done in their order.
 
 Putting one in needs no writer's lock: it is one insertion of SQLite's own, on the disk when it
-returns. Whoever holds the lock next does what waits; a change that is done is taken out after it is
-done, so a kill in between does it again, which changes nothing.
+returns. Whoever holds the lock next does what waits. A change that would do something else when it
+is done twice is taken out in its own transaction (`finish`), any other after it: a kill in between
+does that one again, which changes nothing. One that can never be done is set aside, and told.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import json
 from typing import Any, NamedTuple
 
 from visterm.collection.store.catalogue import Catalogue
+
+_MOST = 100
+"""So many changes that were set aside are told; older ones have been for long."""
 
 
 class QueuedChange(NamedTuple):
@@ -24,24 +28,49 @@ class QueuedChange(NamedTuple):
 def put(catalogue: Catalogue, verb: str, values: dict[str, Any]) -> int:
     """Write a change down; it is on the disk when this returns."""
     with catalogue.explained():
-        made = catalogue.db.execute(
-            "INSERT INTO queue (change) VALUES (?)", (json.dumps([verb, values]),)
-        )
+        change = json.dumps([verb, values], ensure_ascii=False)  # for SQLite to refuse halves
+        made = catalogue.db.execute("INSERT INTO queue (change) VALUES (?)", (change,))
     return int(made.lastrowid or 0)
 
 
 def first(catalogue: Catalogue) -> QueuedChange | None:
     """The change that waits longest."""
-    found = catalogue.db.execute("SELECT * FROM queue ORDER BY id LIMIT 1").fetchone()
+    found = catalogue.db.execute("SELECT * FROM queue WHERE id > 0 ORDER BY id LIMIT 1").fetchone()
     return None if found is None else QueuedChange(found[0], *json.loads(found[1]))
 
 
 def waiting(catalogue: Catalogue) -> int:
     """How many changes wait."""
-    return int(catalogue.one("SELECT count(*) FROM queue"))
+    return int(catalogue.one("SELECT count(*) FROM queue WHERE id > 0"))
+
+
+def finish(catalogue: Catalogue) -> None:
+    """Take out the change that is being done, inside the transaction that does it."""
+    catalogue.db.execute("DELETE FROM queue WHERE id = ?", (catalogue.applying,))
 
 
 def drop(catalogue: Catalogue, number: int) -> None:
     """Take out a change that is done; the caller holds the lock."""
     with catalogue.transaction(lasting=False) as db:
         db.execute("DELETE FROM queue WHERE id = ?", (number,))
+
+
+def set_aside(catalogue: Catalogue, change: QueuedChange, reason: str) -> None:
+    """Keep a change that can never be done, with the reason, where it is in nobody's way."""
+    kept = json.dumps([change.verb, change.values, reason])
+    with catalogue.transaction() as db:
+        db.execute("UPDATE queue SET id = -id, change = ? WHERE id = ?", (kept, change.number))
+        db.execute(
+            "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE id < 0 ORDER BY id "
+            f"LIMIT -1 OFFSET {_MOST})"
+        )
+
+
+def told(catalogue: Catalogue) -> list[str]:
+    """What was set aside and why, a sentence each, the oldest first."""
+    found = catalogue.db.execute("SELECT change FROM queue WHERE id < 0 ORDER BY id DESC")
+    said = [
+        f"{verb} {json.dumps(values, ensure_ascii=False)} could not be done: {reason}"
+        for verb, values, reason in (json.loads(change) for (change,) in found)
+    ]
+    return [one.encode("utf-8", errors="replace").decode() for one in said]
