@@ -136,10 +136,11 @@ class ClickSet:
         """Coefficients (m, n): word t's log odds for x move by `VARIANCE` · Σ_j c_jt ⟨x_j, x⟩."""
         odds, found = self.prior.copy(), np.zeros_like(self.prior)
         used = [np.flatnonzero(column) for column in self.shares.T]
+        covariances = [VARIANCE * self.products[np.ix_(some, some)] for some in used]
         trust: list[Floats] = [(1 - self.errors[some]) * self.weights[some] for some in used]
         for _ in range(_STEPS):
             for word, some in enumerate(used):
-                covariance = VARIANCE * self.products[np.ix_(some, some)]
+                covariance = covariances[word]
                 slopes, curvatures = self._slopes(odds, word, some)
                 counted = trust[word] * curvatures
                 cavity = _cavities(odds[some, word], trust[word] * slopes, counted, covariance)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import Link, log_logistic, log_odds
+from visterm.collection.feedback.clicked_vectors import CentredVectors, centred
 from visterm.collection.feedback.log import Entry
 from visterm.collection.store.active_model import frame_rows
 from visterm.collection.store.catalogue import Catalogue
@@ -36,7 +37,7 @@ class GatheredClicks:
     words: Sequence[int]
     entries: NDArray[np.int64]
     clicked: ClickSet
-    towards: Floats
+    vectors: CentredVectors
     factor: float
     link: Link
     initial: Directions
@@ -52,7 +53,7 @@ class GatheredClicks:
         weights = np.where(self.entries == entry, step, self.clicked.weights)
         with one_thread():
             coefficients = replace(self.clicked, weights=weights).fitted()
-            added = (coefficients.T @ self.towards) * self.factor
+            added = self.vectors.combined(coefficients) * self.factor
         return {
             word: self.initial.get(word, 0.0) + move / self.link.slopes[word]
             for word, move in zip(self.words, added, strict=True)
@@ -68,7 +69,7 @@ class ClickRegression:
     index: Index
     is_linked: bool
     """Whether the index holds log-probabilities, and not a model's values as they are."""
-    _vectors: dict[int, tuple[Floats, Floats] | None] = field(default_factory=dict)
+    _vectors: dict[int, NDArray[np.float32] | None] = field(default_factory=dict)
 
     def finds(self, pictures: Iterable[int]) -> list[bool]:
         """Whether each of some pictures is in the index, with a vector."""
@@ -96,17 +97,18 @@ class ClickRegression:
         if not some:
             return None
         first = initial or {}
-        known = [self._vectors[entry.picture] for _, entry in some]
-        vectors, towards = (np.stack(pair) for pair in zip(*filter(None, known), strict=True))
+        known = (self._vectors[entry.picture] for _, entry in some)
+        stored = [one for one in known if one is not None]
+        vectors = centred(stored, self.version.mean(len(stored[0])), self.version.metric())
         with one_thread():
-            products = towards @ vectors.T
+            products = vectors.products()
             scale = self._square or products.diagonal().mean() or 1.0
             clicked = self._click_set(words, some, vectors, products / scale, now, link)
             for place, word in enumerate(words):
                 if word in first:
                     clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
         numbers = np.array([entry.id for _, entry in some])
-        return GatheredClicks(words, numbers, clicked, towards, VARIANCE / scale, link, first)
+        return GatheredClicks(words, numbers, clicked, vectors, VARIANCE / scale, link, first)
 
     @cached_property
     def _square(self) -> float | None:
@@ -116,7 +118,7 @@ class ClickRegression:
         self,
         words: Sequence[int],
         some: Sequence[Click],
-        vectors: Floats,
+        vectors: CentredVectors,
         products: Floats,
         now: Directions,
         link: Link,
@@ -190,24 +192,15 @@ class ClickRegression:
         return found
 
     def _read(self, pictures: Sequence[int]) -> None:
-        """Meet pictures: their vectors around the mean, and the same in the metric."""
+        """Meet pictures: read their vectors."""
         new = [one for one in dict.fromkeys(pictures) if one not in self._vectors]
-        if not new:
-            return
-        stored = Rows(self.catalogue, self.version.extractor).of(new)
-        here = self.index.holds(new)
-        found = [one for one, is_here in zip(new, here, strict=True) if is_here and one in stored]
-        self._vectors |= dict.fromkeys(new)
-        if not found:
-            return
-        vectors = np.array([stored[one] for one in found], np.float64)
-        vectors -= self.version.mean(vectors.shape[1])
-        metric = self.version.metric()
-        towards = vectors
-        if metric is not None:
-            # One by one: products of many at once round otherwise than those of few.
-            towards = np.stack([metric.applied(vector) for vector in vectors])
-        self._vectors |= {one: (vectors[n], towards[n]) for n, one in enumerate(found)}
+        if new:
+            stored = Rows(self.catalogue, self.version.extractor).of(new)
+            here = self.index.holds(new)
+            self._vectors |= {
+                one: stored.get(one) if is_here else None
+                for one, is_here in zip(new, here, strict=True)
+            }
 
 
 def needed_fits(queries: Sequence[frozenset[int]]) -> set[int]:
