@@ -125,6 +125,7 @@ def test_what_can_never_be_done_is_set_aside_and_delays_nobody(learnt: Collectio
             ("caption", {"picture": 1, "text": {"no": "text"}}),
             ("caption", {"picture": 1, "nothing": "like it"}),
             ("judge_many", {"query": "sky", "answers": [[2**70, True]]}),
+            ("caption_many", {"pictures": [9999], "text": "a picture that was removed"}),
             ("undo", {"number": {"no": "number"}}),
             ("undo", {"number": 77}),  # nothing to take back is nothing lost
             ("caption", {"picture": 2, "text": "a boat"}),
@@ -135,13 +136,13 @@ def test_what_can_never_be_done_is_set_aside_and_delays_nobody(learnt: Collectio
     learnt.search("sky")
     assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")
     told = learnt.status().set_aside
-    assert len(told) == 5
+    assert len(told) == 6
     assert told[0].startswith('caption {"picture": 1, "text": {"no": "text"}} could not be done: ')
     assert "half of a character" in told[-1]
     assert "".join(told).isprintable()
     with pytest.raises(TypeError):
         learnt.submit("caption", picture=1, nothing="like it")
-    assert len(learnt.status().set_aside) == 5  # whoever said it was told
+    assert len(learnt.status().set_aside) == 6  # whoever said it was told
 
 
 def test_what_fails_for_the_disk_waits_for_better_days(learnt: Collection) -> None:
