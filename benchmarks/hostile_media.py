@@ -30,8 +30,9 @@ from benchmarks.drawn_videos import CODECS, encode
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import UnreadablePicture
-from visterm.pictures.decoding.decoder_process import CRASHES, HANGS, decoding_elsewhere
+from visterm.pictures.decoding.decoder_process import CRASHES, HANGS
 from visterm.pictures.decoding.frames import read_frames
+from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 FEATURES = "blocks(channels=((16, colours, 8),), colours=4)"
 

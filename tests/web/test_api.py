@@ -14,9 +14,10 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from visterm.collection import Collection, SearchRequest, decoding_elsewhere
+from visterm.collection import Collection, SearchRequest
 from visterm.compute import LocalReplicas
 from visterm.pictures.decoding.decoder_process import DecoderProcesses
+from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 API = "/api/v1"
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from visterm.collection.duplicates.groups import DuplicateGroup
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
-    from visterm.collection.media.thumbnails import decoding_elsewhere
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
@@ -71,7 +70,6 @@ __all__ = [
     "Watcher",
     "as_path",
     "cluster_status",
-    "decoding_elsewhere",
     "effective_caption",
     "follow",
     "has_pictures",
@@ -84,7 +82,6 @@ _LATER = {
     "Added": "ingest.batches",
     "ClusterStatus": "serving",
     "cluster_status": "serving",
-    "decoding_elsewhere": "media.thumbnails",
     "DuplicateGroup": "duplicates.groups",
     "RoundReport": "teaching.service",
     "Description": "prediction.descriptions",

@@ -17,6 +17,7 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.versions import caption_changes, current, sweep
 from visterm.errors import BadInput
+from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 LOOKED_AT = 5000
 """So many files are looked at one by one before a search: that takes some 30 ms."""
@@ -25,13 +26,19 @@ _DUE = 20
 
 
 class OpenCollection:
-    """What every verb of a `Collection` stands on."""
+    """What every verb of a `Collection` stands on.
+
+    While it is open, files are decoded by children of this process: one that crashes its decoder
+    costs itself.
+    """
 
     def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
         self.root = root
         self.catalogue = catalogue
         self._shared, self._is_shared = shared or SharedState(), shared is not None
         active_model.share(catalogue, self._shared.versions)
+        self._until_closed = contextlib.ExitStack()
+        self._until_closed.enter_context(decoding_elsewhere())
 
     @classmethod
     def open(
@@ -76,6 +83,7 @@ class OpenCollection:
         if not self._is_shared:
             self._shared.close()
         self.catalogue.close()
+        self._until_closed.close()
 
     def __enter__(self) -> Self:
         return self

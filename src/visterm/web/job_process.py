@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from visterm.collection import Collection, decoding_elsewhere
+from visterm.collection import Collection
 from visterm.errors import VistermError
 
 _OFTEN = 0.1
@@ -33,10 +33,7 @@ def main(kind: str, folder: str, store: str, space: str = "words", changed: str 
             _report(what=what, done=done, total=total)
 
     try:
-        with (
-            decoding_elsewhere(),  # a few pictures are decoded here, and one may crash its decoder
-            Collection.open(folder, store=store, create=False) as collection,
-        ):
+        with Collection.open(folder, store=store, create=False) as collection:
             if kind == "add":
                 result = _add(collection, progress, json.loads(changed) if changed else None)
             elif kind == "duplicates":

@@ -103,7 +103,6 @@ def serve(
     shared
         As for `make_app`.
     """
-    from visterm.collection import decoding_elsewhere
     from visterm.web.app import make_app
     from visterm.web.connections import allow_many_files
     from visterm.web.security import Rules
@@ -128,8 +127,7 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
     allow_many_files()
-    with decoding_elsewhere():
-        _server(guard, answering).run(sockets=[address.socket])
+    _server(guard, answering).run(sockets=[address.socket])
 
 
 def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:

@@ -21,8 +21,8 @@ from visterm.pictures.decoding.decoder_process import (
     HANGS,
     NEVER_READY,
     DecoderProcesses,
-    decoding_elsewhere,
 )
+from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 # A decoder that does what the name of a file says, before it decodes it.
 _HARMED = """

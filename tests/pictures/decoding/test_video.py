@@ -15,9 +15,9 @@ from visterm.datasets.scenes import draw_scenes
 from visterm.errors import UnreadablePicture
 from visterm.pictures import read_picture
 from visterm.pictures.decoding import picture_size
-from visterm.pictures.decoding.decoder_process import decoding_elsewhere
 from visterm.pictures.decoding.formats import kind_of_name, video_format
 from visterm.pictures.decoding.frames import read_frames
+from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 pytest.importorskip("av")
 

@@ -17,6 +17,7 @@ from visterm.collection.ingest.sidecar_captions import read_again
 from visterm.collection.store.catalogue import Catalogue
 from visterm.compute import cluster
 from visterm.errors import BadInput
+from visterm.pictures.decoding.isolation import begin_decoding
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -72,11 +73,14 @@ def ingest(
     plan = survey(catalogue, root, paths, key, skip, progress)
     if on_batch is not None:
         plan.newest_first(BATCH)
+    processes = min(n_jobs, 1 + len(plan) // WORTH)
+    if len(plan) and processes == 1:
+        begin_decoding()
     with Incoming(root, catalogue.store / INCOMING) as incoming:
         if len(plan) and extractor is None:
             extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)
         if extractor is not None:
-            extractor = prepare(catalogue, features, [], n_jobs=min(n_jobs, 1 + len(plan) // WORTH))
+            extractor = prepare(catalogue, features, [], n_jobs=processes)
             batches = Batches(plan, extractor, report, on_skip, progress)
             try:
                 _take_all(batches, incoming, on_batch)

@@ -17,7 +17,6 @@ from visterm.collection.media.originals import Originals
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.store.location import may_write
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.decoding.decoder_process import decoding_elsewhere as decoding_elsewhere
 
 SIDES = (160, 320, 640, 1280, 2048)
 """The longer sides that can be asked for: few, so that what was made once serves often."""

@@ -12,6 +12,7 @@ from visterm.pictures.decoding.containers import BrokenContainer
 from visterm.pictures.decoding.formats import Format
 from visterm.pictures.decoding.frames import video_format
 from visterm.pictures.decoding.guards import Cost, cost_of
+from visterm.pictures.decoding.isolation import decoders
 from visterm.pictures.decoding.limits import (
     DEFAULT_MAX_PIXELS,
     check_fixed_cost,
@@ -27,22 +28,7 @@ from visterm.pictures.decoding.warning_filter import quiet
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
-    from visterm.pictures.decoding.decoder_process import DecoderProcesses
     from visterm.pictures.decoding.pixels import Pixels
-
-
-_elsewhere: DecoderProcesses | None = None
-
-
-def decode_elsewhere(processes: DecoderProcesses | None) -> None:
-    """From now on, let files be decoded by other processes; None takes that back."""
-    global _elsewhere
-    _elsewhere = processes
-
-
-def elsewhere() -> DecoderProcesses | None:
-    """The other processes that decode files, if there are any."""
-    return _elsewhere
 
 
 def read_picture(
@@ -99,8 +85,9 @@ def read_picture(
     if max_pixels < 1 or (max_side is not None and max_side < 1):
         raise BadInput("max_pixels and max_side must be at least 1")
     where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
-    if _elsewhere is not None and not isinstance(source, bytes):
-        return _elsewhere.read(where, max_pixels, max_side, second)
+    elsewhere = None if isinstance(source, bytes) else decoders()
+    if elsewhere is not None:
+        return elsewhere.read(where, max_pixels, max_side, second)
     try:
         with opened(source) as file:
             if video_format(file) is None:

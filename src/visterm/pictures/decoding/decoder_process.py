@@ -1,10 +1,10 @@
-"""Decoders in processes of their own, so that one which dies costs a picture and no server.
+"""Decoders in processes of their own, so that one which dies costs a picture and nothing else.
 
 Picture files are decoded by libraries in C, and the most careful limits do not keep one of these
-from a crash. `decode_elsewhere` lets every picture of this process be decoded by a child, a few of
-them, each of which serves one thread at a time; whichever dies or hangs is replaced.
+from a crash. While a collection is open (`isolation`), every picture file is decoded by a child, a
+few of them, each of which serves one thread at a time; whichever dies or hangs is replaced.
 
-    python -m visterm.pictures.decoding.decoder_process
+    python -P -m visterm.pictures.decoding.decoder_process
 
 writes a line once it is ready, then reads requests and writes pixels: a line of JSON each way, and
 the bytes after the answer's.
@@ -20,7 +20,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
@@ -42,6 +41,13 @@ _LOADED = ("numpy", "PIL.Image", "visterm.pictures.decoding.decoder")
 """What takes longest to load, before a child is ready."""
 
 
+class _Child(subprocess.Popen[bytes]):
+    is_ready = False
+    """Whether it has loaded its libraries."""
+    has_answered = False
+    """Whether it has read a picture."""
+
+
 class DecoderProcesses:
     """A few children that decode.
 
@@ -59,12 +65,22 @@ class DecoderProcesses:
         self,
         children: int = _CHILDREN,
         longest: float = _LONGEST,
-        command: tuple[str, ...] = (sys.executable, "-m", __name__),
+        # Nothing is loaded from the folder one stands in, which may hold anybody's files.
+        command: tuple[str, ...] = (sys.executable, "-P", "-m", __name__),
     ) -> None:
         self._longest, self._command = longest, command
-        self._free: queue.SimpleQueue[subprocess.Popen[bytes] | None] = queue.SimpleQueue()
+        # The last one first, so that no more begin than are needed at the same time.
+        self._free: queue.LifoQueue[_Child | None] = queue.LifoQueue()
         for _ in range(children):
             self._free.put(None)
+
+    def begin(self) -> None:
+        """Let a child load its libraries while this process does something else."""
+        child = self._free.get()
+        try:
+            child = child or self._begun()
+        finally:
+            self._free.put(child)
 
     def read(
         self, path: str, max_pixels: int, max_side: int | None, second: float | None = None
@@ -102,17 +118,25 @@ class DecoderProcesses:
 
     def _answered(self, path: str, asked: dict[str, Any]) -> tuple[dict[str, Any], bytearray]:
         """What a child says and the bytes after it, or its reason why not."""
-        child = self._free.get()
-        sound = None
+        child, found = self._free.get(), None
         try:
-            if child is None or child.poll() is not None:
-                child = self._begun(path)
-            answer, data = self._asked(child, path, asked)
-            sound = child
+            while found is None:
+                if child is None or child.poll() is not None:
+                    child = self._begun()
+                found = self._asked(child, path, asked)
+                if found is None and not child.has_answered:
+                    raise UnreadablePicture(path, CRASHES)
+                if found is None:  # a picture before this one may have harmed it
+                    _end(child)
+                else:
+                    child.has_answered = True
+        except OSError:
+            raise UnreadablePicture(path, NEVER_READY) from None
         finally:
-            if sound is None and child is not None:
+            if found is None and child is not None:
                 _end(child)
-            self._free.put(sound)
+            self._free.put(None if found is None else child)
+        answer, data = found
         if "reason" in answer:
             raise UnreadablePicture(path, answer["reason"])
         return answer, data
@@ -125,21 +149,25 @@ class DecoderProcesses:
                 if child is not None:
                     _end(child)
 
-    def _begun(self, path: str) -> subprocess.Popen[bytes]:
-        """A new child that is ready to decode."""
+    def _begun(self) -> _Child:
+        """A new child, which is loading its libraries from where this process has its own."""
         pipe = subprocess.PIPE
-        child = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, bufsize=0)
-        try:
-            _answer(child, _LONGEST_START)
-        except (OSError, ValueError):
-            _end(child)
-            raise UnreadablePicture(path, NEVER_READY) from None
-        return child
+        paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # In a session of its own: Ctrl-C is its parent's, after whom it ends.
+        options = {"env": os.environ | paths, "start_new_session": True}
+        return _Child(self._command, stdin=pipe, stdout=pipe, bufsize=0, **options)
 
     def _asked(
-        self, child: subprocess.Popen[bytes], path: str, asked: dict[str, Any]
-    ) -> tuple[dict[str, Any], bytearray]:
+        self, child: _Child, path: str, asked: dict[str, Any]
+    ) -> tuple[dict[str, Any], bytearray] | None:
+        """What a child answers; None where it dies of it."""
         assert child.stdin is not None
+        try:
+            if not child.is_ready:
+                _answer(child, _LONGEST_START)
+                child.is_ready = True
+        except (OSError, ValueError):
+            raise UnreadablePicture(path, NEVER_READY) from None
         try:
             child.stdin.write(json.dumps({"path": path} | asked).encode() + b"\n")
             return _answer(child, self._longest)
@@ -147,10 +175,10 @@ class DecoderProcesses:
             reason = f"{HANGS}, more than {self._longest:g} seconds"
             raise UnreadablePicture(path, reason) from None
         except (OSError, ValueError):
-            raise UnreadablePicture(path, CRASHES) from None
+            return None
 
 
-def _answer(child: subprocess.Popen[bytes], longest: float) -> tuple[dict[str, Any], bytearray]:
+def _answer(child: _Child, longest: float) -> tuple[dict[str, Any], bytearray]:
     """A line of a child and the bytes after it; `TimeoutError` where they are not there by then."""
     assert child.stdout is not None
     until = time.monotonic() + longest
@@ -177,27 +205,7 @@ def _answer(child: subprocess.Popen[bytes], longest: float) -> tuple[dict[str, A
     return answer, data
 
 
-@contextlib.contextmanager
-def decoding_elsewhere(processes: DecoderProcesses | None = None) -> Iterator[None]:
-    """For as long as it lasts, files of this process are decoded by children.
-
-    On Windows, where pipes cannot be waited for like this, they are decoded as always.
-    """
-    if os.name == "nt":
-        yield
-        return
-    from visterm.pictures.decoding.decoder import decode_elsewhere
-
-    children = processes or DecoderProcesses()
-    decode_elsewhere(children)
-    try:
-        yield
-    finally:
-        decode_elsewhere(None)
-        children.close()
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end(child: _Child) -> None:
     child.kill()
     child.communicate()
 

@@ -6,7 +6,6 @@ one that dies, hangs or takes too much memory costs its video and nothing else.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import tempfile
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from visterm.errors import UnreadablePicture
 from visterm.pictures.decoding import formats
+from visterm.pictures.decoding.isolation import own_decoders
 from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS
 from visterm.pictures.decoding.regular_files import Refused, opened
 
 if TYPE_CHECKING:
-    from visterm.pictures.decoding.decoder_process import DecoderProcesses
     from visterm.pictures.decoding.pixels import Pixels
 
 MEMORY = 1_000_000_000
@@ -56,7 +55,7 @@ def read_frames(path: str | os.PathLike[str], *, max_side: int | None = None) ->
 
     if not is_video(path):
         return Frames([None], [read_picture(path, max_side=max_side)])
-    decoders = _decoders()
+    decoders = own_decoders()
     decode = decode_frames if decoders is None else decoders.frames
     return decode(os.fspath(path), DEFAULT_MAX_PIXELS, max_side, every=True)
 
@@ -69,7 +68,7 @@ def read_frame(
 ) -> Pixels:
     """One frame of a video: the one that is shown then, or else the most usual one."""
     with _on_disk(source) as path:
-        decoders = _decoders()
+        decoders = own_decoders()
         decode = decode_frames if decoders is None else decoders.frames
         return decode(path, max_pixels, max_side, second=second).pixels[0]
 
@@ -108,24 +107,6 @@ def limit_memory() -> None:
         with open("/proc/self/statm") as about:
             taken = int(about.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
-
-
-_own: DecoderProcesses | None = None
-
-
-def _decoders() -> DecoderProcesses | None:
-    """The processes that decode; None on Windows, where pipes cannot be waited for."""
-    global _own
-    from visterm.pictures.decoding import decoder, decoder_process
-
-    if os.name == "nt":
-        return None
-    if decoder.elsewhere() is not None:
-        return decoder.elsewhere()
-    if _own is None:
-        _own = decoder_process.DecoderProcesses(children=1)
-        atexit.register(_own.close)
-    return _own
 
 
 @contextlib.contextmanager

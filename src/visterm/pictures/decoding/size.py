@@ -11,12 +11,12 @@ from visterm.pictures.decoding.containers import BrokenContainer
 from visterm.pictures.decoding.decoder import (
     _decode_raw,
     _is_raw,
-    elsewhere,
     examined,
     read_picture,
     turn_of,
 )
 from visterm.pictures.decoding.frames import video_format
+from visterm.pictures.decoding.isolation import decoders
 from visterm.pictures.decoding.limits import DEFAULT_MAX_PIXELS
 from visterm.pictures.decoding.plugins import open_with_pillow
 from visterm.pictures.decoding.regular_files import Refused, opened
@@ -50,9 +50,9 @@ def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
             if video_format(file) is not None:
                 height, width = read_picture(source, second=0.0).shape[:2]
                 return width, height
-            is_raw, decoders = _is_raw(file), elsewhere()
-            if decoders is not None and where == source and (is_raw or _opens_in_c(file)):
-                return decoders.size(where)
+            is_raw, elsewhere = _is_raw(file), decoders()
+            if elsewhere is not None and where == source and (is_raw or _opens_in_c(file)):
+                return elsewhere.size(where)
             if is_raw:  # only what is decoded has a size: a preview, or half of it
                 height, width = _decode_raw(file, DEFAULT_MAX_PIXELS, None).shape[:2]
                 return width, height
