@@ -154,8 +154,14 @@ class DecoderProcesses:
         pipe = subprocess.PIPE
         paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         # In a session of its own: Ctrl-C is its parent's, after whom it ends.
-        options = {"env": os.environ | paths, "start_new_session": True}
-        return _Child(self._command, stdin=pipe, stdout=pipe, bufsize=0, **options)
+        return _Child(
+            self._command,
+            bufsize=0,
+            stdin=pipe,
+            stdout=pipe,
+            env=os.environ | paths,
+            start_new_session=True,
+        )
 
     def _asked(
         self, child: _Child, path: str, asked: dict[str, Any]
