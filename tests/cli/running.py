@@ -27,6 +27,7 @@ def visterm(*words: object, cwd: Path, environment: dict[str, str] | None = None
     out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["visterm", *map(str, words)])
+        patch.setenv("PYTHONSAFEPATH", "")  # so that what a command sets is taken back
         for name, value in (environment or {}).items():
             patch.setenv(name, value)
         os.chdir(cwd)

@@ -98,6 +98,7 @@ class Reader:
                 contextlib.redirect_stderr(output),
             ):
                 patch.setattr(sys, "argv", ["visterm", *arguments])
+                patch.setenv("PYTHONSAFEPATH", "")  # so that what a command sets is taken back
                 try:
                     main()
                 except SystemExit as end:

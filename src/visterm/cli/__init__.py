@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from visterm.errors import BadInput, VistermError
@@ -15,6 +16,7 @@ def main() -> None:
     """Run the command line; errors for people are one line, without a traceback."""
     from visterm.cli.quick_search import parse
 
+    _load_nothing_from_here()
     try:
         _check_one_collection(sys.argv[1:])
         options = parse(sys.argv[1:])
@@ -36,6 +38,16 @@ def main() -> None:
         # The reader of our output has gone; closing quietly is what other tools do.
         sys.stderr.close()
         sys.exit(1)
+
+
+def _load_nothing_from_here() -> None:
+    """Keep children from the code in this folder, which may be of whoever sent the pictures.
+
+    Python puts the folder that one stands in first for ``-m`` and ``-c``, by which helpers begin. A
+    process that was begun so itself has trusted it, and may have visterm from there.
+    """
+    if not {"", os.getcwd()} & set(sys.path):
+        os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def _check_one_collection(arguments: list[str]) -> None:
