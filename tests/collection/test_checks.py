@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.checks import UNFINISHED
 from visterm.collection.search import SearchResult
 from visterm.collection.store.linear_values import open_index
-from visterm.collection.store.versions import current
+from visterm.collection.store.versions import UNFINISHED, current, sweep
 from visterm.errors import VistermError
 
 
@@ -144,6 +143,22 @@ def test_files_that_nobody_names_are_swept_by_the_next_writer(learnt: Collection
     learnt.add()
     assert not any(path.exists() for path in rubbish)
     assert learnt.check().is_well
+
+
+@pytest.mark.parametrize("room", ["models", "index", "features", "features/linked"])
+def test_what_a_link_in_the_store_leads_to_is_not_swept(
+    learnt: Collection, tmp_path: Path, room: str
+) -> None:
+    """A store that came from others must not delete what lies outside it."""
+    mine = tmp_path / "mine" / "letters" / "letter.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("dear")
+    link = learnt.store / room
+    if link.exists():
+        link.rename(tmp_path / "before")
+    link.symlink_to(mine.parent if "/" in room else mine.parents[1])
+    sweep(learnt.catalogue)
+    assert mine.read_text() == "dear"
 
 
 def test_a_damaged_text_space_is_named_and_learnt_again(learnt: Collection) -> None:

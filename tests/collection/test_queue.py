@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,6 +162,94 @@ def test_what_fails_for_the_disk_waits_for_better_days(learnt: Collection) -> No
     index.write_bytes(kept)
     learnt.apply_waiting()
     assert (learnt.waiting, len(learnt.judgements())) == (0, 1)
+
+
+def test_a_file_that_is_torn_and_a_read_that_fails_set_nothing_aside(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visterm.collection import supervision
+    from visterm.collection.store import queue
+
+    def fail(*values: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    queue.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
+    with monkeypatch.context() as patched:
+        patched.setattr(supervision, "entries", fail)
+        patched.setattr("visterm.collection.feedback.log.entries", fail)
+        with pytest.raises(VistermError, match="I/O"):
+            learnt.apply_waiting()
+    assert (learnt.waiting, learnt.status().set_aside) == (1, [])
+    (mean,) = (learnt.store / "models").glob("*/mean.npy")
+    kept = mean.read_bytes()
+    mean.write_bytes(kept[:90])
+    with Collection.open(learnt.root) as other, pytest.raises(VistermError, match="damaged"):
+        other.apply_waiting()
+    assert (learnt.waiting, learnt.status().set_aside) == (1, [])
+    mean.write_bytes(kept)
+    learnt.apply_waiting()
+    assert (learnt.waiting, len(learnt.judgements())) == (0, 1)
+
+
+def test_a_click_that_waits_for_a_repair_which_was_killed_waits_on(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visterm.collection import repair
+    from visterm.collection.store import queue
+
+    def cut(*values: object) -> None:
+        raise KeyboardInterrupt
+
+    (model,) = (learnt.store / "models").glob("*/model.safetensors")
+    model.write_bytes(b"damaged")
+    with monkeypatch.context() as patched:
+        patched.setattr(repair, "_models_again", cut)
+        with pytest.raises(KeyboardInterrupt):
+            learnt.check(repair=True)
+    queue.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
+    learnt.apply_waiting()
+    assert isinstance(learnt.submit("judge", query="sky", picture=4, relevant=True), Queued)
+    assert (learnt.waiting, learnt.status().set_aside) == (2, [])
+    learnt.check(repair=True)
+    learnt.apply_waiting()
+    assert (len(learnt.judgements()), learnt.status().set_aside) == (2, [])
+
+
+def test_a_store_that_came_from_others_can_ask_for_nothing_but_changes(
+    learnt: Collection, tmp_path: Path
+) -> None:
+    """A row of the queue could name any method, such as one that copies files anywhere."""
+    aim = tmp_path / "autostart"
+    rows = [
+        json.dumps(["export_folder", {"pictures": [1], "to": str(aim), "copies": True}]),
+        *("[]", "7", "[1, 2]", '["caption", []]', "[" * 100_000, b"\xff", 1.5),
+    ]
+    for row in rows:
+        learnt.catalogue.db.execute("INSERT INTO queue (change) VALUES (?)", (row,))
+    learnt.catalogue.db.execute("INSERT INTO queue VALUES (-99, '[]')")
+    learnt.caption(2, "a boat")
+    assert not aim.exists()
+    assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")
+    assert len(learnt.status().set_aside) == len(rows) + 1
+
+
+def test_whoever_finds_that_somebody_else_did_their_change_is_told_so(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visterm.collection.store import queue
+
+    put = queue.put
+
+    def overtaken(*values: Any) -> int:
+        number = put(*values)
+        with Collection.open(learnt.root) as other:
+            other.apply_waiting()
+        return number
+
+    monkeypatch.setattr(queue, "put", overtaken)
+    assert isinstance(learnt.submit("undo_step"), Queued)
+    assert isinstance(learnt.submit("judge", query="sky", picture=3, relevant=True), Queued)
+    assert len(learnt.judgements()) == 1
 
 
 def test_a_click_that_waits_while_a_model_is_repaired_is_learnt_by_the_repaired_one(

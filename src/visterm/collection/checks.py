@@ -13,12 +13,9 @@ from visterm.collection.store import caption_words
 from visterm.collection.store.catalogue import DAMAGED, Catalogue
 from visterm.collection.store.feature_rows import findable
 from visterm.collection.store.linear_values import open_index
-from visterm.collection.store.versions import MODEL, WORDS, Version, every_current
+from visterm.collection.store.versions import MODEL, UNFINISHED, WORDS, Version, every_current
 from visterm.errors import VistermError
 from visterm.index import DenseIndex, Index
-
-UNFINISHED = "repair"
-"""The setting that says what a repair has dropped and not made again yet."""
 
 
 @dataclass

@@ -11,12 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from visterm.collection.checks import UNFINISHED, Checked, check
+from visterm.collection.checks import Checked, check
 from visterm.collection.ingest.extractors import described_by
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, shard_of
-from visterm.collection.store.versions import MODEL, WORDS, Version, current, every_current, sweep
+from visterm.collection.store.versions import (
+    MODEL,
+    UNFINISHED,
+    WORDS,
+    Version,
+    current,
+    every_current,
+    sweep,
+)
 from visterm.collection.training.index_sync import build
 from visterm.collection.training.pretrained import begin, can_begin, starter_of
 from visterm.errors import BadInput, MissingExtra, VistermError

@@ -76,7 +76,7 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             },
             followed=scopes(catalogue),
             up_to_date=unchanged(catalogue, root),
-            set_aside=queue.told(catalogue),
+            set_aside=queue.reports(catalogue),
         )
 
 

@@ -16,6 +16,7 @@ from visterm.collection.store import queue
 from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.lock import Locked
+from visterm.collection.store.versions import UNFINISHED
 from visterm.errors import BadInput, VistermError
 
 if TYPE_CHECKING:
@@ -50,9 +51,10 @@ def _is_its_own(error: Exception) -> bool:
     """
     if isinstance(error, (BadInput, NotTrained)):
         return True
-    if isinstance(error.__cause__, _ABOUT_VALUES):
+    if isinstance(error, _ABOUT_VALUES) or isinstance(error.__cause__, _ABOUT_VALUES):
         return True
-    return not isinstance(error, (VistermError, OSError, MemoryError, ImportError))
+    others = (VistermError, OSError, MemoryError, ImportError, sqlite3.Error)
+    return not isinstance(error, others)
 
 
 class Supervision(PictureViews):
@@ -107,13 +109,17 @@ class Supervision(PictureViews):
         An error of another change is its own: whoever said it has gone, so it is set aside. Where
         the disk or the collection is at fault, it waits for better days, and all after it.
         """
-        found: Any = None
+        found: Any = Queued()  # unless somebody else has just done it, or it goes on waiting
         with self.catalogue.writing("doing what waited", wait=0):
             while (change := queue.first(self.catalogue)) is not None:
                 try:
                     self.catalogue.applying = change.number
+                    if change.verb not in VERBS:  # a store that came from others may say anything
+                        raise BadInput(f"{change.verb} cannot wait")
                     result = getattr(Supervision, change.verb)(self, **change.values)
                 except Exception as error:
+                    if isinstance(error, NotTrained) and self.catalogue.get(UNFINISHED):
+                        return found  # it was trained, and will be again
                     if not _is_its_own(error):
                         raise
                     if change.number == until:

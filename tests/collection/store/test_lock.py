@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection.store.lock import Locked, writer
+from visterm.errors import VistermError
 
 
 def test_a_second_writer_is_told_who_holds_the_lock(tmp_path: Path) -> None:
@@ -58,3 +59,12 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     child.wait()
     with writer(tmp_path / "lock", "living", wait=0):
         pass
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links are followed here")
+def test_a_lock_that_is_a_link_signs_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    (tmp_path / "lock").symlink_to(tmp_path / "thesis.tex")
+    with pytest.raises(VistermError, match="cannot write"), writer(tmp_path / "lock", "adding"):
+        pass
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"

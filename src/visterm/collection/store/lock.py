@@ -16,6 +16,7 @@ from visterm.errors import VistermError
 WAIT = 10.0
 """Seconds that a second writer waits before it says who holds the lock."""
 
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # whoever sent a store could have another file signed
 _FAR = 1 << 30  # Windows locks bytes against reading too, so it locks one that is never read.
 
 
@@ -35,7 +36,7 @@ def writer(path: Path, doing: str, wait: float | None = None) -> Iterator[None]:
     visterm.collection.store.lock.Locked: the collection is being written by ... (adding, ...
     """
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666)
     except OSError as error:
         raise VistermError(f"cannot write {path}: {error.strerror}") from error
     try:

@@ -8,6 +8,7 @@ does that one again, which changes nothing. One that can never be done is set as
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ def put(catalogue: Catalogue, verb: str, values: dict[str, Any]) -> int:
 def first(catalogue: Catalogue) -> QueuedChange | None:
     """The change that waits longest."""
     found = catalogue.db.execute("SELECT * FROM queue WHERE id > 0 ORDER BY id LIMIT 1").fetchone()
-    return None if found is None else QueuedChange(found[0], *json.loads(found[1]))
+    return None if found is None else QueuedChange(found[0], *_read(found[1], dict))
 
 
 def waiting(catalogue: Catalogue) -> int:
@@ -66,11 +67,20 @@ def set_aside(catalogue: Catalogue, change: QueuedChange, reason: str) -> None:
         )
 
 
-def told(catalogue: Catalogue) -> list[str]:
+def reports(catalogue: Catalogue) -> list[str]:
     """What was set aside and why, a sentence each, the oldest first."""
     found = catalogue.db.execute("SELECT change FROM queue WHERE id < 0 ORDER BY id DESC")
     said = [
         f"{verb} {json.dumps(values, ensure_ascii=False)} could not be done: {reason}"
-        for verb, values, reason in (json.loads(change) for (change,) in found)
+        for verb, values, reason in (_read(change, object, str) for (change,) in found)
     ]
     return [one.encode("utf-8", errors="replace").decode() for one in said]
+
+
+def _read(change: Any, *kinds: type) -> list[Any]:
+    """A verb and what belongs to it; that nobody can read it, where others wrote it."""
+    with contextlib.suppress(TypeError, ValueError, RecursionError):
+        read = json.loads(change)
+        if all(isinstance(one, kind) for one, kind in zip(read, (str, *kinds), strict=True)):
+            return list(read)
+    return ["unreadable", {}, "visterm did not write it"][: 1 + len(kinds)]

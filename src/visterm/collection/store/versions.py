@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +54,8 @@ METRIC = "metric.npy"
 MEAN = "mean.npy"
 SQUARE = "square.npy"
 """How long pictures' vectors are in that metric, around their mean: the mean square."""
+UNFINISHED = "repair"
+"""The setting that says which versions and rows a repair has dropped and not made again yet."""
 _BEGUN = "begun"
 _USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
@@ -175,7 +178,10 @@ def _metric(path: Path, time: float) -> Metric:
 
 @lru_cache(maxsize=4)
 def _array(path: Path, time: float) -> NDArray[np.float64]:
-    found = np.load(path, allow_pickle=False).astype(float)
+    try:
+        found = np.load(path, allow_pickle=False).astype(float)
+    except (ValueError, EOFError) as error:
+        raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
     found.flags.writeable = False
     return found
 
@@ -253,6 +259,12 @@ def sweep(catalogue: Catalogue) -> None:
                 path.unlink()
 
 
+def _own_folders(above: Path, *names: str) -> Iterator[Path]:
+    """Folders that lie here; those that a link leads to are somebody else's."""
+    folders = (above / name for name in names)
+    return (one for one in folders if one.is_dir() and not one.is_symlink())
+
+
 def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
     db, store = catalogue.db, catalogue.store
     named = {row[0] for row in db.execute("SELECT file FROM extractors")}
@@ -261,12 +273,11 @@ def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
     for number, files in db.execute("SELECT id, files FROM versions").fetchall():
         named |= {f"models/{number}/{file}" for file in json.loads(files)}
         named |= {f"models/{number}", f"index/{number}"}
-    for room in ("models", "index"):
-        if (store / room).is_dir():
-            yield from (p for p in (store / room).iterdir() if f"{room}/{p.name}" not in named)
-    for pattern in ("features/*/*", "models/*/*"):
-        for path in store.glob(pattern):
-            if path.is_file() and path.relative_to(store).as_posix() not in named:
-                yield path
+    for room in _own_folders(store, "models", "index"):
+        yield from (p for p in room.iterdir() if f"{room.name}/{p.name}" not in named)
+    for room in _own_folders(store, "features", "models"):
+        for folder in _own_folders(room, *os.listdir(room)):
+            files = (p for p in folder.iterdir() if p.is_file() or p.is_symlink())
+            yield from (p for p in files if p.relative_to(store).as_posix() not in named)
     # Until versions had a space, what answers sentences lay in a folder that no catalogue named.
     yield from (p for p in store.iterdir() if p.name.endswith(PART) or p.name == "spaces")
