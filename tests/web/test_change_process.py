@@ -103,6 +103,18 @@ def test_one_that_is_killed_in_the_middle_costs_one_declared_answer(
     assert elsewhere.get(f"{API}/feedback").json()["total"] == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are others here")
+def test_searches_come_before_clicks_and_those_before_jobs(elsewhere: TestClient) -> None:
+    assert elsewhere.post(f"{API}/feedback", json=CLICK).status_code == 201
+    changing, jobs = child_of(elsewhere), elsewhere.app.app.state.server.jobs  # type: ignore[attr-defined]
+    elsewhere.post(f"{API}/train", json={})
+    while not elsewhere.get(f"{API}/train").json()["job"]["what"]:
+        time.sleep(0.01)  # until it has begun
+    every = (0, changing.pid, jobs._process.pid)
+    own, change, job = (os.getpriority(os.PRIO_PROCESS, one) for one in every)
+    assert own < change < job
+
+
 def test_one_that_is_killed_while_nobody_asks_costs_nothing(elsewhere: TestClient) -> None:
     child = child_of(elsewhere)
     child.kill()

@@ -19,6 +19,8 @@ from visterm.collection import Collection
 from visterm.errors import VistermError
 
 _OFTEN = 0.1
+_LESS_URGENT = 10
+"""Searches come first, and captions and clicks before jobs: somebody waits for those."""
 
 
 def main(kind: str, folder: str, store: str, space: str = "words", changed: str = "") -> int:
@@ -67,6 +69,8 @@ def _report(**news: Any) -> None:
 
 
 if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        os.nice(_LESS_URGENT)
     try:
         code = main(*sys.argv[1:6])
     except (KeyboardInterrupt, BrokenPipeError):
