@@ -10,14 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from visterm.pictures.decoding.decoder_process import CRASHES, NEVER_READY
+
 API = "/api/v1"
 DECLARED = (200, 201, 202, 304, 409, 429, 503)
 """What may come of calls that are right: the answer, or that somebody else is served first."""
+_DIED = (CRASHES.encode(), NEVER_READY.encode())
+"""Why a sound picture is refused (404): its decoder was killed before it had read any."""
 _QUEUED = 202
 """Written down on the disk, and done as soon as the running job has ended: acknowledged, too."""
 _WORDS = ("sky", "sea", "tree", "snow", "house", "boat")
 _QUERIES = ("sky", "sea", "tree -sky", "snow house", "boat", "sky sea", "house:2 tree")
 _THINKING = (0.2, 1.8)
+
+
+def is_declared(status: int, said: bytes) -> bool:
+    """Whether an answer is one that may come of a call that is right."""
+    return status in DECLARED or (status == 404 and any(reason in said for reason in _DIED))
 
 
 @dataclass
@@ -96,9 +105,10 @@ class Person:
             self._connection = None
             self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {error}")
             return None
-        if answer.status not in DECLARED:
+        if not is_declared(answer.status, said):
             self.said.undeclared.append(f"{method} {path.partition('?')[0]}: {answer.status}")
-        self.said.refused += answer.status in (409, 429, 503)
+        else:
+            self.said.refused += answer.status >= 400
         if answer.status == 503 and json.loads(said)["kind"] == "interrupted":
             return None
         return answer.status

@@ -60,7 +60,8 @@ that writes it looks at what is left; `visterm check`, searches and the next com
 
 Commands that write and were not tried, neither here nor by kills: `export` and `starter export`, which write files elsewhere, one by one and each whole.
 `watch`, jobs of the server and a search of a new folder do what `add` and `train` do, and text spaces other than LSA's are written as that one is.
-While an encoder is installed, the process that tries it is left out: it writes nothing.
+While an encoder is installed, the process that tries it is left out: it writes nothing. The server does captions and clicks itself here; the process that does them
+otherwise calls the same function (`Collection.submit`), and is tried by the kills of the soak below.
 """
 
 
@@ -124,17 +125,17 @@ def _soak(found: dict[str, Any]) -> str:
     return f"""## A server that is never left alone
 
 {found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while the processes
-that add, train, and write captions and clicks for the server were killed (SIGKILL). Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
+that add, train, decode, and write captions and clicks for the server were killed (SIGKILL). Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
 
 | | |
 | --- | ---: |
 | answers to searches | {found["answers"]:,} |
 | captions and clicks | {found["captions"] + found["clicks"]:,} |
-| kills while adding or training; of the process for captions and clicks | {found["jobs_killed"]:,}; {found["changes_killed"]:,} |
-| declared refusals (busy, training, interrupted) | {found["declared_refusals"]:,} |
+| kills while adding or training; of the process for captions and clicks; of decoders | {found["jobs_killed"]:,}; {found["changes_killed"]:,}; {found["decoders_killed"]:,} |
+| declared refusals (busy, training, interrupted, decoder killed) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
-| memory of the server and that process: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
+| memory of the server and its processes for changes and decoding: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
 The catalogue {equal} a replay of the acknowledged calls. {_limits(found["missed"])}
 """

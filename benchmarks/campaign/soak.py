@@ -30,7 +30,11 @@ from benchmarks.common import say
 Floats = NDArray[np.float64]
 CLIENTS = 32
 PICTURES = 192
-_CHILDREN = {"job_process": "jobs_killed", "change_process": "changes_killed"}
+_CHILDREN = {
+    "job_process": "jobs_killed",
+    "change_process": "changes_killed",
+    "decoder_process": "decoders_killed",
+}
 """Modules whose processes work for a server, and what kills of them are counted as."""
 _KILL_EVERY = (5.0, 40.0)
 """Seconds between two kills: some jobs come to their end, too."""
@@ -110,6 +114,7 @@ class Serving:
 
     def __init__(self, root: Path, pictures: int) -> None:
         self.root, self.pictures = root, pictures
+        self._decoders: list[int] = []
 
     def __enter__(self) -> Serving:
         self.process = subprocess.Popen(
@@ -140,19 +145,27 @@ class Serving:
             self.process.wait()
 
     def memory(self) -> int:
-        """Bytes that the server and the process for its changes have in memory now.
+        """Bytes that the server and its processes for changes and decoding have in memory now.
 
-        A job's are not among them: it takes what adding or training takes, and gives it back.
+        A job's are not among them: it takes what adding or training takes, and gives it back. A
+        decoder that was killed counts as it last was: it comes back when a picture needs it.
         """
-        some = [self.process.pid, *(pid for pid, name in self.children() if "change" in name)]
-        return sum(map(_resident, some))
+        sizes: dict[str, list[int]] = {name: [] for name in _CHILDREN}
+        for child, name in self.children():
+            sizes[name].append(_resident(child))
+        decoders = sizes["decoder_process"]
+        self._decoders = decoders + self._decoders[len(decoders) :]
+        return sum([_resident(self.process.pid), *sizes["change_process"], *self._decoders])
 
-    def kill_a_child(self, dice: random.Random) -> str | None:
-        """Kill one of those that work for the server now, and say which; None: nobody does."""
+    def kill_a_child(self, dice: random.Random, kills: Counter[str]) -> str | None:
+        """Kill one of those that work for the server now, and say which; None: nobody does.
+
+        One of a kind that was killed least: most of them would be decoders.
+        """
         children = self.children()
         if not children:
             return None
-        child, name = dice.choice(children)
+        child, name = min(children, key=lambda one: (kills[one[1]], dice.random()))
         try:
             os.kill(child, signal.SIGKILL)
         except ProcessLookupError:
@@ -206,7 +219,7 @@ def _talk(
         time.sleep(min(_LOOK_EVERY * dice.random() * 2, until - now))
         if memory is not None:
             memory.append(server.memory())
-        if kills is not None and now > kill_at and (killed := server.kill_a_child(dice)):
+        if kills is not None and now > kill_at and (killed := server.kill_a_child(dice, kills)):
             kills[killed] += 1
             kill_at = now + dice.uniform(*_KILL_EVERY)
         if now - reported > 60:

@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.campaign import disk
 from benchmarks.campaign import soak as part
+from benchmarks.campaign.people import is_declared
 from benchmarks.campaign.report import write_report
 from benchmarks.campaign.soak import LIMITS, Serving, missed, soak
 
@@ -85,7 +87,7 @@ def _found(limits: list[str]) -> dict[str, dict[str, Any]]:
     """Results of all parts, of which nothing was tried."""
     none = {"broken_promises": 0, "by_command": {}, "too_late": 0, "kills": 0}
     counts = ("seconds", "clients", "answers", "captions", "clicks", "declared_refusals")
-    kills = ("jobs_killed", "changes_killed")
+    kills = ("jobs_killed", "changes_killed", "decoders_killed")
     figures = (*kills, "quiet_p99_ms", "p99_ms", "p99_ratio", "memory_ratio")
     return {
         "faults": none | {"fault_points": 0, "of": 0, "by_fault": {}},
@@ -100,17 +102,23 @@ def _found(limits: list[str]) -> dict[str, dict[str, Any]]:
 
 
 class Working(Serving):
-    """A server that has jobs to be killed, whatever its people happen to ask for."""
+    """A server that has jobs and a decoder to be killed, whatever its people happen to ask for."""
 
-    killed = 0
+    def __enter__(self) -> Serving:
+        super().__enter__()
+        urlopen(f"{self.address}/pictures/1/thumbnail").close()
+        return self
 
-    def kill_a_child(self, dice: random.Random) -> str | None:
-        killed = super().kill_a_child(dice)
-        self.killed += killed == "job_process"
-        if self.killed < 3:  # the next look finds it: a process begins for longer than that
-            address = f"http://{self.host}:{self.port}{part.API}/train"
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.port}{part.API}"
+
+    def kill_a_child(self, dice: random.Random, kills: Counter[str]) -> str | None:
+        killed = super().kill_a_child(dice, kills)
+        if kills["job_process"] < 3:  # the next look finds it: a process begins for longer
+            asked = Request(self.address + "/train", b"{}", {"Content-Type": "application/json"})
             with suppress(OSError):  # one of them has begun another
-                urlopen(Request(address, b"{}", {"Content-Type": "application/json"})).close()
+                urlopen(asked).close()
         return killed
 
 
@@ -128,6 +136,7 @@ def test_a_server_that_is_never_left_alone_keeps_what_it_acknowledged(
     assert found["answers"] > 0
     assert found["jobs_killed"] >= 1
     assert found["changes_killed"] >= 1
+    assert found["decoders_killed"] >= 1
     assert found["missed"] == ["p99_ratio"], "no server answers in no time"
 
 
@@ -135,3 +144,33 @@ def test_a_soak_names_the_limits_that_it_missed() -> None:
     assert missed({"p99_ratio": 3.0, "memory_ratio": 1.1}) == []
     assert missed({"p99_ratio": 3.01, "memory_ratio": 1.0}) == ["p99_ratio"]
     assert missed({"p99_ratio": float("nan"), "memory_ratio": 1.2}) == [*LIMITS]
+
+
+def test_the_memory_of_a_server_is_that_of_its_processes_but_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(part, "_resident", lambda pid: 1)
+    begin = (
+        "import subprocess, sys\n"
+        "for name in sys.argv[1:]: subprocess.Popen(['sh', '-c', 'echo; read line', name])\n"
+        "sys.stdin.read()"
+    )
+    names = ("job_process", "change_process", "decoder_process", "decoder_process")
+    server, pipe = Serving(Path(), 0), subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", begin, *names], stdin=pipe, stdout=pipe, text=True
+    ) as server.process:
+        assert server.process.stdout is not None
+        for _ in names:  # once it has begun, each writes a line
+            server.process.stdout.readline()
+        assert sorted(name for _, name in server.children()) == sorted(names)
+        assert server.memory() == 4
+        kills = Counter(job_process=1, change_process=1)
+        assert server.kill_a_child(random.Random(1), kills) == "decoder_process"
+        assert server.memory() == 4, "it comes back when a picture needs it"
+
+
+def test_of_404s_only_those_of_killed_decoders_are_declared() -> None:
+    assert is_declared(404, b'{"error": "it crashes the decoder"}')
+    assert not is_declared(404, b'{"error": "its JPEG data are damaged"}')
+    assert not is_declared(500, b"it crashes the decoder")
