@@ -11,13 +11,15 @@ import sys
 
 from visterm.errors import BadInput, VistermError
 
+_SETTINGS = ".numba_config.yaml"
+
 
 def main() -> None:
     """Run the command line; errors for people are one line, without a traceback."""
     from visterm.cli.quick_search import parse
 
-    _load_nothing_from_here()
     try:
+        _load_nothing_from_here()
         _check_one_collection(sys.argv[1:])
         options = parse(sys.argv[1:])
         if options is not None:
@@ -41,13 +43,26 @@ def main() -> None:
 
 
 def _load_nothing_from_here() -> None:
-    """Keep children from the code in this folder, which may be of whoever sent the pictures.
+    """Keep this process and its children from code and settings in the folder one stands in.
 
-    Python puts the folder that one stands in first for ``-m`` and ``-c``, by which helpers begin. A
-    process that was begun so itself has trusted it, and may have visterm from there.
+    They may be of whoever sent the pictures. Python puts that folder first for ``-m`` and ``-c``,
+    by which helpers begin, and numba reads a file of settings there, by which it unpickles kernels
+    and overwrites files. A process that was begun so itself has trusted the folder, and may have
+    visterm from there.
     """
-    if not {"", os.getcwd()} & set(sys.path):
+    for name in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+        os.environ.setdefault(name, "")  # which wins over that file, whenever it comes
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted
+        here = ""
+    if not {"", here} & set(sys.path):
         os.environ["PYTHONSAFEPATH"] = "1"
+        if os.path.lexists(_SETTINGS):
+            raise BadInput(
+                f"{_SETTINGS} in this folder would change how visterm computes, and may let it run "
+                "what others wrote; move it away, or call visterm from another folder"
+            )
 
 
 def _check_one_collection(arguments: list[str]) -> None:

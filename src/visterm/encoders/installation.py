@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from visterm.child_process import child_environment
 from visterm.encoders.graph_files import check_weights
 from visterm.encoders.layout import read_layout
 from visterm.encoders.manifest import PROMPTS, Manifest, checked_prompts, read_manifest
@@ -208,7 +209,12 @@ def _tried(where: Path, files: dict[str, int], precision: str) -> int:
     command = [sys.executable, "-m", "visterm.encoders.trial"]
     try:
         done = subprocess.run(
-            command, input=given.encode(), capture_output=True, timeout=_SECONDS, check=False
+            command,
+            input=given.encode(),
+            capture_output=True,
+            env=child_environment(),
+            timeout=_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise BadInput(f"a text and a picture take longer than {_SECONDS} s") from None

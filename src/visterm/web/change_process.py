@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from visterm.child_process import child_environment
 from visterm.collection import (
     Collection,
     Judgement,
@@ -96,7 +97,9 @@ class ChangeProcess:
         if self._is_closed:
             raise Interrupted
         pipe = subprocess.PIPE
-        self._child = subprocess.Popen(self._command, stdin=pipe, stdout=pipe)
+        self._child = subprocess.Popen(
+            self._command, stdin=pipe, stdout=pipe, env=child_environment()
+        )
         return self._child
 
     def close(self) -> None:

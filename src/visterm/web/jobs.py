@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from visterm.child_process import child_environment
 from visterm.collection import Locked
 
 Kind = Literal["train", "add", "duplicates"]
@@ -87,6 +88,7 @@ class Jobs:
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                env=child_environment(),
             )
             number = 1 if self._job is None else self._job.id + 1
             self._job = Job(number, kind)

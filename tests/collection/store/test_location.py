@@ -8,7 +8,7 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.store import location
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 
 
 def test_a_collection_is_found_from_any_folder_inside_it(collection: Collection) -> None:
@@ -83,3 +83,20 @@ def test_what_a_killed_removal_left_is_swept_when_a_store_is_made(collection: Co
     with Collection.open(root) as new:
         assert len(new) == 0
     assert [path.name for path in root.glob(".*")] == [".visterm"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_a_store_that_is_a_link_is_not_forgotten_by_half(
+    collection: Collection, tmp_path: Path
+) -> None:
+    root, real = collection.root, tmp_path / "real"
+    collection.close()
+    (root / ".visterm").rename(real)
+    (root / ".visterm").symlink_to(real)
+    with (
+        Collection.open(root) as linked,
+        pytest.raises(VistermError, match=f"is a link; nothing was deleted: delete {real}"),
+    ):
+        linked.forget_everything()
+    with Collection.open(root, create=False) as kept:
+        assert len(kept) == 12

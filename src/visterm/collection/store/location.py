@@ -42,9 +42,13 @@ def locate(
     That is the nearest folder upwards that holds ``.visterm``; else the folder itself, with its
     store in ``.visterm``, or in the user's data directory where the folder cannot be written.
     """
-    start = Path(os.path.abspath(folder))
+    refused = BadInput(f"there is no folder {folder} that can be looked into")
+    try:
+        start = Path(os.path.abspath(folder))
+    except OSError:  # the folder one stands in was deleted
+        raise refused from None
     if not os.path.isdir(start):
-        raise BadInput(f"there is no folder {folder} that can be looked into")
+        raise refused
     if store is not None:
         return _elsewhere(start, Path(os.path.abspath(store)))
     upwards = (start, *start.parents)
@@ -114,6 +118,9 @@ def forget(store: Path) -> None:
 
     What somebody leaves who is killed then goes with the next deletion, or when a store is made.
     """
+    if store.is_symlink():
+        real = os.path.realpath(store)
+        raise VistermError(f"{store} is a link; nothing was deleted: delete {real}, then the link")
     gone = _forgotten(store)
     try:
         if gone.exists():

@@ -4,7 +4,7 @@ Picture files are decoded by libraries in C, and the most careful limits do not 
 from a crash. While a collection is open (`isolation`), every picture file is decoded by a child, a
 few of them, each of which serves one thread at a time; whichever dies or hangs is replaced.
 
-    python -P -m visterm.pictures.decoding.decoder_process
+    python -m visterm.pictures.decoding.decoder_process
 
 writes a line once it is ready, then reads requests and writes pixels: a line of JSON each way, and
 the bytes after the answer's.
@@ -23,6 +23,7 @@ import time
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
+from visterm.child_process import child_environment
 from visterm.errors import UnreadablePicture
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ class DecoderProcesses:
         self,
         children: int = _CHILDREN,
         longest: float = _LONGEST,
-        # Nothing is loaded from the folder one stands in, which may hold anybody's files.
-        command: tuple[str, ...] = (sys.executable, "-P", "-m", __name__),
+        command: tuple[str, ...] = (sys.executable, "-m", __name__),
     ) -> None:
         self._longest, self._command = longest, command
         # The last one first, so that no more begin than are needed at the same time.
@@ -150,16 +150,15 @@ class DecoderProcesses:
                     _end(child)
 
     def _begun(self) -> _Child:
-        """A new child, which is loading its libraries from where this process has its own."""
+        """A new child, which is loading its libraries."""
         pipe = subprocess.PIPE
-        paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         # In a session of its own: Ctrl-C is its parent's, after whom it ends.
         return _Child(
             self._command,
             bufsize=0,
             stdin=pipe,
             stdout=pipe,
-            env=os.environ | paths,
+            env=child_environment(),
             start_new_session=True,
         )
 
