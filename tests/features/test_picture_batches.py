@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput
@@ -149,6 +150,32 @@ def test_a_picture_that_kills_its_process_costs_only_itself(many: list[Scene]) -
     expected = {i: int(s.pixels.sum()) for i, s in enumerate(many) if i not in (35, 50)}
     assert sums(batches) == expected
     assert heard == [32, 64, 70]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes have no timer there")
+def test_a_picture_whose_decoder_loops_costs_its_process_and_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{number}.png")
+    here, looping = os.getpid(), str(tmp_path / "2.png")
+
+    class Looping(os.PathLike[str]):
+        """Whatever decodes it loops in C, where Python hears nothing."""
+
+        def __fspath__(self) -> str:
+            if os.getpid() != here:
+                ImageFile.ImageFile.load = lambda self: sum(itertools.repeat(0))
+            return looping
+
+    monkeypatch.setattr(picture_batches, "BATCH", 2)
+    monkeypatch.setattr(picture_batches, "LONGEST", 1.0)
+    pictures = [tmp_path / "0.png", tmp_path / "1.png", Looping(), tmp_path / "3.png"]
+    batches = list(over_pictures(len, pictures, n_jobs=2))
+    assert [skip for batch in batches for skip in batch.skipped] == [
+        picture_batches.Skipped(2, looping, "it crashes the decoder")
+    ]
+    assert [batch.numbers for batch in batches] == [[0, 1], [3]]
 
 
 def test_errors_of_the_work_itself_reach_the_caller(many: list[Scene]) -> None:

@@ -19,9 +19,12 @@ from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures.decoding.decoder_process import CRASHES
 from visterm.pictures.decoding.frames import Frames, read_frames
+from visterm.pictures.decoding.time_limit import mortal
 from visterm.progress import Progress, silent
 
 BATCH = 32
+LONGEST = 30.0
+"""Seconds of the processor after which a picture ends the process that only decodes and works."""
 
 Pixels: TypeAlias = "NDArray[np.uint8]"
 Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"
@@ -81,7 +84,7 @@ def over_pictures(
     ]
     done, n_jobs = 0, min(n_jobs, len(batches))
     if portable and batches and (n_jobs > 1 or cluster() is not None):
-        there = _DecodeAndWork(work, _Decode(max_side, frames), os.getcwd())
+        there = _DecodeAndWork(work, _Decode(max_side, frames), os.getcwd(), LONGEST)
         found = map_batches(there, batches, _with_crashed, n_jobs=n_jobs)
     else:
         found = _in_this_process(work, batches, _Decode(max_side, frames))
@@ -150,16 +153,22 @@ class _DecodeAndWork(Generic[Result]):
     """Decode and work in another process, which may have been begun in another folder."""
 
     def __init__(
-        self, work: Callable[[list[Pixels]], Result], decode: _Decode, folder: str
+        self,
+        work: Callable[[list[Pixels]], Result],
+        decode: _Decode,
+        folder: str,
+        longest: float,
     ) -> None:
-        self.work, self.decode, self.folder = work, decode, folder
+        self.work, self.decode, self.folder, self.longest = work, decode, folder, longest
         # Of the extractor, whose method the work nearly always is.
         self.gpus = getattr(getattr(work, "__self__", None), "gpus", 0)
 
     def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
         with suppress(OSError):  # another machine need not have it; paths there are whole ones
             os.chdir(self.folder)
-        return _worked(self.work, self.decode(batch))
+        with mortal(self.longest):
+            decoded = self.decode(batch)
+        return _worked(self.work, decoded)
 
 
 def _with_crashed(

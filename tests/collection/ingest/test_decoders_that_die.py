@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
+from visterm.pictures.decoding import isolation
 from visterm.pictures.decoding.decoder_process import CRASHES, DecoderProcesses
 from visterm.pictures.decoding.isolation import decoders, decoding_elsewhere
 
@@ -46,18 +48,24 @@ def test_a_picture_that_crashes_its_decoder_costs_itself(
         assert len(found) == 5
 
 
-def test_of_a_decoder_that_does_not_start_no_picture_is_said_to_be_broken(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="pipes cannot be waited for there")
+@pytest.mark.parametrize("command", ["false", "echo {}; exec sleep 60"])
+def test_of_a_decoder_that_never_starts_or_answers_no_picture_is_said_to_be_broken(
+    tmp_path: Path, command: str
+) -> None:
     draw_scenes(tmp_path, 3, size=(48, 32))
     with Collection.open(tmp_path) as collection:
         collection.add(features="blocks")
         draw_scenes(tmp_path / "more", 3, seed=1, size=(48, 32))
-        with decoding_elsewhere(DecoderProcesses(1, command=("false",))):
+        with decoding_elsewhere(DecoderProcesses(1, 0.2, ("sh", "-c", command))):
             assert len(collection.add().skipped) == 3
         assert collection.add().new == 3
 
 
 def test_without_a_collection_files_are_decoded_in_this_process(tmp_path: Path) -> None:
-    before = decoders()
+    gc.collect()  # may end collections that somebody forgot to close
+    before = isolation._users
     with Collection.open(tmp_path):
+        assert isolation._users == before + 1
         assert decoders() is not None or os.name == "nt"
-    assert decoders() is before
+    assert isolation._users == before

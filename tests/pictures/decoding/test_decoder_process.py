@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,6 +42,24 @@ def asked():
             while True: say(b" "); time.sleep(0.1)
         yield line
 decoder_process.serve(asked(), sys.stdout.buffer)
+"""
+
+# A decoder that says its number, then loops in C, where Python hears nothing.
+_LOOPS = """
+import itertools, os, sys
+from PIL.ImageFile import ImageFile
+from visterm.pictures.decoding import decoder_process
+def load(self):
+    print(os.getpid(), file=sys.stderr, flush=True)
+    sum(itertools.repeat(0))
+ImageFile.load = load
+decoder_process.serve(sys.stdin.buffer, sys.stdout.buffer)
+"""
+_ASKS = """
+import sys
+from visterm.pictures.decoding.decoder_process import DecoderProcesses
+child = sys.executable, "-c", sys.argv[1]
+DecoderProcesses(1, longest=1, command=child).read(sys.argv[2], 10**6, None)
 """
 
 
@@ -101,6 +121,34 @@ def test_pictures_that_never_end_are_given_up(picture: Path) -> None:
             with pytest.raises(UnreadablePicture, match=rf"{HANGS}, more than 1\.5 seconds"):
                 given_up.result()
         assert read_picture(picture).shape == (20, 40, 3)
+
+
+def test_a_decoder_that_loops_ends_although_whoever_asked_was_killed(picture: Path) -> None:
+    asks = [sys.executable, "-c", _ASKS, _LOOPS, str(picture)]
+    with subprocess.Popen(asks, stderr=subprocess.PIPE) as asking:
+        assert asking.stderr is not None
+        child = int(asking.stderr.readline())
+        asking.kill()
+        try:
+            asking.communicate(timeout=60)  # the child has this pipe until it ends
+        except subprocess.TimeoutExpired:
+            os.kill(child, signal.SIGKILL)
+            raise
+
+
+def test_relative_paths_are_those_of_the_folder_one_stands_in_now(
+    picture: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with decoding_elsewhere(DecoderProcesses(1)):
+        assert read_picture(picture).shape == (20, 40, 3)
+        monkeypatch.chdir(picture.parent)
+        assert read_picture("red.png").shape == (20, 40, 3)
+        with pytest.raises(UnreadablePicture, match=r"^blue\.png: no such file"):
+            read_picture("blue.png")
+        monkeypatch.chdir(tmp_path_factory.mktemp("gone"))
+        Path.cwd().rmdir()
+        with pytest.raises(UnreadablePicture, match=r"^red\.png: no such file"):
+            read_picture("red.png")
 
 
 def test_the_time_that_a_decoder_takes_to_start_is_not_the_pictures(picture: Path) -> None:

@@ -20,7 +20,7 @@ from visterm.collection.ingest.plan import (
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.pictures.decoding.decoder_process import NEVER_READY
+from visterm.pictures.decoding.decoder_process import HANGS, NEVER_READY
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ class Batches:
         """Write the vectors of what is new in a batch, and all its news into the catalogue."""
         for one in files:
             one.reason = one.reason or described.reasons.get(one.digest)
-            one.is_passing |= one.reason == NEVER_READY
+            # A busy machine may be at fault, and not the picture.
+            one.is_passing |= (one.reason or "").startswith((HANGS, NEVER_READY))
         # A video that is described again for a lost frame has the others still.
         kept = [
             number

@@ -46,6 +46,9 @@ class DescribeFiles:
         self.root, self.extractor, self.gpus = root, extractor, extractor.gpus
 
     def __call__(self, asked: list[Asked]) -> _Answer:
+        from visterm.features.picture_batches import LONGEST
+        from visterm.pictures.decoding.time_limit import mortal
+
         files, first = {}, dict[bytes, Opened]()
         with Incoming(self.root) as incoming:
             opened = incoming.opened([task for _, task, _ in asked])
@@ -53,7 +56,8 @@ class DescribeFiles:
                 files[number] = one
                 if one.digest is not None and one.digest not in known:
                     first.setdefault(one.digest, one)
-            return _Answer(files, describe(self.extractor, list(first.values())))
+            with mortal(LONGEST):
+                return _Answer(files, describe(self.extractor, list(first.values())))
 
 
 def ingest_on(cluster: RayCluster, batches: Batches, size: int) -> None:

@@ -23,6 +23,7 @@ from visterm.pictures.decoding.limits import (
 from visterm.pictures.decoding.orientation import orientation_of
 from visterm.pictures.decoding.plugins import make_ready, open_with_pillow
 from visterm.pictures.decoding.regular_files import Refused, opened
+from visterm.pictures.decoding.time_limit import limited
 from visterm.pictures.decoding.warning_filter import quiet
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def read_picture(
     try:
         with opened(source) as file:
             if video_format(file) is None:
-                return _decode(file, max_pixels, max_side)
+                with limited():
+                    return _decode(file, max_pixels, max_side)
     except (Refused, BrokenContainer) as reason:
         raise UnreadablePicture(where, str(reason)) from None
     from visterm.pictures.decoding.frames import read_frame

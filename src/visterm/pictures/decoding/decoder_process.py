@@ -17,10 +17,12 @@ import json
 import os
 import queue
 import select
+import signal
 import subprocess
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from visterm.child_process import child_environment
@@ -118,6 +120,11 @@ class DecoderProcesses:
 
     def _answered(self, path: str, asked: dict[str, Any]) -> tuple[dict[str, Any], bytearray]:
         """What a child says and the bytes after it, or its reason why not."""
+        try:
+            # A child stands where this process stood when it began.
+            asked = asked | {"path": str(Path(path).absolute())}
+        except OSError:  # the folder one stands in is gone
+            raise UnreadablePicture(path, "no such file") from None
         child, found = self._free.get(), None
         try:
             while found is None:
@@ -174,7 +181,9 @@ class DecoderProcesses:
         except (OSError, ValueError):
             raise UnreadablePicture(path, NEVER_READY) from None
         try:
-            child.stdin.write(json.dumps({"path": path} | asked).encode() + b"\n")
+            # Whoever asks gives up first, and says so; a child that nobody waits for ends itself.
+            request = asked | {"longest": 2 * self._longest}
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             return _answer(child, self._longest)
         except TimeoutError:
             reason = f"{HANGS}, more than {self._longest:g} seconds"
@@ -221,10 +230,14 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         import_module(name)
     _tell(answers, {})
     for line in requests:
+        asked = json.loads(line)
+        # Its default action ends libraries in C, too, which hear of nothing else.
+        signal.setitimer(signal.ITIMER_REAL, asked.pop("longest"))
         try:
-            _tell(answers, *_answer_to(json.loads(line)))
+            _tell(answers, *_answer_to(asked))
         except UnreadablePicture as error:
             _tell(answers, {"reason": error.reason})
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _answer_to(asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
