@@ -24,7 +24,7 @@ class State:
     captions: Told = field(default_factory=dict)
     """Text by picture and source."""
     clicks: Told = field(default_factory=dict)
-    """Yes or no by query and picture."""
+    """Yes or no by query and picture, in the order in which they were said."""
     pictures: Told = field(default_factory=dict)
     """Whether a picture lies anywhere, by its hash."""
     models: Told = field(default_factory=dict)
@@ -68,7 +68,7 @@ def read_state(root: Path) -> State:
             clicks=_told(
                 db,
                 """SELECT query, hex(hash), answer FROM feedback
-                    JOIN pictures ON pictures.id = picture""",
+                    JOIN pictures ON pictures.id = picture ORDER BY feedback.id""",
             ),
             pictures=_told(db, "SELECT hex(hash), present > 0 FROM pictures"),
             models=_told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),
