@@ -68,7 +68,7 @@ def read_state(root: Path) -> State:
             clicks=_told(
                 db,
                 """SELECT query, hex(hash), answer FROM feedback
-                    JOIN pictures ON pictures.id = picture ORDER BY feedback.id""",
+                    JOIN pictures ON pictures.id = picture ORDER BY feedback.rowid""",
             ),
             pictures=_told(db, "SELECT hex(hash), present > 0 FROM pictures"),
             models=_told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),

@@ -21,6 +21,8 @@ from visterm.files import write_whole
 FORMAT = 2
 """Until 1, columns had another layout (`old_layout`)."""
 NAME = "manifest.json"
+MOST_WORDS = 1 << 24
+"""More than any language has; addresses of so many columns still fit the memory."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,10 @@ def _check_kinds(manifest: Manifest) -> None:
     for record in manifest.files.values():
         numbers.append(record.size)
         names.append(record.sha256)
-    if not all(type(number) is int and number >= 0 for number in numbers):
+    if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
         raise TypeError("a number of it is none")
+    if manifest.words > MOST_WORDS:
+        raise ValueError(f"it has {manifest.words:,} words, more than {MOST_WORDS:,}")
     for first, stop in (ends for one in manifest.segments for g in one.groups for ends in g.ranges):
         if not first <= stop <= manifest.words:
             raise ValueError("it has values of words that there are none of")
