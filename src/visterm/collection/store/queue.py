@@ -3,7 +3,7 @@
 Putting one in needs no writer's lock: it is one insertion of SQLite's own, on the disk when it
 returns. Whoever holds the lock next does what waits. A change that would do something else when it
 is done twice is taken out in its own transaction (`finish`), any other after it: a kill in between
-does that one again, which changes nothing. One that can never be done is set aside, and told.
+does that one again, which changes nothing. One that can never be done is set aside, and reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from visterm.collection.store.catalogue import Catalogue
 
 _MOST = 100
-"""So many changes that were set aside are told; older ones have been for long."""
+"""So many changes that were set aside are reported; older ones have been for long."""
 
 
 class QueuedChange(NamedTuple):
