@@ -67,8 +67,8 @@ def read_state(root: Path) -> State:
             ),
             clicks=_told(
                 db,
-                """SELECT query, hex(hash), answer FROM feedback
-                    JOIN pictures ON pictures.id = picture ORDER BY feedback.rowid""",
+                f"""SELECT query, hex(hash), answer FROM feedback
+                    JOIN pictures ON pictures.id = picture ORDER BY feedback.{_order(db)}""",
             ),
             pictures=_told(db, "SELECT hex(hash), present > 0 FROM pictures"),
             models=_told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),
@@ -110,6 +110,10 @@ def _told(db: sqlite3.Connection, question: str) -> Told:
 
 def _space(db: sqlite3.Connection) -> str:
     return "space" if "space" in _columns(db, "versions") else "'words'"
+
+
+def _order(db: sqlite3.Connection) -> str:
+    return "id" if "id" in _columns(db, "feedback") else "time"  # of a catalogue half made, or old
 
 
 def _columns(db: sqlite3.Connection, table: str) -> set[str]:

@@ -18,7 +18,7 @@ _TOGETHER = 1 << 16
 _FEW = 50
 """Where a filter leaves one picture in so many or fewer, they are scored one by one."""
 
-_SMALL = 1024
+_SMALL = 4096
 """Of so many pictures or fewer, scoring each once beats any bound."""
 
 _INFINITY = int(np.float32(np.inf).view(np.int32))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from visterm.calibration.link import Link, log_logistic
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.remembered_values import RememberedValues
 from visterm.collection.store.vector_files import SPARSE, Block
 from visterm.collection.store.versions import MODEL, WORDS, Version
 from visterm.compute.row_threads import n_threads, side_by_side
@@ -33,8 +34,6 @@ LANES = 16
 _TOGETHER = 1 << 11
 _MANY = 1 << 10
 """Products that are worth more than one thread."""
-_REMEMBERED = 1 << 16
-"""Values, by word and picture: a picture's vector never changes while a version lasts."""
 _KERNELS = "visterm.index._kernels"
 _FEW = 1 << 18
 """Up to so many products of words and pictures are not worth loading compiled code."""
@@ -95,7 +94,7 @@ class LinearValues:
         self.version, self.rows = version, rows
         self._here = threading.local()
         self._blocks: dict[int, Block] = {}
-        self._known: dict[tuple[int, int], float] = {}
+        self._remembered = RememberedValues()
         # Now, while they are there: whoever has a version open answers with it to the end.
         self._link = version.link()
         self._weights = linear_weights(version, self._link)
@@ -121,23 +120,14 @@ class LinearValues:
     def __call__(self, words: Ids, ids: Ids) -> Floats:
         """The values of some words for some pictures; NaN for pictures without a vector.
 
-        Those of a few are remembered: one search asks for its best pictures several times.
+        They are remembered: one search asks for its best pictures several times, and a picture's
+        vector never changes while a version lasts.
         """
-        if words.size * ids.size > _REMEMBERED // 16:
-            return self._computed(words, ids)
-        known = self._known.get
-        found = np.array(
-            [[known((word, one), np.nan) for word in words.tolist()] for one in ids.tolist()],
-            np.float32,
-        ).reshape(ids.size, words.size)
+        found = self._remembered.of(words, ids)
         new = np.flatnonzero(np.isnan(found).any(axis=1))
         if new.size:
             found[new] = self._computed(words, ids[new])
-            if len(self._known) > _REMEMBERED:
-                self._known.clear()
-            for picture, values in zip(ids[new].tolist(), found[new].tolist(), strict=True):
-                pairs = ((word, picture) for word in words.tolist())
-                self._known.update(zip(pairs, values, strict=True))
+            self._remembered.keep(words, ids[new], found[new])
         return found
 
     def _computed(self, words: Ids, ids: Ids) -> Floats:
