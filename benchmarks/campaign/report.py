@@ -135,7 +135,7 @@ that add, train, decode, and write captions and clicks for the server were kille
 | declared refusals (busy, training, interrupted, decoder killed) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
-| memory of the server and its processes for changes and decoding: quiet; once warm, a fifth into it; at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
+| memory of the server and its processes for changes and decoding: quiet; at most, once warm, a fifth into it; at most at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
 The catalogue {equal} a replay of the acknowledged calls. {_limits(found["missed"])}
 """
