@@ -41,6 +41,9 @@ class RayNodes:
         self._second = self._cluster.add_node(**self._options)
 
     def shutdown(self) -> None:
+        import ray
+
+        ray.shutdown()  # a thread of Ray Serve that was late may have connected once more
         self._cluster.shutdown()
 
 
