@@ -1,4 +1,4 @@
-"""The signed-rank test over queries, and the model that stands above all others."""
+"""The signed-rank test over queries, pictures drawn again, and the best of several models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
 from visterm.errors import BadInput
 from visterm.evaluation import Evaluation, best_of, compare
+from visterm.evaluation.significance import resampled_means, resampled_p_value
+from visterm.text import Relevance
 
 
 def evaluation_of(values: list[float] | np.ndarray, measure: str = "AvgP") -> Evaluation:
@@ -104,3 +107,37 @@ def test_evaluations_of_other_queries_or_measures_are_refused():
         compare(evaluation_of([0.1, 0.2]), evaluation_of([0.1]))
     with pytest.raises(BadInput, match="BEP was not measured"):
         compare(evaluation_of([0.1]), evaluation_of([0.1]), "BEP")
+
+
+def test_resampled_means_are_those_of_pictures_drawn_again_and_measured_anew():
+    rng = np.random.default_rng(3)
+    rows = rng.random((30, 4)).astype(np.float32)
+    queries = csr_array(np.eye(4, dtype=np.float32))
+    pictures = (rng.random((4, 30)) < 0.3).astype(np.float32)
+    found = resampled_means(rows, Relevance(queries, csr_array(pictures)), samples=20)
+    drawn = np.random.default_rng(0).multinomial(30, np.full(30, 1 / 30), size=20)
+    for mean, times in zip(found, drawn, strict=True):
+        each = []
+        for query in range(4):
+            order = np.repeat(np.argsort(-rows[:, query]), times[np.argsort(-rows[:, query])])
+            last = np.flatnonzero(np.append(order[1:] != order[:-1], True))
+            rank = last[np.searchsorted(last, np.arange(30))]  # copies of a picture share it
+            is_hit = pictures[query][order] > 0
+            if is_hit.any():
+                each.append((np.cumsum(is_hit)[rank] / (rank + 1))[is_hit].mean())
+        assert mean == pytest.approx(np.mean(each))
+
+
+def test_pictures_that_queries_share_make_a_difference_less_certain():
+    """A hundred queries of the same ten pictures say no more than one of them."""
+    rng = np.random.default_rng(0)
+    good, bad = rng.random((10, 1)) + 0.3 * np.arange(10)[:, None] % 2, rng.random((10, 1))
+    asked = csr_array(np.ones((100, 1), np.float32))
+    relevant = csr_array(np.tile(np.arange(10) % 2, (100, 1)).astype(np.float32))
+    many = Relevance(asked, relevant)
+    one = many.take(np.arange(1))
+    p_values = [
+        resampled_p_value(resampled_means(good, some), resampled_means(bad, some))
+        for some in (many, one)
+    ]
+    assert p_values[0] == pytest.approx(p_values[1])

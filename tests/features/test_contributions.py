@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.datasets.scenes import draw_scene
-from visterm.features import CNN, Blocks, Sift
+from visterm.features import CNN, EXTRACTORS, Blobs, Blocks, DenseSift, Sift
 from visterm.features.combined import Combined
 from visterm.features.contributions import parts_of
 from visterm.features.extractor import Extractor
@@ -52,13 +52,47 @@ def test_a_place_brings_only_visterms_it_shows() -> None:
     np.testing.assert_array_equal(*shown)
 
 
-def test_the_places_of_the_cnn_sum_to_its_vector_and_cover_what_it_sees() -> None:
-    parts = parts_of(CNN(), PICTURES[0])
+@pytest.mark.parametrize("network", ["lite0", "lite1", "lite2"])
+@pytest.mark.parametrize("normalise", ["sqrt-l2", "l2", "none"])
+def test_the_places_of_the_cnn_sum_to_its_vector_and_cover_what_it_sees(
+    network: str, normalise: str
+) -> None:
+    cnn = CNN(network=network, normalise=normalise)
+    parts = parts_of(cnn, PICTURES[0])
     assert parts is not None
-    np.testing.assert_allclose(parts.values.sum(axis=0), _vector(CNN(), 0), atol=1e-5)
+    np.testing.assert_allclose(parts.values.sum(axis=0), _vector(cnn, 0), atol=1e-5)
     left, top, right, bottom = parts.box
     assert (top, bottom) == (0.0, 1.0)
     assert 0 < left < 0.5 < right < 1
+
+
+def test_a_larger_network_shows_its_own_places_in_a_combination() -> None:
+    joined = Combined([CNN(network="lite2"), _small()]).fit(PICTURES)
+    parts = parts_of(joined, PICTURES[0])
+    assert parts is not None
+    vector, total = _vector(joined, 0), parts.values.sum(axis=0)
+    np.testing.assert_allclose(total[:1280], vector[:1280], atol=1e-5)
+
+
+SMALL = {
+    "blocks": _small(),
+    "cnn": CNN(size=64, crop="pad"),
+    "sift": Sift(visterms=6),
+    "dense-sift": DenseSift(visterms=6),
+    "blobs": Blobs(visterms=6),
+}
+WITHOUT_PLACES = {"block-counts", "visterm-counts", "cnn-pyramid"}
+NEEDS = {"sift": "cv2", "dense-sift": "cv2", "blobs": "skimage"}
+
+
+@pytest.mark.parametrize("name", sorted(EXTRACTORS))
+def test_the_places_of_every_extractor_sum_to_its_vector_or_it_has_none(name: str) -> None:
+    pytest.importorskip(NEEDS.get(name, "numpy"))
+    extractor = SMALL[name].fit(PICTURES) if name in SMALL else EXTRACTORS[name]()
+    parts = parts_of(extractor, PICTURES[0])
+    assert (parts is None) == (name in WITHOUT_PLACES)
+    if parts is not None:
+        np.testing.assert_allclose(parts.values.sum(axis=0), _vector(extractor, 0), atol=1e-5)
 
 
 def test_combined_extractors_show_the_places_of_the_first_that_knows_them() -> None:

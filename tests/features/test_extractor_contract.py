@@ -31,8 +31,8 @@ CANDIDATES = {
     "visterm-counts": VistermCounts(random_state=1),
     "cnn": CNN(size=64),
     "cnn-pyramid": CNNPyramid(size=64),
-    "sift": Sift(visterms=6),
-    "dense-sift": DenseSift(visterms=6),
+    "sift": Sift(visterms=12),
+    "dense-sift": DenseSift(visterms=12),
     "blobs": Blobs(visterms=6),
 }
 NEEDS = {"sift": "cv2", "dense-sift": "cv2", "blobs": "skimage"}

@@ -81,21 +81,17 @@ def test_given_vectors_describe_their_files_unopened(tmp_path):
     paths = [str(tmp_path / f"{number}.jpg") for number in range(3)]  # there are no such files
     with use_vectors("mine", {paths[0]: np.float32([1, 2]), paths[2]: np.float32([3, 4])}):
         features = OwnFeatures("mine").fit()
-        (batch,) = features.over_files(paths)
+        first, reason, last = features.given_rows(paths)
     assert features.width_ == 2
-    assert batch.numbers == [0, 2]
-    assert batch.result.tolist() == [[1, 2], [3, 4]]
-    assert [(one.number, one.picture) for one in batch.skipped] == [(1, paths[1])]
+    assert (first.tolist(), last.tolist()) == ([1, 2], [3, 4])
+    assert "of your own, 'mine'" in reason
 
 
 def test_without_function_and_vectors_every_file_has_the_reason(tmp_path):
     paths = [str(path) for path, _ in draw_scenes(tmp_path, 2, size=(48, 32))]
     features = OwnFeatures("gone")
     features.width_ = 3
-    (batch,) = features.over_files(paths)
-    assert batch.numbers == []
-    assert batch.result is None
-    assert {one.reason for one in batch.skipped} == {
+    assert set(features.given_rows(paths)) == {
         "pictures here have features of your own, 'gone'; add new ones in Python, with "
         "add(features=gone) or with vectors=…, features='gone'"
     }

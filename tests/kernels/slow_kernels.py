@@ -24,14 +24,6 @@ def square_distance(x: Floats, z: Floats) -> float:
     return sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
 
 
-def chi_square(x: Floats, z: Floats) -> float:
-    return sum((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0)
-
-
-def intersection(x: Floats, z: Floats) -> float:
-    return sum(min(a, b) for a, b in zip(x, z, strict=True))
-
-
 def mean_over_pairs(k: Pair, X: Sequence[Floats]) -> float:
     return float(table(k, X, X).mean())
 

@@ -402,7 +402,7 @@ def check_captions_that_do_not_fit_are_refused(make_model, problem):
         (broken, "NaN"),
         (np.zeros((n, words)), "every caption is empty"),
         (np.ones((n, words)), "captions that differ"),
-        (["a tree"] * n, "Vocabulary.counts"),
+        (["a tree"] * n, "captions that differ"),
     ]
     if make_model().targets == "words":  # vectors of other text spaces may point anywhere
         refused.append((-problem.Y, "negative"))

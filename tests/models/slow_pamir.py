@@ -82,14 +82,13 @@ class SlowPamir:
         """The triplet to learn from, and the largest step it may make."""
         query, better, worse = self.draw()
         n, answering = len(self.pictures), len(self.relevant[query])
-        looks = [worse]
-        while len(looks) < self.negatives and not (
-            self.warp and self.loss(query, better, looks[-1]) > 0
-        ):
-            looks.append(self.draw_worse(query))
+        drawn = [worse, *(self.draw_worse(query) for _ in range(1, self.negatives))]
         if not self.warp:
-            worse = max(looks, key=lambda other: self.loss(query, better, other))
+            worse = max(drawn, key=lambda other: self.loss(query, better, other))
             return query, better, worse, self.C
+        looks = drawn[:1]
+        while len(looks) < len(drawn) and self.loss(query, better, looks[-1]) == 0:
+            looks = drawn[: len(looks) + 1]
         rank = (n - answering) // len(looks)
         share = harmonic(max(1, rank)) / harmonic(n - answering)
         return query, better, looks[-1], self.C * share

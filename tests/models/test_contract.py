@@ -9,7 +9,7 @@ import pytest
 from contract import PROMISES, Candidate
 from problems import Problem, problem
 
-from visterm.kernels import RBF, Linear, Sum
+from visterm.kernels import RBF, Cosine
 from visterm.models import (
     MODELS,
     Bbnn,
@@ -24,6 +24,7 @@ from visterm.models import (
     Model,
     Pamir,
     Plsa,
+    Ridge,
     WeightedKnn,
     Wsabie,
 )
@@ -45,9 +46,8 @@ def kernel_pamir(**changes: Any) -> Model:
     return KernelPamir(**{"max_iter": 20_000, **changes})
 
 
-def summed_kernel_pamir(**changes: Any) -> Model:
-    both = Sum((RBF(2.0), Linear()), weights=(1.0, 0.5))
-    return kernel_pamir(**{"kernel": both, **changes})
+def cosine_kernel_pamir(**changes: Any) -> Model:
+    return kernel_pamir(**{"kernel": Cosine(RBF(2.0)), **changes})
 
 
 def low_rank_kernel_pamir(**changes: Any) -> Model:
@@ -110,10 +110,11 @@ CANDIDATES = [
     ),
     Candidate("kernel pamir", kernel_pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate(
-        "kernel pamir over a sum", summed_kernel_pamir, "sparse", {"averaged": (True, False)}
+        "kernel pamir by a cosine", cosine_kernel_pamir, "sparse", {"averaged": (True, False)}
     ),
     Candidate("kernel pamir of low rank", low_rank_kernel_pamir, "dense", {"C": (0.001, 0.1)}),
     Candidate("kernel ridge regression", KernelRidge, "dense", {"alpha": (0.1, 10.0)}),
+    Candidate("ridge regression", Ridge, "dense", {"alpha": (1.0, 100.0)}),
     Candidate("bbnn", bbnn, "blocks"),
     Candidate("cmrm", Cmrm, "counts", {"beta": (0.1, 0.5), "alpha": (0.1, 0.5)}),
     Candidate(

@@ -68,7 +68,7 @@ def slowly(counts, captions, new_counts, aspects, steps, seed):
 @pytest.mark.parametrize(("aspects", "steps"), [(1, 3), (2, 1), (3, 4), (7, 2)])
 def test_equals_em_written_slowly(aspects, steps):
     new = np.array([[1, 1, 0, 0], [0, 2, 0, 5], [1, 0, 3, 0]])
-    model = Plsa(aspects, text_steps=steps, visterm_steps=steps, folding_steps=steps)
+    model = Plsa(n_components=aspects, text_steps=steps, visterm_steps=steps, folding_steps=steps)
     guess = model.fit(COUNTS, CAPTIONS).word_probabilities(new)
     expected = slowly(COUNTS, CAPTIONS, new, aspects, steps, seed=0)
     np.testing.assert_allclose(guess, expected, rtol=1e-8, atol=1e-12)
@@ -123,7 +123,12 @@ def test_validation_takes_the_best_moment_of_all():
     model.fit(COUNTS, CAPTIONS, validation=(held, captions))
     relevance = held_relevance(captions, 6, model.idf_, 4)
     reached = {
-        (k, t, v, f): quality(Plsa(k, t, v, f).fit(COUNTS, CAPTIONS).transform(held), relevance)
+        (k, t, v, f): quality(
+            Plsa(n_components=k, text_steps=t, visterm_steps=v, folding_steps=f)
+            .fit(COUNTS, CAPTIONS)
+            .transform(held),
+            relevance,
+        )
         for k in offered["n_components"]
         for t in offered["text_steps"]
         for v in (1, 2, 3)

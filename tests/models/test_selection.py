@@ -13,9 +13,9 @@ from visterm.errors import BadInput
 from visterm.models import MODELS, Bitr, Cca, Pamir
 from visterm.models.base import Model
 from visterm.models.checkpoint import Checkpoint
-from visterm.models.grids import AUTO, GRIDS
+from visterm.models.grids import AUTO, GRIDS, Grid
 from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
-from visterm.models.selection import Trial, always, quality
+from visterm.models.selection import HeldOut, Trial, always, quality
 from visterm.text import Relevance
 
 
@@ -68,10 +68,42 @@ def test_what_is_not_given_is_chosen_from_its_grid_and_what_is_given_stays():
         (text_ridge, scaling): Cca(ridge=0.02, text_ridge=text_ridge, scaling=scaling)
         .fit(X[:30], Y[:30], validation=(X[30:], Y[30:]))
         .validation_
-        for text_ridge in GRIDS["cca"]["text_ridge"].values
-        for scaling in GRIDS["cca"]["scaling"].values
+        for text_ridge in (*GRIDS["cca"]["text_ridge"].values, model.text_ridge_)
+        for scaling in (*GRIDS["cca"]["scaling"].values, model.scaling_)
     }
     assert model.validation_ == max(reached.values()) == reached[model.text_ridge_, model.scaling_]
+
+
+@pytest.mark.parametrize("best", [3.0, 0.0004, 200.0, 0.5])
+def test_a_grid_is_extended_while_its_best_value_lies_on_its_edge(best, monkeypatch, recwarn):
+    monkeypatch.setitem(GRIDS, "peaked", {"C": Grid(1.0, (0.1, 0.3, 1.0))})
+    validation = (PICTURES, WORDS)
+    model = Peaked(best=best).fit(PICTURES, WORDS, validation=validation)
+    grid = [value for value in (0.1, 0.3, 1.0) if abs(np.log(value / best)) < 0.8]
+    assert abs(np.log(model.C_ / best)) < 0.8, "within one step of the best"
+    assert dict(model.extended_) == ({} if grid else {"C": model.C_})
+    assert [f"C {model.C_}" in str(said.message) for said in recwarn] == ([] if grid else [True])
+    given = Peaked(best=best, C=(0.1, 0.3, 1.0)).fit(PICTURES, WORDS, validation=validation)
+    assert given.C_ in (0.1, 0.3, 1.0), "what somebody gave is what there is to choose from"
+
+
+class Peaked(Model):
+    """Ranks the better, the nearer its C is to ``best`` in ratio."""
+
+    name = "peaked"
+    arrays = ("learnt_", "idf_")
+    decides: ClassVar[Rules] = {"C": POSITIVE}
+
+    def __init__(self, C=AUTO, best=1.0, retrain=False, max_words=None):
+        self.C, self.best, self.retrain, self.max_words = C, best, retrain, max_words
+
+    def _held_out(self, vectors, Y, training):
+        return HeldOut(vectors, lambda far: far)
+
+    def _run(self, task, prepared, choice, progress):
+        progress("running", 1, 1)
+        far = -abs(np.log(choice["C"] / self.best))
+        yield Trial({}, always(far), always(always({"learnt_": np.float32([1])})))
 
 
 def test_without_validation_pictures_auto_is_the_documented_default():
@@ -88,7 +120,7 @@ def test_every_grid_is_of_parameters_that_are_auto_and_holds_values_that_are_all
         "judged_by"
     } == set(grids)
     for name, grid in grids.items():
-        assert len(grid.values) > 1
+        assert len(grid.values) > 1 or grid.default == AUTO  # it chooses by itself
         assert candidates(name, (grid.default, *grid.values), "pictures", kind.decides[name])
 
 

@@ -8,11 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import chisquare
+from scipy.stats import chi2_contingency, chisquare
 
 from visterm.errors import BadInput
 from visterm.text.caption_queries import caption_queries
-from visterm.text.query_sampler import count_answers, draw_query, list_answers
+from visterm.text.query_sampler import count_answers, list_answers
+from visterm.text.query_source import QuerySource, caption_source
 
 
 def some_captions(pictures=800, seed=0):
@@ -37,12 +38,14 @@ def listed(held, largest):
     return {words: count for words, count in found.items() if count < len(held)}
 
 
-def draw(queries, count=DRAWS, seed=7):
-    words, weights = np.empty(queries.largest, np.uint32), np.empty(queries.largest, np.float32)
-    state = np.array([seed], np.uint64)
-    for _ in range(count):
-        size, picture = draw_query(queries, state, words, weights)
-        yield tuple(words[:size].tolist()), weights[:size].copy(), picture
+def draw(source, count=DRAWS, seed=7):
+    if not isinstance(source, QuerySource):
+        source = QuerySource(None, source, source.pictures, source.largest)
+    block, _ = source.draw(np.array([seed], np.uint64), count, 0)
+    for words, weights, size, picture in zip(
+        block.words, block.weights, block.sizes, block.pictures.tolist(), strict=True
+    ):
+        yield tuple(words[:size].tolist()), weights[:size], picture
 
 
 @pytest.mark.parametrize("exponent", [0, 0.5, 1])
@@ -75,6 +78,28 @@ def test_of_short_captions_the_length_of_a_query_is_left_to_the_exponent(exponen
         mass[len(words) - 1] += count**exponent
     shares = np.diff(queries.size_edges[0], prepend=0)
     np.testing.assert_allclose(shares, mass / mass.sum(), rtol=0.05)
+
+
+@pytest.mark.parametrize("exponent", [0, 0.5, 1])
+@pytest.mark.parametrize("lengths", [None, (0.2, 0.3, 0.5)])
+@pytest.mark.parametrize("longest", [5, 9])
+def test_listed_queries_are_drawn_as_often_as_those_from_captions(exponent, lengths, longest):
+    held = csr_array(HELD & (np.cumsum(HELD, axis=1) <= longest))
+    how = {"exponent": exponent, "lengths": lengths, "max_words": 3}
+    source = caption_source(held, np.ones(9), **how)
+    assert source.listed is not None
+    assert (source.listed.edges.size == 0) == (exponent == 0 and not lengths and longest == 5)
+    listed_draws, caption_draws = (
+        Counter((tuple(sorted(words)), picture % 7) for words, _, picture in draw(queries))
+        for queries in (source, caption_queries(held, np.ones(9), **how))
+    )
+    both = [
+        (listed_draws[query], caption_draws[query])
+        for query in listed_draws | caption_draws
+        if listed_draws[query] + caption_draws[query] >= 20
+    ]
+    assert len(both) > 100
+    assert chi2_contingency(np.array(both).T).pvalue > 1e-4
 
 
 def test_the_picture_is_uniform_among_those_that_answer():

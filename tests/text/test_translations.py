@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from visterm.starter import load_starter
-from visterm.text import Vocabulary, sentence_encoder, sentence_meaning
+from visterm.text import Vocabulary
 from visterm.text.meaning import Meaning, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
 from visterm.text.stop_words import STOP_WORDS
@@ -13,14 +13,6 @@ from visterm.text.translations import TABLE, translated
 from visterm.text.unknown_words import read_phrases
 
 WORDS = Vocabulary.of_words(["dog", "beach", "tree", "railway", "glass", "vase", "sea", "eagle"])
-
-
-@pytest.fixture(autouse=True)
-def without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Both, or whoever imports the second one first while the first is patched keeps the patch.
-    monkeypatch.setattr(sentence_encoder, "has_sentences", lambda: False)
-    monkeypatch.setattr(sentence_meaning, "has_sentences", lambda: False)
-    monkeypatch.setattr("visterm.text.meaning.has_vectors", lambda: False)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +24,9 @@ def without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
         ("arbol", "tree"),
         ("aguila", "eagle"),
         ("zee", "sea"),
+        ("hunde", "dog"),
+        ("plages", "beach"),
+        ("arboles", "tree"),
     ],
 )
 def test_a_word_is_taken_for_what_it_means_with_accents_or_without(typed: str, known: str):

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 from visterm.datasets.captioned_dataset import CaptionedDataset, QueryOptions, read_dataset
 from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
-from visterm.datasets.corel5k import Corel5k, read_corel5k
-from visterm.datasets.flickr8k import read_flickr8k
-from visterm.datasets.iaprtc12 import read_iaprtc12
-from visterm.datasets.locations import data_folder
+from visterm.datasets.public_datasets import (
+    DATASETS,
+    Corel5k,
+    data_folder,
+    read_corel5k,
+    read_flickr8k,
+    read_iaprtc12,
+)
 
 if TYPE_CHECKING:
     from visterm.datasets.scenes import SCENE_WORDS, Scene, draw_scene, draw_scenes
@@ -35,16 +39,13 @@ __all__ = [
     "read_tsv",
 ]
 
-DATASETS = {"corel5k": read_corel5k, "iaprtc12": read_iaprtc12, "flickr8k": read_flickr8k}
-"""The public data sets by name, and what reads each from its folder."""
-
 _DRAWN = ("SCENE_WORDS", "Scene", "draw_scene", "draw_scenes")
 
 
 def __getattr__(name: str) -> object:
     # Drawing needs Pillow, which a command that only reads a benchmark should not wait for.
     if name in _DRAWN:
-        from visterm.datasets.scenes import scene as scenes
+        from visterm.datasets import scenes
 
         return getattr(scenes, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

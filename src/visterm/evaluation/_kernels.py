@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# Counting costs pictures × relevant comparisons of a vectorised loop; searching costs pictures ×
-# log(relevant) steps of a branching one. They cross near this number of relevant pictures.
 FEW = 128
+"""Relevant pictures of a query up to which counting, a vectorised loop over all pictures for each,
+is sooner done than sorting all pictures."""
 
 
 @njit(cache=True, nogil=True)
@@ -37,34 +37,6 @@ def _count(
 
 
 @njit(cache=True, nogil=True)
-def _search(
-    row: NDArray[np.floating],
-    relevant: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    order: NDArray[np.int64],
-) -> None:
-    """Rank many relevant pictures: sort them alone, then place every picture among them."""
-    order[:] = np.argsort(-row[relevant], kind="mergesort")
-    best = relevant[order]
-    scores = row[best]
-    beaten_first = np.zeros(relevant.size + 1, dtype=np.int64)
-    for picture in range(row.size):
-        score = row[picture]
-        low, high = 0, relevant.size
-        while low < high:
-            middle = (low + high) // 2
-            if score > scores[middle] or (score == scores[middle] and picture < best[middle]):
-                high = middle
-            else:
-                low = middle + 1
-        beaten_first[low] += 1
-    before = 0
-    for place in range(relevant.size):
-        before += beaten_first[place]
-        ranks[place] = before + 1
-
-
-@njit(cache=True, nogil=True)
 def rank_relevant(
     scores: NDArray[np.floating],
     starts: NDArray[np.int64],
@@ -72,7 +44,8 @@ def rank_relevant(
     ranks: NDArray[np.int64],
     order: NDArray[np.int64],
 ) -> int:
-    """Fill ``ranks`` (ascending per query) and ``order`` (which entry stands there).
+    """Fill ``ranks`` (ascending per query) and ``order`` (which entry stands there) of queries with
+    few relevant pictures.
 
     Returns the first query with a NaN among its scores, or -1.
     """
@@ -86,10 +59,8 @@ def rank_relevant(
         start, end = starts[query], starts[query + 1]
         if end - start <= FEW:
             _count(row, relevant[start:end], ranks[start:end], order[start:end])
-        else:
-            _search(row, relevant[start:end], ranks[start:end], order[start:end])
-        for entry in range(start, end):
-            order[entry] += start
+            for entry in range(start, end):
+                order[entry] += start
     return -1
 
 
@@ -105,3 +76,26 @@ def average_precisions(
             for entry in range(start, end):
                 total += (entry - start + 1) / ranks[entry]
             averages[query] = total / (end - start)
+
+
+@njit(cache=True, nogil=True)
+def resampled_precision(
+    order: NDArray[np.int64],
+    is_relevant: NDArray[np.bool_],
+    weights: NDArray[np.float32],
+    sums: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Add the average precision of one query, its pictures in ``order`` and each there as often as
+    a row of ``weights`` says, to the sum of that row."""
+    for sample in range(weights.shape[0]):
+        row, before, relevant, total = weights[sample], 0.0, 0.0, 0.0
+        for place in range(order.size):
+            weight = row[order[place]]
+            before += weight
+            if weight > 0 and is_relevant[order[place]]:
+                relevant += weight
+                total += weight * relevant / before
+        if relevant > 0:
+            sums[sample] += total / relevant
+            counts[sample] += 1

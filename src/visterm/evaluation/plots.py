@@ -6,29 +6,44 @@ import io
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from visterm.errors import BadInput, needs_extra
-from visterm.evaluation._bars import (
-    INK,
-    OURS,
-    PUBLISHED,
-    Panel,
-    draw_legend,
-    draw_sideways,
-    draw_upright,
-)
 from visterm.evaluation.tables import Table
 from visterm.files import write_whole
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+PUBLISHED, OURS = "published", "ours"
+_COLOURS = {PUBLISHED: "#cfc8b8", OURS: "#2c6a4c"}
+_LOG_FROM = 30
+"""Panels whose largest figure is so many times the smallest are drawn on a logarithmic axis."""
+_UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""What each format is told so that the same table is the same file."""
 
-FORMATS = ("png", "svg", "pdf")
-_DPI = 160
-_ACROSS = 4
-"""Panels beside each other, where they are many."""
+
+@dataclass(frozen=True)
+class Panel:
+    """One group of bars: figures by series (published, ours), then by category, as a table shows
+    them; ``bold`` are the categories whose figure of ours stands out.
+    """
+
+    title: str
+    bars: Mapping[str, Mapping[str, float]]
+    bold: frozenset[str]
+    percent: bool
+
+    @property
+    def logarithmic(self) -> bool:
+        numbers = [number for values in self.bars.values() for number in values.values()]
+        return not self.percent and min(numbers) > 0 and max(numbers) > _LOG_FROM * min(numbers)
+
+    @property
+    def heading(self) -> str:
+        if self.percent:
+            return f"{self.title} (%)".strip()
+        return f"{self.title}{', logarithmic' if self.logarithmic else ''}"
 
 
 def draw_table(table: Table, path: str | os.PathLike[str]) -> None:
@@ -43,37 +58,40 @@ def draw_table(table: Table, path: str | os.PathLike[str]) -> None:
     kind = check_figure_name(path)
     with needs_extra("research", "figures need matplotlib"):
         from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
+        from matplotlib.patches import Patch
     panels = panels_of(table)
-    figure = Figure(layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
-    figure.suptitle(table.title, x=0.012, ha="left", fontsize=11, color=INK)
-    (_fill_sideways if _has_models_in_rows(table) else _fill_upright)(figure, panels)
-    draw_legend(figure, panels)
-    drawn = io.BytesIO()
-    # Without a date the same table is the same file.
-    figure.savefig(drawn, format=kind, dpi=_DPI, metadata=_UNDATED[kind])
-    write_whole(path, drawn.getvalue())
-
-
-def _fill_upright(figure: Figure, panels: list[Panel]) -> None:
-    widths = [max(2, len(panel.categories)) for panel in panels]
-    figure.set_size_inches(1.4 + 0.82 * sum(widths), 3.6)
-    axes = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
-    for ax, panel in zip(axes, panels, strict=True):
-        draw_upright(ax, panel)
-
-
-def _fill_sideways(figure: Figure, panels: list[Panel]) -> None:
-    across = min(_ACROSS, len(panels))
+    categories = list(dict.fromkeys(c for p in panels for bars in p.bars.values() for c in bars))
+    across = min(4, len(panels))
     down = math.ceil(len(panels) / across)
-    categories = list(dict.fromkeys(name for panel in panels for name in panel.categories))
-    figure.set_size_inches(2 + 2.2 * across, 0.9 + down * (0.5 + 0.3 * len(categories)))
-    axes = figure.subplots(down, across, squeeze=False).ravel()
-    for number, ax in enumerate(axes):
-        if number < len(panels):
-            draw_sideways(ax, panels[number], categories, named=number % across == 0)
-        else:
-            ax.axis("off")
+    figure = Figure(
+        (2 + 2.2 * across, 0.9 + down * (0.5 + 0.3 * len(categories))), layout="constrained"
+    )
+    figure.suptitle(table.title, x=0.012, ha="left", fontsize=11)
+    axes = figure.subplots(down, across, squeeze=False, sharey=True)
+    for ax in axes.ravel()[len(panels) :]:
+        ax.axis("off")
+    for ax, panel in zip(axes.ravel(), panels, strict=False):
+        width = 0.8 / len(panel.bars)
+        for number, (series, bars) in enumerate(panel.bars.items()):
+            at = [categories.index(name) + (number + 0.5) * width - 0.4 for name in bars]
+            drawn = ax.barh(at, list(bars.values()), width * 0.94, color=_COLOURS[series])
+            bold = panel.bold if series == OURS else ()
+            texts = [f"{_shown(bars[name])}{'*' if name in bold else ''}" for name in bars]
+            ax.bar_label(drawn, texts, padding=2, fontsize=7)
+        ax.set_title(panel.heading, loc="left", fontsize=9.5)
+        ax.set_xscale("log" if panel.logarithmic else "linear")
+        ax.set_yticks(np.arange(len(categories)), categories, fontsize=8.5)
+        ax.set_xticks([])
+        ax.set_xticks([], minor=True)
+        ax.margins(x=0.2)
+        ax.spines[["top", "right", "bottom"]].set_visible(False)
+    axes[0, 0].invert_yaxis()
+    series_shown = dict.fromkeys(series for panel in panels for series in panel.bars)
+    handles = [Patch(color=_COLOURS[series], label=series) for series in series_shown]
+    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, dpi=160, metadata=_UNDATED[kind])
+    write_whole(path, file.getvalue())
 
 
 def check_figure_name(path: str | os.PathLike[str]) -> str:
@@ -83,9 +101,9 @@ def check_figure_name(path: str | os.PathLike[str]) -> str:
     'svg'
     """
     kind = Path(path).suffix.lstrip(".").lower()
-    if kind not in FORMATS:
+    if kind not in _UNDATED:
         raise BadInput(
-            f"a figure's name ends in .{', .'.join(FORMATS)}; {Path(path).name!r} does not"
+            f"a figure's name ends in .{', .'.join(_UNDATED)}; {Path(path).name!r} does not"
         )
     return kind
 
@@ -97,45 +115,29 @@ def panels_of(table: Table) -> list[Panel]:
     >>> [panel.bars for panel in panels_of(table)]
     [{'published': {'CMRM': 19.2}}]
     """
-    marked = set(table.bold)
-    if set(table.columns) <= {PUBLISHED, OURS}:
-        bars = {
-            series: _numbers({row: table.number(row, series) for row in table.rows})
-            for series in table.columns
-        }
-        bold = frozenset(row for row, _ in marked)
-        found = [Panel("", _filled(bars), bold, percent=not set(table.rows) & set(table.plain))]
-    elif _has_models_in_rows(table):
-        found = [_column_panel(table, column) for column in table.columns]
+    rows, columns = list(table.rows), list(table.columns)
+    in_rows = any(row.endswith((f", {PUBLISHED}", f", {OURS}")) for row in rows)
+    if set(columns) <= {PUBLISHED, OURS}:
+        groups = {"": [(row, column, row, column) for row in rows for column in columns]}
+    elif in_rows:
+        groups = {c: [(row, c, *_split(row)) for row in rows] for c in columns}
     else:
-        found = [_row_panel(table, row, marked) for row in table.rows]
-    found = [panel for panel in found if panel.bars]
-    if not found:
+        groups = {row: [(row, c, *_split(c)) for c in columns] for row in rows}
+    panels = []
+    for title, cells in groups.items():
+        bars: dict[str, dict[str, float]] = {PUBLISHED: {}, OURS: {}}
+        for row, column, category, series in cells:
+            number = table.number(row, column)
+            if isinstance(number, int | float) and math.isfinite(number):
+                bars[series][category] = float(number)
+        bold = frozenset(category for row, c, category, _ in cells if (row, c) in table.bold)
+        plain = all(row in table.plain or column in table.plain for row, column, *_ in cells)
+        shown = {series: values for series, values in bars.items() if values}
+        if shown:
+            panels.append(Panel(title, shown, bold, percent=not plain))
+    if not panels:
         raise BadInput(f"{table.title!r} holds no numbers to draw")
-    return found
-
-
-def _row_panel(table: Table, row: str, marked: set[tuple[str, str]]) -> Panel:
-    bars: dict[str, dict[str, float]] = {PUBLISHED: {}, OURS: {}}
-    for column in table.columns:
-        category, series = _split(column)
-        bars[series] |= _numbers({category: table.number(row, column)})
-    bold = frozenset(_split(column)[0] for name, column in marked if name == row)
-    plain = row in table.plain or set(table.columns) <= set(table.plain)
-    return Panel(row, _filled(bars), bold, percent=not plain)
-
-
-def _column_panel(table: Table, column: str) -> Panel:
-    bars: dict[str, dict[str, float]] = {PUBLISHED: {}, OURS: {}}
-    for row in table.rows:
-        category, series = _split(row)
-        bars[series] |= _numbers({category: table.number(row, column)})
-    plain = column in table.plain or set(table.rows) <= set(table.plain)
-    return Panel(column, _filled(bars), frozenset(), percent=not plain)
-
-
-def _has_models_in_rows(table: Table) -> bool:
-    return any(row.endswith((f", {PUBLISHED}", f", {OURS}")) for row in table.rows)
+    return panels
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -146,20 +148,8 @@ def _split(name: str) -> tuple[str, str]:
     return name, OURS
 
 
-def _numbers(cells: Mapping[str, object]) -> dict[str, float]:
-    return {
-        name: float(cell)
-        for name, cell in cells.items()
-        if isinstance(cell, int | float) and math.isfinite(cell)
-    }
-
-
-def _filled(bars: Mapping[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    return {series: values for series, values in bars.items() if values}
-
-
-_UNDATED: dict[str, dict[str, str | None]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
+def _shown(number: float) -> str:
+    """Three digits that matter."""
+    if number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 1 else f"{number:.2g}"

@@ -53,8 +53,8 @@ def relevant_ranks(scores: ArrayLike, pictures: csr_array) -> RelevantRanks:
     """Rank the relevant pictures of each query among all pictures, largest score first.
 
     Equal scores stand in picture order, lower index first. So a model that scores everything alike
-    gets what the picture order gives, never the luckiest arrangement of its ties. Only the relevant
-    pictures are ranked, each by counting who stands before it; the rest is never sorted.
+    gets what the picture order gives, never the luckiest arrangement of its ties. Where few are
+    relevant, each of them is ranked by counting who stands before it; the rest is never sorted.
 
     Parameters
     ----------
@@ -89,6 +89,13 @@ def relevant_ranks(scores: ArrayLike, pictures: csr_array) -> RelevantRanks:
             f"the score of query {unordered} for picture {picture} is NaN; "
             "check the model or the features for overflow or missing values"
         )
+    for query in np.flatnonzero(np.diff(starts) > _kernels.FEW).tolist():
+        part = slice(starts[query], starts[query + 1])
+        places = np.empty(table.shape[1], np.int64)
+        places[np.argsort(-table[query], kind="stable")] = np.arange(1, table.shape[1] + 1)
+        held = places[relevant[part]]
+        inside = np.argsort(held)
+        ranks[part], order[part] = held[inside], inside + part.start
     return RelevantRanks(starts, ranks, gains.data.astype(np.float32, copy=False)[order])
 
 

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets.captioned_pictures import CaptionedPictures
+from visterm.datasets import CaptionedDataset, CaptionedPictures, QueryOptions
 from visterm.datasets.scenes import draw_scenes
 from visterm.evaluation import Evaluation
 from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, contact_sheet
 from visterm.evaluation.ranking import top
-from visterm.experiments.runner.protocol import Protocol, split_off_test
-from visterm.experiments.runner.runs import Seconds, extract, run
-from visterm.features import Blocks
+from visterm.experiments.picture_features import PictureFeatures
+from visterm.experiments.protocol import Protocol, protocol_of, with_test
+from visterm.experiments.runs import Extracted, Seconds, run
 from visterm.files import write_whole
 from visterm.models import Pamir
 from visterm.progress import Progress, silent
 
-# Small codebooks: 400 pictures cannot fill large ones.
-SCENE_CHANNELS = tuple(
-    (side, part, size)
-    for side in (16, 32)
-    for part, size in (("joint", 800), ("edges", 300), ("colours", 300))
-)
+SCENE_FEATURES = "cnn"
 
 
 @dataclass(frozen=True)
@@ -48,13 +42,13 @@ def run_demo(
     seconds = Seconds()
     with seconds.on("drawing"):
         protocol = scenes(folder / "pictures", pictures, seed=seed, progress=progress)
-    extractor = scene_blocks(seed)
     with seconds.on("features"):
-        vectors = extract(protocol, extractor, progress=progress)
+        rows = PictureFeatures(protocol).vectors(SCENE_FEATURES, progress=progress)
+        vectors = Extracted(*rows)
     model = Pamir(C=(0.03, 0.1, 0.3), max_words=protocol.max_words, retrain=True, random_state=seed)
     outcome = run(protocol, vectors, model, seconds, progress=progress)
-    rows = model.transform(vectors.test)
-    rankings = [ranked(protocol, rows, words) for words in demonstrative_queries(protocol)]
+    mapped = model.transform(vectors.test)
+    rankings = [ranked(protocol, mapped, words) for words in demonstrative_queries(protocol)]
     page = folder / "rankings.html"
     sheet = contact_sheet(
         rankings,
@@ -71,14 +65,17 @@ def run_demo(
 
 def scenes(folder: Path, pictures: int, *, seed: int = 0, progress: Progress = silent) -> Protocol:
     """Draw captioned pictures; the captions of a third of them are for testing only."""
+    return protocol_of(drawn_scenes(folder, pictures, seed, progress), seed=seed)
+
+
+def drawn_scenes(
+    folder: Path, pictures: int, seed: int = 0, progress: Progress = silent
+) -> CaptionedDataset:
+    """Drawn pictures with captions as a data set, a third of them to be tested on."""
     drawn = draw_scenes(folder, pictures, seed=seed, progress=progress)
     known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
-    return split_off_test(known, seed=seed, share=1 / 3, language=None)
-
-
-def scene_blocks(seed: int = 0) -> Blocks:
-    """Block visterms for some hundred drawn pictures, on all cores."""
-    return Blocks(channels=SCENE_CHANNELS, n_jobs=os.cpu_count() or 1, random_state=seed)
+    whole = CaptionedDataset("scenes", known, queries=QueryOptions(language=None))
+    return with_test(whole, share=1 / 3, seed=seed)
 
 
 def demonstrative_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:

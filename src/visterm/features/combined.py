@@ -16,6 +16,7 @@ from visterm.features.extractor import Extractor, Rows
 from visterm.features.extractor_registry import extractor_class
 from visterm.features.picture_batches import Picture, Pixels, shrunk
 from visterm.progress import Progress, silent
+from visterm.stored import as_tuples
 
 
 @dataclass(repr=False, eq=False)
@@ -115,7 +116,8 @@ class Combined(Extractor):
             extractor_class(part["name"])._restored(part, _of_part(arrays, number))
             for number, part in enumerate(about["parts"])
         ]
-        combined = cls([clone(part) for part in parts], **cls._named_now(about["parameters"]))
+        parameters = {key: as_tuples(value) for key, value in about["parameters"].items()}
+        combined = cls([clone(part) for part in parts], **parameters)
         combined.parts_ = parts
         return combined
 

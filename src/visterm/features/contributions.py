@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.estimator import clone
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.cnn import CNN
 from visterm.features.cnn.recipe import normalised
@@ -66,7 +67,7 @@ def parts_of(extractor: Extractor, pixels: Pixels) -> Parts | None:
 
 
 def _of_cnn(cnn: CNN, pixels: Pixels) -> Parts:
-    grid = CNN(cnn.size, cnn.crop, "grid", "none").rows([pixels])[0]
+    grid = clone(cnn).set_params(output="grid", normalise="none").rows([pixels])[0]
     pooled = grid.mean(axis=0, dtype=np.float64).astype(np.float32)
     vector = normalised(pooled[None], cnn.normalise)[0]
     total = grid.sum(axis=0, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Picture vectors of an installed dual encoder, in the space of its texts."""
+"""Picture vectors of an installed network; of a dual encoder, in the space of its texts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 
 from visterm.encoders import Encoder, open_encoder
 from visterm.errors import BadInput, NotFitted
+from visterm.estimator import clone
 from visterm.features.cnn.network_extractor import in_threads
 from visterm.features.extractor import Extractor
 from visterm.features.picture_batches import Picture, Pixels
 from visterm.onnx_session import PROVIDERS
 from visterm.progress import Progress, silent
 
-_KEY = re.compile(r"encoder-1\((.+)-([0-9a-f]{12})(?:,\w+)?\)")
+_KEY = re.compile(r"encoder-1\(([\w.-]+)-([0-9a-f]{12})(?:,\w+)?\)")
 
 
 class EncoderVectors(Extractor):
-    """What the picture side of a dual encoder gives, at unit length.
+    """What an installed network, or the picture side of a dual encoder, gives, at unit length.
 
     Parameters
     ----------
     encoder : str
-        The name of an installed encoder: ``visterm encoder list`` names them.
+        Its name: ``visterm encoder list`` has those that are installed.
     provider : {"cpu", "cuda", "coreml"}
         Where onnxruntime computes; vectors of one are never compared with those of another.
     n_jobs : int
@@ -36,9 +37,11 @@ class EncoderVectors(Extractor):
     name = "encoder"
     version = 1
     arrays: ClassVar[tuple[str, ...]] = ()
-    facts = ("digest_",)
+    uses_threads = True
+    facts = ("digest_", "reads_texts_")
 
     digest_: str
+    reads_texts_: bool
 
     def __init__(self, encoder: str, provider: str = "cpu", n_jobs: int = 1) -> None:
         self.encoder = encoder
@@ -47,16 +50,19 @@ class EncoderVectors(Extractor):
 
     @property
     def key(self) -> str:
-        """The encoder's name, what tells its files from others, and where it is computed."""
-        digest = getattr(self, "digest_", None) or self._opened().manifest.digest
+        """Whether texts lie in the same space, its name, what tells its files from others, and
+        where it is computed."""
+        fitted = self if hasattr(self, "digest_") else clone(self).fit()
+        kind = self.name if fitted.reads_texts_ else "network"
         where = "" if self.provider == "cpu" else f",{self.provider}"
-        return f"{self.name}-{self.version}({self.encoder}-{digest[:12]}{where})"
+        return f"{kind}-{self.version}({self.encoder}-{fitted.digest_[:12]}{where})"
 
     def fit(
         self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
     ) -> Self:
         """Open the encoder and remember it by its content; nothing is learnt."""
-        self.digest_ = self._opened().manifest.digest
+        manifest = self._opened().manifest
+        self.digest_, self.reads_texts_ = manifest.digest, manifest.reads_texts
         return self
 
     def rows(self, pictures: list[Pixels]) -> NDArray[np.float32]:
@@ -85,7 +91,7 @@ class EncoderVectors(Extractor):
 
 
 def encoder_of(key: str | None) -> tuple[str, str] | None:
-    """Name and digest of the encoder whose vectors a key stands for; None for other vectors.
+    """Name and digest of the dual encoder whose vectors a key stands for; None for other vectors.
 
     >>> encoder_of("encoder-1(clip-small-0123456789ab)"), encoder_of("cnn-1")
     (('clip-small', '0123456789ab'), None)

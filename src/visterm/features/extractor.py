@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Self, TypeAlias
@@ -17,11 +17,9 @@ from scipy.sparse import csr_array, issparse, vstack
 from visterm.errors import BadInput, VistermError
 from visterm.features.picture_batches import (
     Picture,
-    PictureBatch,
     Pixels,
     Skipped,
     gather,
-    over_pictures,
 )
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
@@ -55,11 +53,8 @@ class Extractor(Stored):
     n_jobs: int
     portable: ClassVar[bool] = True
     """Whether other processes can have what describes pictures."""
-    old_names: ClassVar[Mapping[str, str]] = {
-        "workers": "n_jobs",
-        "least": "min_keypoints",
-        "least_share": "min_area",
-    }
+    uses_threads: ClassVar[bool] = False
+    """Whether `rows` is at work on all cores already."""
 
     @property
     def key(self) -> str:
@@ -116,14 +111,10 @@ class Extractor(Stored):
         """Vectors of decoded pictures, one a row."""
         raise NotImplementedError
 
-    def over_files(
-        self, paths: Sequence[str], *, progress: Progress = silent
-    ) -> Iterator[PictureBatch[Rows]]:
-        """Vectors of files batch by batch, in order, with a reason for each that has none.
-
-        A video has several: one for each of its frames that differ.
-        """
-        return over_pictures(self.rows, paths, frames=True, progress=progress, **self._options())
+    def given_rows(self, paths: Sequence[str]) -> list[NDArray[np.float32] | str] | None:
+        """Vectors that are known without a look at the files, or the reason why one is not; None
+        where pictures are described by their pixels."""
+        return None
 
     def transform(self, pictures: Sequence[Picture]) -> Rows:
         """Vectors of pictures, one a row; an error names every picture that cannot be read."""
@@ -161,16 +152,22 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
     return np.concatenate(parts)
 
 
+class NothingRead(BadInput):
+    """Of a list of pictures not a single one can be read; ``skipped`` says why."""
+
+    def __init__(self, skipped: Sequence[Skipped]) -> None:
+        first = skipped[0]
+        super().__init__(f"no picture can be read; the first is {first.picture}: {first.reason}")
+        self.skipped = skipped
+
+
 def nothing_read(skipped: Sequence[Skipped]) -> BadInput:
     """The error of a list without a single readable picture.
 
     >>> nothing_read([])
     BadInput('no pictures were given')
     """
-    if not skipped:
-        return BadInput("no pictures were given")
-    first = skipped[0]
-    return BadInput(f"no picture can be read; the first is {first.picture}: {first.reason}")
+    return NothingRead(skipped) if skipped else BadInput("no pictures were given")
 
 
 def warn_skipped(skipped: Sequence[Skipped]) -> None:

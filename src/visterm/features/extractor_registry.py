@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from visterm.encoders import known_networks
 from visterm.errors import BadInput
 from visterm.features.blobs import Blobs
 from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
@@ -31,5 +32,9 @@ def extractor_class(name: str) -> type[Extractor]:
         known = ", ".join(
             [*EXTRACTORS, f"{EncoderVectors.name}(NAME)", f"{OnnxEmbedder.name}:FILE"]
         )
-        raise BadInput(f"no features called {name!r}; there are {known}, joined by +")
+        networks = " and ".join(known_networks())
+        raise BadInput(
+            f"no features called {name!r}; there are {known}, joined by +; "
+            f"visterm encoder add brings {networks} or another network"
+        )
     return EXTRACTORS[name]

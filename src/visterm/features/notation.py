@@ -1,7 +1,8 @@
 """Features and models written in a line, the same for every command.
 
-``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``encoder(NAME)``,
-``onnx:clip.onnx``, ``own:LABEL``; for models and kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
+``cnn(size=288, crop=squash)``, ``blocks+2*sift`` with weights, ``dinov2-small`` or any installed
+encoder by its name (``encoder(NAME)`` in full), ``onnx:clip.onnx``, ``own:LABEL``; for models and
+kernels ``pamir(C=0.1)`` and ``rbf(gamma=2)``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import ast
 import re
 from typing import Any, NamedTuple
 
+from visterm.encoders import is_encoder
 from visterm.errors import BadInput
 from visterm.features.cnn import OnnxEmbedder
 from visterm.features.combined import Combined
 from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import Extractor
-from visterm.features.extractor_registry import extractor_class
+from visterm.features.extractor_registry import EXTRACTORS, extractor_class
 from visterm.features.own_features import OwnFeatures, checked_label
 
 _FILE = f"{OnnxEmbedder.name}:"
@@ -125,6 +127,8 @@ def _extractor(text: str, n_jobs: int, random_state: int) -> Extractor:
     if colon and "(" not in head:
         raise BadInput(f"only {OnnxEmbedder.name} takes a file after a colon, not {head!r}")
     name, parameters = parse_named(text) if text else Named(text, {})
+    if name not in EXTRACTORS and is_encoder(name):
+        return _encoder_vectors(text, name, parameters, n_jobs)
     extractor = extractor_class(name)()
     known = set(extractor.get_params())
     settings = {"n_jobs": n_jobs, "random_state": random_state}
@@ -143,9 +147,13 @@ def _encoder(text: str, found: re.Match[str] | None, n_jobs: int) -> EncoderVect
             "encoder needs the name of one: encoder(NAME); visterm encoder list has them"
         )
     given = parse_named(f"{EncoderVectors.name}({found[2] or ''})").parameters
+    return _encoder_vectors(text, found[1], given, n_jobs)
+
+
+def _encoder_vectors(text: str, name: str, given: dict[str, Any], n_jobs: int) -> EncoderVectors:
     if strange := sorted(set(given) - {"provider"}):
         raise BadInput(f"{text}: an encoder has no parameter {strange[0]!r}; it has provider")
-    return EncoderVectors(found[1], n_jobs=n_jobs, **given)
+    return EncoderVectors(name, n_jobs=n_jobs, **given)
 
 
 def _value(node: ast.expr) -> Any:

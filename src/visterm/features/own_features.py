@@ -18,7 +18,6 @@ from visterm.errors import BadInput, NotFitted
 from visterm.features.extractor import Extractor, nothing_read
 from visterm.features.picture_batches import (
     Picture,
-    PictureBatch,
     Pixels,
     Skipped,
     gather,
@@ -111,22 +110,12 @@ class OwnFeatures(Extractor):
             )
         return found
 
-    def over_files(
-        self, paths: Sequence[str], *, progress: Progress = silent
-    ) -> Iterator[PictureBatch[Any]]:
+    def given_rows(self, paths: Sequence[str]) -> list[NDArray[np.float32] | str] | None:
         given = _VECTORS.get(self.label)
-        if self.label in _FUNCTIONS and given is None:
-            yield from super().over_files(paths, progress=progress)
-            return
-        rows = [None if given is None else given.get(path) for path in paths]
-        numbers = [number for number, row in enumerate(rows) if row is not None]
-        skipped = [
-            Skipped(number, path, self._what_is_missing())
-            for number, path in enumerate(paths)
-            if number not in set(numbers)
-        ]
-        found = np.stack([row for row in rows if row is not None]) if numbers else None
-        yield PictureBatch(numbers, found, skipped)
+        if given is None and self.label in _FUNCTIONS:
+            return None
+        missing = self._what_is_missing()
+        return [missing if given is None else given.get(path, missing) for path in paths]
 
     def _embedded(self, pictures: list[Pixels]) -> NDArray[np.float32]:
         if self.label not in _FUNCTIONS:

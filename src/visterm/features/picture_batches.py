@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 
 from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.decoding.decoder_process import CRASHES
-from visterm.pictures.decoding.frames import Frames, read_frames
-from visterm.pictures.decoding.time_limit import mortal
+from visterm.pictures.picture_files import read_picture
 from visterm.progress import Progress, silent
 
 BATCH = 32
-LONGEST = 30.0
-"""Seconds of the processor after which a picture ends the process that only decodes and works."""
+CRASHES = "it crashes the process that describes it"
 
 Pixels: TypeAlias = "NDArray[np.uint8]"
 Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"
@@ -44,16 +41,11 @@ class Skipped:
 
 @dataclass(frozen=True)
 class PictureBatch(Generic[Result]):
-    """The result of one batch: of which pictures it speaks, and which were skipped.
-
-    Where frames are asked for, ``numbers`` names a video once for each, and ``seconds`` says when
-    each is shown, None for pictures.
-    """
+    """The result of one batch: of which pictures it speaks, and which were skipped."""
 
     numbers: list[int]
     result: Result | None
     skipped: list[Skipped] = field(default_factory=list)
-    seconds: list[float | None] = field(default_factory=list)
 
 
 def over_pictures(
@@ -63,15 +55,13 @@ def over_pictures(
     max_side: int | None = None,
     n_jobs: int = 1,
     portable: bool = True,
-    frames: bool = False,
     progress: Progress = silent,
     what: str = "pictures",
 ) -> Iterator[PictureBatch[Result]]:
     """Run ``work`` over batches of decoded pictures, in order, a few batches ahead at most.
 
-    On a cluster, or with several processes and more than one batch, even a picture that kills its
-    process costs only itself; otherwise, or where the work is not ``portable`` to other processes,
-    it is done in this one. With ``frames`` a video is several pictures, or else one.
+    The work is done on a cluster, or by several processes where there is more than one batch;
+    otherwise, or where it is not ``portable`` to other processes, in this one.
 
     >>> flat = np.zeros((4, 4, 3), dtype=np.uint8)
     >>> [batch.result for batch in over_pictures(len, [flat, flat])]
@@ -83,13 +73,14 @@ def over_pictures(
         for start in range(0, len(pictures), BATCH)
     ]
     done, n_jobs = 0, min(n_jobs, len(batches))
+    found: Iterator[PictureBatch[Result]]
     if portable and batches and (n_jobs > 1 or cluster() is not None):
-        there = _DecodeAndWork(work, _Decode(max_side, frames), os.getcwd(), LONGEST)
-        found = map_batches(there, batches, _with_crashed, n_jobs=n_jobs)
+        there = _DecodeAndWork(work, _Decode(max_side), os.getcwd())
+        found = map_batches(there, batches, n_jobs=n_jobs)
     else:
-        found = _in_this_process(work, batches, _Decode(max_side, frames))
+        found = _in_this_process(work, batches, _Decode(max_side))
     for batch in found:
-        done += len(set(batch.numbers)) + len(batch.skipped)
+        done += len(batch.numbers) + len(batch.skipped)
         progress(what, done, len(pictures))
         yield batch
 
@@ -157,30 +148,20 @@ class _DecodeAndWork(Generic[Result]):
         work: Callable[[list[Pixels]], Result],
         decode: _Decode,
         folder: str,
-        longest: float,
     ) -> None:
-        self.work, self.decode, self.folder, self.longest = work, decode, folder, longest
+        self.work, self.decode, self.folder = work, decode, folder
         # Of the extractor, whose method the work nearly always is.
         self.gpus = getattr(getattr(work, "__self__", None), "gpus", 0)
 
     def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
         with suppress(OSError):  # another machine need not have it; paths there are whole ones
             os.chdir(self.folder)
-        with mortal(self.longest):
-            decoded = self.decode(batch)
-        return _worked(self.work, decoded)
+        return _worked(self.work, self.decode(batch))
 
-
-def _with_crashed(
-    batch: PictureBatch[Result], crashed: list[tuple[int, Picture]]
-) -> PictureBatch[Result]:
-    """Name the pictures that end the process they are decoded in."""
-    named = [
-        Skipped(number, "pixels" if isinstance(one, np.ndarray) else os.fspath(one), CRASHES)
-        for number, one in crashed
-    ]
-    skipped = sorted(batch.skipped + named, key=lambda skip: skip.number)
-    return PictureBatch(batch.numbers, batch.result, skipped, batch.seconds)
+    def lost(self, batch: list[tuple[int, Picture]]) -> PictureBatch[Result]:
+        """What a picture gives that ends the process which works on it."""
+        skipped = [Skipped(number, str(picture), CRASHES) for number, picture in batch]
+        return PictureBatch([], None, skipped)
 
 
 @dataclass(frozen=True)
@@ -188,38 +169,27 @@ class _Decode:
     """Decodes the pictures of a batch."""
 
     max_side: int | None
-    frames: bool
 
     def __call__(self, batch: list[tuple[int, Picture]]) -> PictureBatch[list[Pixels]]:
-        numbers, decoded, skipped, seconds = [], list[Pixels](), [], list[float | None]()
+        numbers, decoded, skipped = [], list[Pixels](), []
         for number, picture in batch:
             try:
-                found = self._frames_of(picture)
+                decoded.append(_pixels_of(picture, self.max_side))
+                numbers.append(number)
             except UnreadablePicture as error:
                 skipped.append(Skipped(number, error.where, error.reason))
-                continue
-            numbers += [number] * len(found.pixels)
-            decoded += found.pixels
-            seconds += found.seconds
-        return PictureBatch(numbers, decoded, skipped, seconds)
-
-    def _frames_of(self, picture: Picture) -> Frames:
-        if self.frames and isinstance(picture, str | os.PathLike):
-            return read_frames(picture, max_side=self.max_side)
-        return Frames([None], [_pixels_of(picture, self.max_side)])
+        return PictureBatch(numbers, decoded, skipped)
 
 
 def _worked(
     work: Callable[[list[Pixels]], Result], decoded: PictureBatch[list[Pixels]]
 ) -> PictureBatch[Result]:
     result = work(decoded.result) if decoded.result else None
-    return PictureBatch(decoded.numbers, result, decoded.skipped, decoded.seconds)
+    return PictureBatch(decoded.numbers, result, decoded.skipped)
 
 
 def _pixels_of(picture: Picture, max_side: int | None) -> Pixels:
     if isinstance(picture, str | os.PathLike):
-        from visterm.pictures import read_picture
-
         return read_picture(picture, max_side=max_side)
     if not isinstance(picture, np.ndarray):
         kind = type(picture).__name__

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from visterm.kernels import kernel as _kernel
-from visterm.kernels.composite_kernels import Cosine, Sum
 from visterm.kernels.descriptor_bags import Bags
 from visterm.kernels.expected_likelihood import ExpectedLikelihood
 from visterm.kernels.kernel import Kernel
 from visterm.kernels.match_kernel import Match
-from visterm.kernels.vector_kernels import RBF, ChiSquare, Intersection, Linear
+from visterm.kernels.vector_kernels import RBF, Cosine, Linear
 
 KERNELS: dict[str, type[Kernel]] = {
-    kind.name: kind
-    for kind in (Linear, RBF, ChiSquare, Intersection, Match, ExpectedLikelihood, Sum, Cosine)
+    kind.name: kind for kind in (Linear, RBF, Match, ExpectedLikelihood, Cosine)
 }
 
 
@@ -32,13 +30,10 @@ __all__ = [
     "KERNELS",
     "RBF",
     "Bags",
-    "ChiSquare",
     "Cosine",
     "ExpectedLikelihood",
-    "Intersection",
     "Kernel",
     "Linear",
     "Match",
-    "Sum",
     "kernel_from_json",
 ]

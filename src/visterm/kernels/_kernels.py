@@ -8,12 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-PRODUCT, LEAST, HARMONIC = 0, 1, 2
-"""What two pictures share in a number: x·z, min(x, z), or x·z / (x + z)."""
-
-_TINY = np.float32(1e-30)  # 0 / 0 is 0: two empty bins share nothing
-_SUMS = {"contract", "reassoc", "nsz"}
-
 
 def _array(kind: types.Type, dimensions: int) -> types.Array:
     return types.Array(kind, dimensions, "C", readonly=True)
@@ -24,22 +18,12 @@ _STARTS, _PLACES = _array(types.int64, 1), _array(types.uint32, 1)
 
 
 @njit(
-    types.void(
-        _STARTS,
-        _PLACES,
-        _REALS,
-        _STARTS,
-        _STARTS,
-        _PLACES,
-        _REALS,
-        types.int64,
-        types.float32[:, ::1],
-    ),
+    types.void(_STARTS, _PLACES, _REALS, _STARTS, _STARTS, _PLACES, _REALS, types.float32[:, ::1]),
     cache=True,
     nogil=True,
 )
-def shared_sparse(starts, columns, values, firsts, holder_starts, holders, held, how, table):  # type: ignore[no-untyped-def]
-    """Add what row i and everything j share to table[i, j], through those that hold each number.
+def sparse_products(starts, columns, values, firsts, holder_starts, holders, held, table):  # type: ignore[no-untyped-def]
+    """Add the product of row i and everything j to table[i, j], through those that hold a number.
 
     The rows come compressed, everything by column; of those that hold the number at place i, only
     the ones from ``firsts[i]`` on are looked at. A pair costs only the numbers it shares, and equal
@@ -48,17 +32,9 @@ def shared_sparse(starts, columns, values, firsts, holder_starts, holders, held,
     for picture in range(len(starts) - 1):
         row = table[picture]
         for i in range(starts[picture], starts[picture + 1]):
-            column, x = columns[i], values[i]
-            first, last = firsts[i], holder_starts[column + 1]
-            if how == PRODUCT:
-                for j in range(first, last):
-                    row[holders[j]] += x * held[j]
-            elif how == LEAST:
-                for j in range(first, last):
-                    row[holders[j]] += min(x, held[j])
-            else:
-                for j in range(first, last):
-                    row[holders[j]] += x * held[j] / (x + held[j] + _TINY)
+            x = values[i]
+            for j in range(firsts[i], holder_starts[columns[i] + 1]):
+                row[holders[j]] += x * held[j]
 
 
 @njit(types.int64[::1](_PLACES, _STARTS), cache=True, nogil=True)
@@ -80,41 +56,6 @@ def mirror(table, first, last):  # type: ignore[no-untyped-def]
         for i in range(first, last):
             for j in range(left, min(left + side, i)):
                 table[i, j] = table[j, i]
-
-
-@njit(inline="always", fastmath=_SUMS)
-def _least(x, z):  # type: ignore[no-untyped-def]
-    total = np.float32(0)
-    for i in range(len(x)):
-        total += x[i] if x[i] < z[i] else z[i]
-    return total
-
-
-@njit(inline="always", fastmath=_SUMS)
-def _harmonic(x, z):  # type: ignore[no-untyped-def]
-    total = np.float32(0)
-    for i in range(len(x)):
-        total += x[i] * z[i] / (x[i] + z[i] + _TINY)
-    return total
-
-
-@njit(
-    types.void(_TABLE, _TABLE, types.int64, types.float32[:, ::1]),
-    cache=True,
-    nogil=True,
-    fastmath=_SUMS,
-)
-def shared_dense(rows, everything, how, table):  # type: ignore[no-untyped-def]
-    """table[i, j]: what row i and everything j share, LEAST or HARMONIC; eight rows at a time
-    stay near while everything goes by."""
-    for first in range(0, len(rows), 8):
-        last = min(len(rows), first + 8)
-        for j in range(len(everything)):
-            for i in range(first, last):
-                if how == LEAST:
-                    table[i, j] = _least(rows[i], everything[j])
-                else:
-                    table[i, j] = _harmonic(rows[i], everything[j])
 
 
 @njit(

@@ -9,9 +9,8 @@ S. Bengio, IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +80,6 @@ class ExpectedLikelihood(Kernel):
     width: int | None = None
 
     name = "likelihood"
-    old_names: ClassVar[Mapping[str, str]] = {"components": "n_components", "rounds": "max_iter"}
     fitted = ("floor_",)
 
     @property

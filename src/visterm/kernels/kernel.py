@@ -28,8 +28,6 @@ class Kernel(ABC):
     name: ClassVar[str]
     fitted: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes, each a number or a tuple of numbers."""
-    old_names: ClassVar[Mapping[str, str]] = {}
-    """What parameters were called in files of earlier editions, and are called now."""
     positive: ClassVar[bool] = True
     """Whether the table of any pictures with themselves is positive semi-definite."""
 
@@ -68,11 +66,7 @@ def kernel_from_json(stored: Mapping[str, Any], known: Mapping[str, type[Kernel]
     if stored.get("name") not in known:
         raise BadInput(f"no kernel called {stored.get('name')!r}; there are {', '.join(known)}")
     kind = known[stored["name"]]
-    values = {
-        kind.old_names.get(key, key): _rich(value, known)
-        for key, value in stored.items()
-        if key != "name"
-    }
+    values = {key: _rich(value, known) for key, value in stored.items() if key != "name"}
     fitted = {key: values.pop(key) for key in kind.fitted if key in values}
     try:
         kernel = kind(**values)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput
 from visterm.kernels.descriptor_bags import Bags
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.pair_sums import mean_square_distance
+from visterm.kernels.pair_products import mean_square_distance
 from visterm.kernels.threads import on_all_cores
 from visterm.kernels.vector_kernels import check_positive
 
@@ -34,8 +34,6 @@ class _Sides(NamedTuple):
     x_starts: NDArray[np.int64]
     z: NDArray[np.float32]
     z_starts: NDArray[np.int64]
-    least_too: bool
-    """Whether the minor kernel may be greatest where the product is least."""
 
 
 @dataclass
@@ -44,15 +42,12 @@ class Match(Kernel):
 
     Parameters
     ----------
-    minor : {"rbf", "linear", "polynomial"}
-        How two descriptors are compared: exp(−γ‖d − d'‖²/s), d·d', or (γ d·d'/s + offset)^degree.
+    minor : {"rbf", "linear"}
+        How two descriptors are compared: exp(−γ‖d − d'‖²/s) or d·d'.
     gamma : float
     relative : bool
-        s is the mean of ‖d − d'‖² over all pairs of training descriptors for "rbf" and the mean of
-        ‖d‖² for "polynomial"; else s = 1. The paper's standard deviation σ is
-        ``gamma=1/(2σ²), relative=False``.
-    degree : int
-    offset : float
+        s is the mean of ‖d − d'‖² over all pairs of training descriptors; else s = 1. The paper's
+        standard deviation σ is ``gamma=1/(2σ²), relative=False``.
     width : int, optional
         Numbers of a descriptor, where bags come as vectors (see `Bags.of`).
 
@@ -60,8 +55,7 @@ class Match(Kernel):
     -----
     Each minor kernel grows with one number, d·d' or −‖d − d'‖², which a matrix product gives for
     all descriptors of some pictures with all of some others. The maxima are taken of that number,
-    and only they go through the exponential or the power. (An even power of negative numbers is
-    greatest where they are least; then the minima are taken too.)
+    and only they go through the exponential.
 
     Examples
     --------
@@ -74,8 +68,6 @@ class Match(Kernel):
     minor: str = "rbf"
     gamma: float = 1.0
     relative: bool = True
-    degree: int = 2
-    offset: float = 1.0
     width: int | None = None
 
     name = "match"
@@ -88,9 +80,6 @@ class Match(Kernel):
         self.scale_ = 1.0
         if self.relative and self.minor == "rbf":
             self.scale_ = mean_square_distance(descriptors)
-        elif self.relative and self.minor == "polynomial":
-            square = np.einsum("ij,ij->i", descriptors, descriptors, dtype=np.float64).mean()
-            self.scale_ = float(square) or 1.0
         return self
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
@@ -133,9 +122,7 @@ class Match(Kernel):
     def _sides(self, x: Bags, z: Bags) -> _Sides:
         """Descriptors made longer, for "rbf", such that d·d' of the long ones is −½‖d − d'‖²."""
         if self.minor != "rbf":
-            even = self.minor == "polynomial" and self.degree % 2 == 0
-            above = self.offset >= 0 and min(x.descriptors.min(), z.descriptors.min()) >= 0
-            return _Sides(x.descriptors, x.starts, z.descriptors, z.starts, even and not above)
+            return _Sides(x.descriptors, x.starts, z.descriptors, z.starts)
         # Distances do not change with the origin, and their rounding is least near it.
         centre = z.descriptors.mean(axis=0, dtype=np.float64).astype(np.float32)
         return _Sides(
@@ -143,7 +130,6 @@ class Match(Kernel):
             x.starts,
             _lengthened(z.descriptors - centre, own_first=False),
             z.starts,
-            least_too=False,
         )
 
     def _matches(
@@ -159,11 +145,6 @@ class Match(Kernel):
         x_starts, z_starts = x_starts - x_starts[0], z_starts - z_starts[0]
         by_row, by_column = _maxima(products, x_starts, z_starts)
         values = self._grown(by_row), self._grown(by_column)
-        if sides.least_too:
-            np.negative(products, out=products)
-            least_by_row, least_by_column = _maxima(products, x_starts, z_starts)
-            np.maximum(values[0], self._grown(-least_by_row), out=values[0])
-            np.maximum(values[1], self._grown(-least_by_column), out=values[1])
         there = np.add.reduceat(values[0], x_starts[:-1], axis=0) / np.diff(x_starts)[:, None]
         back = np.add.reduceat(values[1], z_starts[:-1], axis=1) / np.diff(z_starts)
         return np.asarray((there + back) / 2, dtype=np.float32)
@@ -172,21 +153,12 @@ class Match(Kernel):
         """The minor kernel from the number that it grows with."""
         if self.minor == "linear":
             return best
-        rate = np.float32(self.gamma / self.scale_)
-        if self.minor == "rbf":
-            return np.exp(rate * 2 * np.minimum(best, 0))
-        return np.asarray((rate * best + np.float32(self.offset)) ** self.degree)
+        return np.exp(np.float32(2 * self.gamma / self.scale_) * np.minimum(best, 0))
 
     def _check(self) -> None:
-        if self.minor not in ("rbf", "linear", "polynomial"):
-            raise BadInput(
-                f"the minor kernel is 'rbf', 'linear' or 'polynomial', not {self.minor!r}"
-            )
+        if self.minor not in ("rbf", "linear"):
+            raise BadInput(f"the minor kernel is 'rbf' or 'linear', not {self.minor!r}")
         check_positive("gamma", self.gamma)
-        if not isinstance(self.degree, int | np.integer) or self.degree < 1:
-            raise BadInput(f"degree must be a whole number from 1 on, not {self.degree}")
-        if not np.isfinite(self.offset):
-            raise BadInput(f"offset must be a number, not {self.offset}")
 
 
 def _maxima(

@@ -1,8 +1,7 @@
-"""Kernels between picture vectors, dense or compressed: linear, RBF, χ² and intersection."""
+"""Kernels between picture vectors, dense or compressed: linear, RBF, and the cosine of a kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,19 +10,13 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.pair_sums import (
-    Vectors,
+from visterm.kernels.pair_products import (
     as_vectors,
     mean_square_distance,
-    numbers,
-    pair_sums,
+    pair_products,
     row_squares,
-    row_sums,
     vector_pair,
 )
-
-# χ² distances of all pairs of training pictures would cost as much as the kernel itself.
-_SAMPLE = 500
 
 
 @dataclass
@@ -42,7 +35,7 @@ class Linear(Kernel):
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
         x, z = vector_pair(X, Z)
-        return pair_sums(x, z, "product")
+        return pair_products(x, z)
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
         return row_squares(as_vectors(X)).astype(np.float32)
@@ -90,97 +83,46 @@ class RBF(Kernel):
             block *= rate
             np.exp(block, out=block)
 
-        return pair_sums(x, z, "product", finish)
+        return pair_products(x, z, finish)
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
         return np.ones(as_vectors(X).shape[0], dtype=np.float32)
 
 
 @dataclass
-class ChiSquare(Kernel):
-    """``k(x, z) = exp(−γ χ²(x, z) / s)``, ``χ² = Σ (x_i − z_i)² / (x_i + z_i)``, for histograms.
+class Cosine(Kernel):
+    """``k(x, z) / √(k(x, x) k(z, z))``; 0 where a picture is like nothing, not even itself.
 
-    With ``relative``, s is the mean χ² over pairs of (at most 500 evenly spaced) training
-    pictures; else s = 1.
-
-    >>> ChiSquare(relative=False).fit([[1.0]])([[3.0, 0.0]], [[1.0, 0.0]]).round(4)
-    array([[0.3679]], dtype=float32)
+    >>> Cosine(Linear())([[3.0, 4.0], [0.0, 0.0]], [[3.0, 0.0]]).round(4).tolist()
+    [[0.6000000238418579], [0.0]]
     """
 
-    gamma: float = 1.0
-    relative: bool = True
+    kernel: Kernel
 
-    name = "chi2"
-    fitted = ("scale_",)
+    name = "cosine"
+
+    @property
+    def positive(self) -> bool:  # type: ignore[override]
+        return self.kernel.positive
 
     def fit(self, X: Pictures) -> Self:
-        check_positive("gamma", self.gamma)
-        x = _histograms(as_vectors(X))
-        self.scale_ = 1.0
-        if self.relative:
-            chosen = np.linspace(0, x.shape[0] - 1, min(_SAMPLE, x.shape[0])).astype(int)
-            mean = float(_chi_squares(x[chosen], x[chosen]).mean(dtype=np.float64))
-            self.scale_ = mean if mean > 0 else 1.0
+        self.kernel.fit(X)
         return self
 
     def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
-        self._check_fitted()
-        x, z = (_histograms(vectors) for vectors in vector_pair(X, Z))
-        rate = np.float32(-self.gamma / self.scale_)
-
-        def finish(block: NDArray[np.float32]) -> None:
-            block *= rate
-            np.exp(block, out=block)
-
-        return _chi_squares(x, z, finish)
+        table = self.kernel(X, Z)
+        own = _inverse_root(self.kernel.diagonal(X))
+        table *= own[:, None]
+        table *= own if Z is None or Z is X else _inverse_root(self.kernel.diagonal(Z))
+        return table
 
     def diagonal(self, X: Pictures) -> NDArray[np.float32]:
-        return np.ones(_histograms(as_vectors(X)).shape[0], dtype=np.float32)
+        return (self.kernel.diagonal(X) > 0).astype(np.float32)
 
 
-@dataclass
-class Intersection(Kernel):
-    """``k(x, z) = Σ min(x_i, z_i)``, for histograms.
-
-    >>> Intersection()([[3.0, 1.0]], [[1.0, 2.0]])
-    array([[2.]], dtype=float32)
-    """
-
-    name = "intersection"
-
-    def fit(self, X: Pictures) -> Self:
-        _histograms(as_vectors(X))
-        return self
-
-    def __call__(self, X: Pictures, Z: Pictures | None = None) -> NDArray[np.float32]:
-        x, z = (_histograms(vectors) for vectors in vector_pair(X, Z))
-        return pair_sums(x, z, "least")
-
-    def diagonal(self, X: Pictures) -> NDArray[np.float32]:
-        return row_sums(_histograms(as_vectors(X))).astype(np.float32)
-
-
-def _chi_squares(
-    x: Vectors, z: Vectors, finish: Callable[[NDArray[np.float32]], None] | None = None
-) -> NDArray[np.float32]:
-    """``(x − z)²/(x + z) = x + z − 4 xz/(x + z)``: only what both hold needs a loop over pairs."""
-    sums, others = row_sums(x), row_sums(z)
-
-    def distances(block: NDArray[np.float32], rows: slice) -> None:
-        block *= -4
-        block += sums[rows, None].astype(np.float32)
-        block += others.astype(np.float32)
-        np.maximum(block, 0, out=block)
-        if finish is not None:
-            finish(block)
-
-    return pair_sums(x, z, "harmonic", distances)
-
-
-def _histograms(vectors: Vectors) -> Vectors:
-    if numbers(vectors).min(initial=0.0) < 0:
-        raise BadInput("this kernel compares histograms, which hold no negative numbers")
-    return vectors
+def _inverse_root(squares: NDArray[np.float32]) -> NDArray[np.float32]:
+    root = np.sqrt(np.maximum(squares, 0))
+    return np.divide(1, root, out=np.zeros_like(root), where=root > 0)
 
 
 def check_positive(name: str, value: float) -> None:

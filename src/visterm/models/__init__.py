@@ -17,12 +17,13 @@ from visterm.models.kernel_ridge import KernelRidge
 from visterm.models.pamir import Pamir
 from visterm.models.pamir.kernel_pamir import KernelPamir
 from visterm.models.plsa import Plsa
+from visterm.models.ridge import Ridge
 from visterm.models.weighted_knn import WeightedKnn
 from visterm.models.wsabie import Wsabie
 from visterm.stored import read_stored
 
 _KINDS = (
-    *(Pamir, KernelPamir, KernelRidge, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm),
+    *(Ridge, Pamir, KernelPamir, KernelRidge, Bbnn, Cmrm, Cmtt, Plsa, ConceptSvm),
     *(Cca, Bitr, WeightedKnn, Wsabie, Contrastive),
 )
 MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
@@ -64,6 +65,7 @@ __all__ = [
     "Model",
     "Pamir",
     "Plsa",
+    "Ridge",
     "WeightedKnn",
     "Wsabie",
     "load_model",

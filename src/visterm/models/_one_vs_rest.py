@@ -49,11 +49,15 @@ class OneVsRest:
             holds[by_word.indices[by_word.indptr[word] : by_word.indptr[word + 1]]] = True
             return [self._word_svm(prepared, holds, float(c)) for c in table[:, word]]
 
-        # The solvers let go of Python's lock, so threads do, and nothing is copied to them.
-        pool = Parallel(
-            n_jobs=self.n_jobs or os.cpu_count() or 1, prefer="threads", return_as="generator"
-        )
+        # Threads copy nothing, but all of a process share the dual solver's random numbers.
+        kind = "processes" if self._is_dual(prepared) else "threads"
+        jobs = self.n_jobs or os.cpu_count() or 1
+        pool = Parallel(n_jobs=jobs, prefer=kind, return_as="generator")
         yield from pool(delayed(learn)(word) for word in range(captions.shape[1]))
+
+    def _is_dual(self, vectors: csr_matrix | NDArray[np.float64]) -> bool:
+        """Whether the dual problem, with a variable a picture, is the smaller one."""
+        return self.kernel == "linear" and vectors.shape[0] < vectors.shape[1]
 
     def _word_svm(
         self, vectors: csr_matrix | NDArray[np.float64], holds: NDArray[np.bool_], c: float
@@ -64,8 +68,14 @@ class OneVsRest:
             return WordSvm(np.zeros(vectors.shape[1]), 0.0, 0.0, 0.0)
         balance = "balanced" if self.balanced else None
         if self.kernel == "linear":
-            # The dual solver would draw from a generator that all threads of a process share.
-            svm = LinearSVC(C=c, dual=False, class_weight=balance, tol=1e-3, max_iter=10_000)
+            svm = LinearSVC(
+                C=c,
+                dual=self._is_dual(vectors),
+                class_weight=balance,
+                tol=1e-3,
+                max_iter=10_000,
+                random_state=0,
+            )
             weights = svm.fit(vectors, holds).coef_[0]
         else:
             svm = SVC(C=c, kernel="precomputed", class_weight=balance).fit(vectors, holds)

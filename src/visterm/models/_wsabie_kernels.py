@@ -25,14 +25,12 @@ def warp_steps(  # type: ignore[no-untyped-def]
     longest,
     state,
     count,
-    V_updates,
-    Z_updates,
 ):
     """So many WARP steps, in place; returns how many found an output that violates the margin.
 
     ``pairs`` says what is ranked: training texts by their vectors, or the single words that
     ``starts`` and ``words`` list for each picture. V and Z hold a row for each number of a picture
-    and of a text, and ``V_updates`` and ``Z_updates`` count the steps that moved each.
+    and of a text.
     """
     n = len(pictures)
     q, k = Z.shape
@@ -48,33 +46,35 @@ def warp_steps(  # type: ignore[no-untyped-def]
         for j in range(q):
             g[j] = _dot(Z[j], e)
         right = i if pairs else own[below(state, len(own))]
-        wrong, tries = _violating(texts, own, pairs, right, g, state, outputs)
+        wrong, tries, others = _violating(texts, own, pairs, right, g, state, outputs)
         if wrong < 0:
             continue
         violated += 1
-        step = np.float32(rate * weights_of_ranks[(outputs - 1) // tries])
+        step = np.float32(rate * weights_of_ranks[others // tries])
         if pairs:
-            _move_texts(texts[right], texts[wrong], Z, e, f, step, longest, Z_updates)
+            _move_texts(texts[right], texts[wrong], Z, e, f, step, longest)
         else:
             _move_words(Z[right], Z[wrong], e, f, step, longest)
-            Z_updates[right] += 1
-            Z_updates[wrong] += 1
-        _move_pictures(pictures[i], V, f, step, longest, V_updates)
+        _move_pictures(pictures[i], V, f, step, longest)
     return violated
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _violating(texts, own, pairs, right, g, state, outputs):  # type: ignore[no-untyped-def]
-    """A random wrong output within the margin of the right one, −1 if none came, and the tries."""
+    """A wrong output within the margin of the right one, −1 if none came; tries; wrong outputs.
+
+    Only wrong outputs are drawn and counted as tries, so that wrong // tries estimates how many
+    of them stand too high.
+    """
     score = _dot(texts[right], g) if pairs else g[right]
-    for tries in range(1, outputs):
+    wrong = outputs - 1 if pairs else outputs - len(own)
+    for tries in range(1, wrong + 1):
         other = below(state, outputs)
-        if pairs:
-            if other != right and _dot(texts[other], g) > score - 1:
-                return other, tries
-        elif g[other] > score - 1 and not _holds(own, other):
-            return other, tries
-    return -1, outputs
+        while other == right if pairs else _holds(own, other):
+            other = below(state, outputs)
+        if (_dot(texts[other], g) if pairs else g[other]) > score - 1:
+            return other, tries, wrong
+    return -1, wrong, wrong
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -87,7 +87,7 @@ def _embed(x, V, e):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _move_texts(right, wrong, Z, e, f, step, longest, updates):  # type: ignore[no-untyped-def]
+def _move_texts(right, wrong, Z, e, f, step, longest):  # type: ignore[no-untyped-def]
     """Bring the right text nearer to e than the wrong one; f is what pulls the picture."""
     f[:] = 0
     for j in range(len(right)):
@@ -97,7 +97,6 @@ def _move_texts(right, wrong, Z, e, f, step, longest, updates):  # type: ignore[
                 f[a] += d * Z[j, a]
                 Z[j, a] += step * d * e[a]
             _held_in(Z[j], longest)
-            updates[j] += 1
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -111,13 +110,12 @@ def _move_words(right, wrong, e, f, step, longest):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _move_pictures(x, V, f, step, longest, updates):  # type: ignore[no-untyped-def]
+def _move_pictures(x, V, f, step, longest):  # type: ignore[no-untyped-def]
     for j in range(len(x)):
         if x[j] != 0:
             for a in range(len(f)):
                 V[j, a] += step * x[j] * f[a]
             _held_in(V[j], longest)
-            updates[j] += 1
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -140,7 +138,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _holds(words, word):  # type: ignore[no-untyped-def]
-    found = False
-    for at in range(len(words)):
-        found |= words[at] == word
-    return found
+    holds = False
+    for i in range(len(words)):
+        holds |= words[i] == word
+    return holds

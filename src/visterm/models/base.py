@@ -10,9 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from visterm.estimator import clone
-from visterm.models._old_names import OLD_NAMES
+from visterm.evaluation import mean_average_precision
 from visterm.models.checkpoint import Checkpoint
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors, square_table, word_matrix
+from visterm.models.inputs import (
+    Vectors,
+    is_sparse,
+    picture_vectors,
+    relevance_for,
+    square_table,
+    word_matrix,
+)
 from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
     Choice,
@@ -23,9 +30,16 @@ from visterm.models.selection import (
     fit,
     quality,
 )
-from visterm.models.supervision import Captions, Supervision, Validation, validation_queries
+from visterm.models.supervision import (
+    Captions,
+    Supervision,
+    Validation,
+    read_captions,
+    validation_queries,
+)
 from visterm.progress import Progress
 from visterm.stored import Stored
+from visterm.text import Relevance, Vocabulary
 
 _SPREAD_BYTES = 1 << 30
 _KEPT_AS = {"max_iter": "n_iter_"}
@@ -56,7 +70,6 @@ class Model(Stored):
 
     checks: ClassVar[Rules] = {}
     """Rules for parameters that validation pictures do not decide."""
-    old_names: ClassVar[Mapping[str, str]] = OLD_NAMES
     patience: float = np.inf
     """Trials without a better AvgP after which a run is given up."""
     retrain: bool
@@ -68,8 +81,23 @@ class Model(Stored):
     """Where a fit with validation pictures keeps the runs it has finished, and finds them again."""
     interrupted: bool = False
     """Whether the last fit was ended by a keyboard interrupt, with the best learnt until then."""
+    extended_: Mapping[str, Any] = {}
+    """Parameters, with their values, for which validation pictures chose beyond the grid."""
     validation_: float
     """Best AvgP on validation pictures, NaN without them."""
+    vocabulary_: Vocabulary | None = None
+    """The words of captions that were given as texts."""
+    random_state: Any = 0
+    _drawn_seed: int | None = None
+
+    @property
+    def seed(self) -> int:
+        """``random_state``, or a number that it drew for this fit."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        if self._drawn_seed is None:
+            self._drawn_seed = int(_generator(self.random_state).integers(2**31))
+        return self._drawn_seed
 
     @property
     def precomputed(self) -> bool:
@@ -91,7 +119,15 @@ class Model(Stored):
         return found
 
     def _about(self) -> dict[str, Any]:
-        return {**super()._about(), "linear": self.linear_array}
+        about = {**super()._about(), "linear": self.linear_array}
+        return about if self.vocabulary_ is None else about | {"vocabulary": self.vocabulary_}
+
+    @classmethod
+    def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        model = super()._restored(about, arrays)
+        if "vocabulary" in about:
+            model.vocabulary_ = Vocabulary.from_json(about["vocabulary"])
+        return model
 
     def decided(self) -> dict[str, Any]:
         """What validation pictures decided, or what was given, by the names of the parameters.
@@ -112,13 +148,48 @@ class Model(Stored):
         validation: Validation | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from picture vectors and captions (pictures × words), or from `Relevance`.
+        """Learn from picture vectors and captions: texts, pictures × words, or `Relevance`.
 
+        Of texts, the words become ``vocabulary_``; a plain array of labels counts as one word each.
         With ``validation = (X, Y)`` of other pictures, parameters that are "auto" or several values
         become those with the best AvgP on them, and so does the number of iterations.
         """
         fit(self, X, Y, validation, progress)
         return self
+
+    def fit_transform(
+        self, X: ArrayLike | csr_array, Y: Captions, **how: Any
+    ) -> NDArray[np.float32]:
+        """`fit`, then `transform` of the same pictures."""
+        return self.fit(X, Y, **how).transform(X)
+
+    def predict(self, X: ArrayLike | csr_array) -> NDArray[Any]:
+        """The word, or the label, that each picture scores highest for; of counts its number.
+
+        >>> from visterm.models import KernelRidge
+        >>> pictures = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
+        >>> KernelRidge().fit(pictures, ["sun", "sun", "sea"]).predict(pictures).tolist()
+        ['sun', 'sun', 'sea']
+        """
+        best = self.transform(X).argmax(axis=1)
+        if self.vocabulary_ is None:
+            return best
+        words = np.array(self.vocabulary_.words)[best]
+        return words if self.vocabulary_.language else words.astype(np.int64)
+
+    def score(self, X: ArrayLike | csr_array, Y: Captions) -> float:
+        """Mean average precision over the words of Y, or over its queries if it is `Relevance`.
+
+        >>> from visterm.models import KernelRidge
+        >>> pictures = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
+        >>> KernelRidge().fit(pictures, ["sun", "sun", "sea"]).score(pictures, ["sun", "", "sea"])
+        1.0
+        """
+        rows, (Y, _) = self.transform(X), read_captions(Y, self.vocabulary_)
+        if isinstance(Y, Relevance):
+            return quality(rows, relevance_for(Y, len(rows), words=rows.shape[1]))
+        captions = word_matrix(Y, len(rows), words=rows.shape[1])
+        return mean_average_precision(np.ascontiguousarray(rows.T), csr_array(captions.T))
 
     def transform(self, X: ArrayLike | csr_array) -> NDArray[np.float32]:
         """Text-space rows ``f(p)`` of shape (n, T), float32."""
@@ -126,7 +197,23 @@ class Model(Stored):
         rows = self._map(picture_vectors(X, width=self.n_features_in_))
         return np.ascontiguousarray(rows, dtype=np.float32)
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
+        tags.target_tags.required, tags.target_tags.multi_output = True, True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.takes == "counts"
+        tags.input_tags.pairwise = self.precomputed
+        return tags
+
     # What a model may say for itself.
+
+    def left_out(self) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+        """Some of the pictures it has just learnt from, by number, and their rows of the text space
+        as they would be had each not been learnt from; None where it cannot tell."""
+        return None
 
     def is_spread(self, training: Supervision) -> bool:
         """Whether a single run is spread over a cluster, because it is too large for one worker;
@@ -192,6 +279,12 @@ class Model(Stored):
         decided = (kept_as(name) for name in cls.decides)
         kept = (name for name in decided if name not in cls.arrays)
         return ("n_features_in_", *kept, "validation_", *cls.facts)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
 
 
 def kept_as(parameter: str) -> str:

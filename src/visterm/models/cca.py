@@ -27,7 +27,7 @@ from visterm.text.correlation import Moments, canonical, moments
 from visterm.text.spaces.space import unit
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Cca(PairModel):
     """Canonical correlation analysis of pictures and texts, regularised.
 

@@ -30,7 +30,7 @@ _CHUNK_BYTES = 64 * 1024 * 1024
 """Most memory for the picture × training picture table, which is never held whole."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Cmrm(Annotator):
     """Cross-media relevance model.
 

@@ -28,7 +28,7 @@ from visterm.progress import Progress
 from visterm.text.weighting import inverse_frequency
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Cmtt(Annotator):
     """Cross-media translation table.
 
@@ -128,7 +128,7 @@ class _Factors:
         else:
             from scipy.sparse.linalg import svds
 
-            start = np.random.default_rng(self.model.random_state).standard_normal(smaller)
+            start = np.random.default_rng(self.model.seed).standard_normal(smaller)
             _, values, directions = svds(table, k=self.rank, v0=start)
         order = np.argsort(-values)[: self.rank]
         return np.asarray(directions[order].T * values[order])

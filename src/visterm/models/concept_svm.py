@@ -33,7 +33,7 @@ from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConceptSvm(Model):
     """A linear or kernel SVM for each word.
 
@@ -59,7 +59,7 @@ class ConceptSvm(Model):
     max_words : int, optional
         Largest query made from the captions of validation pictures; None makes them all.
     n_jobs : int, optional
-        Threads; None uses all cores. The result is the same for any number.
+        Threads or processes; None uses all cores. The result is the same for any number.
 
     Attributes
     ----------
@@ -87,8 +87,9 @@ class ConceptSvm(Model):
 
     A word that every caption holds, or none, has nothing to separate: its score is always 0.
 
-    The linear SVM has the squared hinge loss, solved in the primal, which draws no random number:
-    a fit can be repeated, on any number of threads. The kernel SVM has the plain hinge loss.
+    The linear SVM has the squared hinge loss, solved in the dual where there are fewer pictures
+    than numbers (several times as fast there), else in the primal; a fit can be repeated, on any
+    number of cores. The kernel SVM has the plain hinge loss.
 
     Examples
     --------

@@ -26,6 +26,7 @@ GRIDS: dict[str, dict[str, Grid]] = {
     "pamir": {"C": Grid(0.1, (0.1, 0.3, 1.0))},
     "kernel_pamir": {"C": Grid(0.1, (0.03, 0.1, 0.3))},
     "kernel_ridge": {"alpha": Grid(0.3, (0.1, 0.3, 1.0))},
+    "ridge": {"alpha": Grid(AUTO, (AUTO,)), "prior": Grid(AUTO, (AUTO,))},
     "cmrm": {
         "alpha": Grid(0.1, (0.0, 0.1, 0.5)),
         "beta": Grid(0.1, (0.1, 0.2, 0.4)),
@@ -49,7 +50,8 @@ GRIDS: dict[str, dict[str, Grid]] = {
     "knn": {"n_neighbors": Grid(100, (25, 100)), "sharpness": Grid(10.0, (10.0, 20.0, 30.0))},
 }
 """What "auto" stands for: small grids around what ranked Corel's validation pictures best, and for
-models of pairs IAPR TC-12's. BBNN has nothing but its number of epochs to choose."""
+models of pairs IAPR TC-12's. Ridge regression chooses by pictures it leaves out; BBNN has nothing
+but its number of epochs to choose."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "pamir": {"max_iter": 10_000_000},

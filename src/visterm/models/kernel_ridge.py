@@ -47,7 +47,7 @@ class _Compared(NamedTuple):
     words: csr_array
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelRidge(Model):
     """Log-probabilities of words by kernel ridge regression.
 

@@ -20,7 +20,7 @@ from visterm.models.base import Model
 from visterm.models.grids import AUTO
 from visterm.models.inputs import Vectors, finite_rows, is_sparse, picture_vectors
 from visterm.models.selection import Choice, HeldOut
-from visterm.models.supervision import Captions, Supervision
+from visterm.models.supervision import Captions, Supervision, read_captions
 from visterm.text import Relevance
 
 JUDGED_BY = rules.one_of("pairs", "words", AUTO)
@@ -57,6 +57,15 @@ class PairModel(Model):
         """Texts, given in the space that was learnt from, in the common space."""
         self._check_fitted()
         return self._text_rows(text_vectors(Y, width=self.n_texts_in_, empty=True))
+
+    def score(self, X: ArrayLike | csr_array, Y: Captions) -> float:
+        """As for other models where texts count words; else AvgP of pictures and texts by pairs."""
+        Y, _ = read_captions(Y, self.vocabulary_)
+        if isinstance(Y, Relevance) or count_words(csr_array(text_vectors(Y))):
+            return super().score(X, Y)
+        pictures = self.picture_rows(X)
+        texts = text_vectors(Y, len(pictures), width=self.n_texts_in_)
+        return pair_quality(pictures, self.text_rows(texts), texts)
 
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> Vectors:
         return text_vectors(Y, pictures, width=width)

@@ -36,7 +36,7 @@ _WATCHED = frozenset((1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 40, 60, 80, 120, 160))
 """EM steps after which validation pictures are looked at: the first ones change the most."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Plsa(Annotator):
     """Probabilistic latent semantic analysis, constrained to the text.
 
@@ -123,7 +123,7 @@ class Plsa(Annotator):
     random_state: int = 0
 
     def _prepare(self, task: Task) -> _Aspects:
-        return _Aspects(task.training.captions, int(self.random_state), self._threads())
+        return _Aspects(task.training.captions, self.seed, self._threads())
 
     def _run(
         self, task: Task, prepared: _Aspects, choice: Choice, progress: Progress

@@ -43,7 +43,12 @@ COUNT = Rule(lambda value: value == 0 or _is_whole(value), "a whole number, 0 or
 DROPPED = Rule(lambda value: 0 <= value < 1, "from 0 to below 1")
 FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "true or false")
 SEED = Rule(
-    lambda value: isinstance(value, int | np.integer) and bool(value >= 0), "a whole number ≥ 0"
+    lambda value: (
+        value is None
+        or isinstance(value, np.random.Generator | np.random.RandomState)
+        or (isinstance(value, int | np.integer) and bool(value >= 0))
+    ),
+    "a whole number ≥ 0, a generator of NumPy, or None",
 )
 
 

@@ -6,7 +6,8 @@ The trial that ranks the validation pictures best is kept, or, with ``retrain``,
 training and validation pictures together. On a cluster, trials run side by side.
 
 What is not given is chosen from a small grid of its own, so that models that are set up
-without a word, and fitted with validation pictures, can be compared fairly (`grids`).
+without a word, and fitted with validation pictures, can be compared fairly (`grids`). While the
+best value of such a grid of numbers lies on its edge, the grid is extended; ``extended_`` says so.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from uuid import uuid4
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,13 +29,15 @@ from visterm.evaluation import mean_average_precision
 from visterm.models.grids import AUTO, GRIDS
 from visterm.models.inputs import Vectors, stack
 from visterm.models.rules import candidates
-from visterm.models.supervision import Captions, Supervision, Validation
+from visterm.models.supervision import Captions, Supervision, Validation, read_captions
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 if TYPE_CHECKING:
     from visterm.models.base import Model
 
+MOST_VALUES = 9
+"""Values of a parameter up to which its grid is extended."""
 _T = TypeVar("_T")
 Choice: TypeAlias = "dict[str, Any]"
 """A value for each parameter that validation pictures can decide."""
@@ -110,7 +114,11 @@ def fit(
     """
     report = progress or silent
     model._check_parameters()
+    model._drawn_seed = None
     grid = grid_of(model, validation)
+    Y, vocabulary = read_captions(Y, None if initial is None else initial.vocabulary_)
+    if validation is not None:
+        validation = validation[0], read_captions(validation[1], vocabulary)[0]
     training = model._supervise(model._vectors(X), Y, initial)
     avgp = float("nan")
     if validation is not None:
@@ -130,30 +138,42 @@ def fit(
         found = _train(model, Task(training, None, grid, initial, report), what)
         choice, fitted, stopped = found.choice, found.fitted(), found.stopped
     model._keep(fitted, choice, training)
-    model.validation_, model.interrupted = avgp, stopped
+    model.extended_ = _beyond_grids(model, choice) if validation is not None else {}
+    if model.extended_:
+        said = ", ".join(f"{name} {value}" for name, value in model.extended_.items())
+        warn(f"{model.name}: chosen beyond its grid, which was extended: {said}", stacklevel=3)
+    model.validation_, model.interrupted, model.vocabulary_ = avgp, stopped, vocabulary
 
 
 def _search(model: Model, task: Task) -> Found:
     """The parameters and the moment with the best AvgP on the held-out pictures."""
     choices = model._choices(task.grid)
-    bar = Bar(task.progress, "training", len(choices))
     if len(choices) > 1 and cluster() is not None and not model.is_spread(task.training):
-        trials = map_items(_SideBySide(model, task._replace(progress=silent)), choices)
-        bar.finish(len(choices) - 1)
-        return max(trials, key=lambda found: found.avgp)  # of equals, the first
-    return _one_after_another(model, task, choices, bar)
+        return _side_by_side(model, task._replace(progress=silent), choices)
+    return _one_after_another(model, task, choices)
 
 
-def _one_after_another(model: Model, task: Task, choices: Sequence[Choice], bar: Bar) -> Found:
+def _side_by_side(model: Model, task: Task, choices: Sequence[Choice]) -> Found:
+    """The best of all runs, each in a worker of a cluster."""
+    trial = _SideBySide(model, task)
+    trials = list(map_items(trial, choices))
+    while (wider := wider_choice(model, [(one.avgp, one.choice) for one in trials])) is not None:
+        trials += map_items(trial, [wider])
+    return max(trials, key=lambda found: found.avgp)  # of equals, the first
+
+
+def _one_after_another(model: Model, task: Task, choices: Sequence[Choice]) -> Found:
     """The best of all runs, or of those until an interrupt."""
     prepared, best = model._prepare(task), None
+    bar = Bar(task.progress, "training", len(choices))
     kept = model.checkpoint
-    if kept is not None and kept.runs:
-        avgp, choice = max(kept.runs, key=lambda run: run[0])
+    runs = [] if kept is None else list(kept.runs)
+    if kept is not None and runs:
+        avgp, choice = max(runs, key=lambda run: run[0])
         best = Found(avgp, choice, always(dict(kept.fitted)))
-    before = 0 if kept is None else len(kept.runs)
     try:
-        for number, choice in enumerate(choices[before:], start=before):
+        while (number := len(runs)) < len(choices) or wider_choice(model, runs):
+            choice = choices[number] if number < len(choices) else wider_choice(model, runs) or {}
             found = _best_moment(model, task, prepared, choice, bar.part(number))
             if best is None or found.avgp > best.avgp:
                 best = found._replace(stopped=False)
@@ -161,6 +181,7 @@ def _one_after_another(model: Model, task: Task, choices: Sequence[Choice], bar:
                 raise KeyboardInterrupt
             if kept is not None:
                 kept.add(found.avgp, found.choice, found.fitted())
+            runs.append((found.avgp, found.choice))
             bar.finish(number)
     except KeyboardInterrupt:
         if best is None:
@@ -168,6 +189,55 @@ def _one_after_another(model: Model, task: Task, choices: Sequence[Choice], bar:
         return best._replace(stopped=True)
     assert best is not None, "there is always a choice"
     return best
+
+
+def wider_choice(model: Model, runs: Sequence[tuple[float, Choice]]) -> Choice | None:
+    """The best choice so far with one step beyond the edge of a grid that it lies on; None where it
+    lies on none.
+
+    Only grids of "auto" are extended, in the ratio of their last two values; what somebody gave is
+    what they want to choose from.
+    """
+    best = max(runs, key=lambda run: run[0])[1]
+    for name, rule in model.decides.items():
+        if not _is_open(model, name):
+            continue
+        values = (choice[name] for _, choice in runs)
+        tried = sorted({value for value in values if type(value) in (int, float)})
+        if len(tried) < 2:
+            continue
+        for edge, inner in zip((tried[-1], tried[0]), (tried[-2], tried[1]), strict=True):
+            wider = _rounded(edge * edge / inner, type(edge)) if inner else edge
+            is_new = not tried[0] <= wider <= tried[-1] and rule.allowed(wider)
+            if best[name] == edge and is_new and len(tried) < MOST_VALUES:
+                return best | {name: wider}
+    return None
+
+
+def _beyond_grids(model: Model, choice: Choice) -> dict[str, Any]:
+    """What was chosen that the grids of "auto" do not hold."""
+    found = {name: value for name, value in choice.items() if name in model.decides}
+    return {
+        name: value
+        for name, value in found.items()
+        if _is_open(model, name) and value not in GRIDS[model.name][name].values
+    }
+
+
+def _is_open(model: Model, name: str) -> bool:
+    """Whether a parameter has a grid of numbers that may be extended."""
+    given = getattr(model, name)
+    values = GRIDS[model.name][name].values if isinstance(given, str) and given == AUTO else ()
+    return len(values) > 1 and all(type(value) in (int, float) for value in values)
+
+
+def _rounded(value: float, kind: type = float) -> Any:
+    """To one digit, as grids are written; counts stay counts.
+
+    >>> _rounded(1 / 0.3), _rounded(0.1 / 3), _rounded(1600.0, int)
+    (3.0, 0.03, 2000)
+    """
+    return kind(float(f"{value:.1g}"))
 
 
 def _best_moment(
@@ -271,6 +341,7 @@ class Bar:
 
         def report(what: str, done: int, total: int) -> None:
             self._length, self._done = total, number * total + done
+            self._runs = max(self._runs, number + 1)  # a grid may be extended
             self._progress(self._what, self._done, self._runs * total)
 
         return report

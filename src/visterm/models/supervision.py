@@ -9,17 +9,17 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from visterm.errors import BadInput
 from visterm.models.inputs import Vectors, relevance_for, word_matrix
-from visterm.text import Relevance, relevance_from_captions
-from visterm.text.caption_queries import CaptionQueries, caption_queries
+from visterm.text import Relevance, Vocabulary, relevance_from_captions
+from visterm.text.query_source import QuerySource, caption_source, listed_source
 from visterm.text.relevance import VALIDATION_QUERIES
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
 Captions: TypeAlias = "ArrayLike | csr_array | Relevance"
-"""Captions as a pictures × words matrix, or the relevance of pictures to real queries."""
+"""Captions as texts or as a pictures × words matrix, or the relevance of pictures to queries."""
 Validation: TypeAlias = "tuple[ArrayLike | csr_array, Captions]"
 
 
@@ -80,6 +80,38 @@ def ranked(vectors: Vectors, Y: Captions, idf: NDArray[np.float64] | None = None
     return Supervision(vectors, captions, None, inverse_frequency(captions) if idf is None else idf)
 
 
+def read_captions(Y: Captions, known: Vocabulary | None) -> tuple[Captions, Vocabulary | None]:
+    """Texts as counts of the known words, or of their own; the words. Others are left as is.
+
+    >>> counts, vocabulary = read_captions(["sun", "sea, sun"], None)
+    >>> vocabulary.words, counts.toarray().tolist()
+    (('sea', 'sun'), [[0, 1], [1, 1]])
+    """
+    if isinstance(Y, Relevance) or issparse(Y):
+        return Y, known
+    try:
+        given = np.asarray(Y)
+    except ValueError:  # rows of different lengths, which whoever checks them will tell
+        return Y, known
+    if given.ndim != 1 or not len(given):
+        return Y, known
+    if given.dtype.kind in "biuf" and (given == np.floor(given)).all():
+        labels = list(map(str, given.astype(np.int64).tolist()))  # one each, as in scikit-learn
+        if known is None:
+            known = Vocabulary.of_words(sorted(set(labels)), language=None)
+        number = {word: t for t, word in enumerate(known.words)}
+        pairs = [(row, number[label]) for row, label in enumerate(labels) if label in number]
+        rows, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return csr_array((np.ones(len(rows)), (rows, columns)), (len(labels), len(known))), known
+    if not all(isinstance(text, str) for text in given.tolist()):
+        return Y, known
+    texts = given.tolist()
+    vocabulary = Vocabulary.from_captions(texts) if known is None else known
+    if not len(vocabulary):
+        raise BadInput("every caption is empty: there is nothing to learn from")
+    return vocabulary.counts(texts), vocabulary
+
+
 class DrawsQueries(Protocol):
     """A model's parameters of how often a query is drawn from captions."""
 
@@ -88,9 +120,11 @@ class DrawsQueries(Protocol):
     max_words: int | None
 
 
-def drawn_queries(model: DrawsQueries, training: Supervision) -> CaptionQueries:
-    """The captions, as queries are drawn from them."""
-    return caption_queries(
+def query_source(model: DrawsQueries, training: Supervision) -> QuerySource:
+    """The given queries, or those that are drawn from captions."""
+    if training.relevance is not None:
+        return listed_source(training.relevance, model.query_exponent, model.query_lengths)
+    return caption_source(
         training.captions,
         training.idf,
         exponent=model.query_exponent,

@@ -29,7 +29,7 @@ from visterm.text.spaces.space import unit
 _BATCH = 1024
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class WeightedKnn(PairModel):
     """Texts of the nearest training pictures, weighted by likeness.
 

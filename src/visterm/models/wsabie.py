@@ -19,30 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.compute import Shards, spread
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models._warp_shards import WarpShard, mix_pass
 from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.mixing import shards_of
 from visterm.models.pairs import JUDGED_BY, PairModel
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task
-from visterm.models.supervision import Supervision
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 
-class Prepared(NamedTuple):
-    """All pictures, or shards of them; how many there are, and numbers of a picture and a text."""
+class Pairs(NamedTuple):
+    """Unit vectors of both sides, and the words of each picture, as far as they are needed."""
 
-    over: WarpShard | Shards
-    n: int
-    widths: tuple[int, int]
+    pictures: NDArray[np.float32]
+    texts: NDArray[np.float32]
+    words: csr_array
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Wsabie(PairModel):
     """Web-scale annotation by image embedding, by WARP steps.
 
@@ -67,9 +63,6 @@ class Wsabie(PairModel):
     max_words : int, optional
         Largest query made from the captions of validation pictures, if judged by words.
     random_state : int
-    n_shards : int
-        Deal the pictures out to so many shards, which make a pass each and are mixed after it
-        (iterative parameter mixing); on a cluster they work side by side.
 
     Attributes
     ----------
@@ -103,7 +96,6 @@ class Wsabie(PairModel):
         "max_iter": rules.WHOLE,
         "judged_by": JUDGED_BY,
         "random_state": rules.SEED,
-        "n_shards": rules.WHOLE,
     }
 
     picture_map_: NDArray[np.float32] = field(init=False)
@@ -118,51 +110,40 @@ class Wsabie(PairModel):
     retrain: bool = False
     max_words: int | None = 4
     random_state: int = 0
-    n_shards: int = 1
 
-    def _learn(self, prepared: Prepared, choice: Choice, progress: Progress) -> dict[str, Any]:
-        rng, k, n = np.random.default_rng(self.random_state), int(self.n_components), prepared.n
+    def _learn(self, prepared: Pairs, choice: Choice, progress: Progress) -> dict[str, Any]:
+        from visterm.models._wsabie_kernels import warp_steps
+
+        pictures, texts, words = prepared
+        pairs, n, k = self.outputs == "texts", len(pictures), int(self.n_components)
+        rng = np.random.default_rng(self.seed)
         V, Z = (
             (rng.standard_normal((rows, k)) / np.sqrt(k)).astype(np.float32)
-            for rows in prepared.widths
+            for rows in (pictures.shape[1], texts.shape[1])
         )
-        state = np.array([self.random_state], dtype=np.uint64)
-        violated, passes = 0, int(self.max_iter)
-        for done in range(passes):
-            if isinstance(prepared.over, WarpShard):
-                violated = prepared.over.steps(V, Z, choice, state, n).violated
-            else:
-                violated = mix_pass(prepared.over, V, Z, choice, n, [self.random_state, done])
-            progress("training", done + 1, passes)
+        outputs = max(n if pairs else texts.shape[1], 2)
+        ranks = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, outputs + 1))])
+        starts, columns = words.indptr.astype(np.int64), words.indices.astype(np.int64)
+        rate, longest = float(choice["learning_rate"]), float(choice["max_norm"])
+        state, violated = np.array([self.seed], dtype=np.uint64), 0
+        for done in range(int(self.max_iter)):
+            violated = warp_steps(
+                pictures, texts, starts, columns, pairs, ranks, V, Z, rate, longest, state, n
+            )
+            progress("training", done + 1, int(self.max_iter))
         return {"picture_map_": V, "text_map_": Z, "violations_": violated / n}
 
-    def is_spread(self, training: Supervision) -> bool:
-        return self.n_shards > 1
-
-    def _prepare(self, task: Task) -> Prepared:
-        x, y, words = self._sides(task)
-        pairs, n = self.outputs == "texts", len(x)
-        over: WarpShard | Shards = WarpShard(x, y, words, pairs)
-        if self.n_shards > 1:
-            parts = [
-                (x[some], y[some] if pairs else y, words if pairs else words[some], pairs, number)
-                for number, some in enumerate(shards_of(n, self.n_shards, self.random_state))
-            ]
-            over = spread(WarpShard, parts)
-        return Prepared(over, n, (x.shape[1], y.shape[1]))
-
-    def _sides(self, task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32], csr_array]:
-        """Unit vectors of both sides, and the words of each picture, as far as they are needed."""
+    def _prepare(self, task: Task) -> Pairs:
         x = unit(dense(task.training.vectors))
         if self.outputs == "texts":
             y = unit(dense(task.training.known_texts))
             known = y.any(axis=1)
-            return x[known], y[known], csr_array((0, 0))
+            return Pairs(x[known], y[known], csr_array((0, 0)))
         words = task.training.captions.copy()
         if (words.data < 0).any():
             raise BadInput("words are counted, so texts must not be negative; use outputs='texts'")
         words.eliminate_zeros()
-        return x, np.empty((0, words.shape[1]), np.float32), words
+        return Pairs(x, np.empty((0, words.shape[1]), np.float32), words)
 
     def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
         return unit(dense(vectors)) @ self.picture_map_

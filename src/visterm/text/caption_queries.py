@@ -83,6 +83,20 @@ def caption_queries(
     >>> caption_queries(captions, np.ones(3), exponent=1).size_edges.round(2).tolist()
     [[0.5, 1.0]]
     """
+    captions, largest = checked(captions, max_words, lengths)
+    if lengths is None:
+        shares = _shares(captions, exponent, largest)
+    else:
+        shares = np.asarray(lengths, dtype=np.float64)[:largest]
+        if not shares.any():
+            raise BadInput(f"no caption has as many words as query_lengths ask for: {lengths}")
+    return _arrays(captions, idf, exponent, shares)
+
+
+def checked(
+    captions: csr_array, max_words: int | None, lengths: Sequence[float] | None
+) -> tuple[csr_array, int]:
+    """Captions with their words in order, and the most words of a query."""
     if max_words is not None and max_words < 1:
         raise BadInput(f"max_words must be at least 1, not {max_words}")
     captions = captions.tocsr()
@@ -94,14 +108,8 @@ def caption_queries(
             "give captions that differ"
         )
     longest = int(np.diff(captions.indptr).max())
-    largest = min(longest, longest if max_words is None else int(max_words))
-    if lengths is None:
-        shares = _shares(captions, exponent, min(largest, AT_MOST))
-    else:
-        shares = np.asarray(lengths, dtype=np.float64)[:largest]
-        if not shares.any():
-            raise BadInput(f"no caption has as many words as query_lengths ask for: {lengths}")
-    return _arrays(captions, idf, exponent, shares)
+    largest = longest if max_words is None else min(longest, int(max_words))
+    return captions, min(largest, AT_MOST if lengths is None else len(lengths))
 
 
 def draw_relevance(
@@ -114,13 +122,15 @@ def draw_relevance(
     >>> words.indices.tolist(), pictures.indices.tolist()
     ([0, 2], [0, 1])
     """
-    from visterm.text.query_sampler import draw_queries, list_answers
+    from visterm.text.query_sampler import draw_from_captions, list_answers
+    from visterm.text.query_source import QueryBlock
 
     n, t = captions.shape
     queries = caption_queries(captions, np.ones(t), exponent=0, max_words=max_words)
-    drawn = np.full((count, queries.largest), t, dtype=np.uint32)
-    draw_queries(queries, np.zeros(1, dtype=np.uint64), drawn, np.empty(drawn.shape, np.float32))
-    words = [row[row < t] for row in np.unique(np.sort(drawn, axis=1), axis=0)]
+    block = QueryBlock.empty(count, queries.largest)
+    block.words[:] = t
+    draw_from_captions(queries, np.zeros(1, np.uint64), block, np.empty((count, 0), np.uint32))
+    words = [row[row < t] for row in np.unique(np.sort(block.words, axis=1), axis=0)]
     return _matrix(words, t), _matrix([list_answers(queries, row) for row in words], n)
 
 
@@ -135,7 +145,7 @@ def _shares(captions: csr_array, exponent: float, largest: int) -> NDArray[np.fl
     """How often queries have 1, 2, … words, each drawn in proportion to its answers^exponent."""
     from visterm.text.query_sampler import acceptance
 
-    short = _shortened(captions, AT_MOST)
+    short = shortened(captions, AT_MOST)
     sizes = np.arange(1, largest + 1)
     counts = np.bincount(np.diff(short.indptr))
     sets = comb(np.arange(len(counts)), sizes[:, None]) @ counts
@@ -161,7 +171,7 @@ def _powers(counts: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
     return np.where(counts > 0, counts.astype(np.float64) ** exponent, 0)
 
 
-def _shortened(captions: csr_array, most: int) -> csr_array:
+def shortened(captions: csr_array, most: int) -> csr_array:
     """The same with at most so many words a picture, drawn at random."""
     lengths = np.diff(captions.indptr)
     if lengths.max(initial=0) <= most:
@@ -207,16 +217,16 @@ def _arrays(
         bits=bits,
         by_length=np.argsort(lengths, kind="stable"),
         length_starts=np.concatenate([[0], np.cumsum(counts)]),
-        size_edges=_edges(shares[None]),
-        word_edges=_edges(_powers(_telling(captions), exponent)[None]),
-        length_edges=_edges(comb(np.arange(len(counts)), sizes) * counts),
+        size_edges=cumulative(shares[None]),
+        word_edges=cumulative(_powers(_telling(captions), exponent)[None]),
+        length_edges=cumulative(comb(np.arange(len(counts)), sizes) * counts),
     )
 
 
-def _edges(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cumulative probabilities along the last axis, whose last positive part ends at 1.
 
-    >>> _edges(np.array([1.0, 3.0, 0.0])).tolist()
+    >>> cumulative(np.array([1.0, 3.0, 0.0])).tolist()
     [0.25, 1.0, 1.0]
     """
     total = np.cumsum(shares, axis=-1)

@@ -1,9 +1,9 @@
 """Filters of a query: which pictures may answer, by folder, caption, time, place and kind.
 
-``in:FOLDER``, ``captioned:no``, ``2019``, ``2019-07``, ``2019-07-04``, ``after:2019-07``,
-``before:2020``, ``near:38.7,-9.1,5km`` and ``type:video``. Several folders or dates mean any of
-them; everything else must hold together. A date alone lets through what was taken then, and what a
-caption says is of then, as scans of old prints are; in quotes it is a word. ``after:`` and
+``in:FOLDER``, ``captioned:no``, ``2019-07``, ``after:2019-07``, ``before:2020``,
+``near:38.7,-9.1,5km`` and ``type:video``. Several folders or dates mean any of them; everything
+else must hold together. A date alone (`visterm.text.dates`) lets through what was taken then, and
+what a caption says is of then, as scans of old prints are; in quotes it is a word. ``after:`` and
 ``before:`` take a period by its beginning: ``after:2019 before:2020`` is 2019.
 """
 
@@ -11,38 +11,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import NamedTuple, TypeVar
 
 from visterm.errors import BadInput
+from visterm.text.dates import Period, parse_date
 
 Value = TypeVar("Value")
 
 KINDS = ("picture", "raw", "video")
 _ANSWERS = {"yes": True, "no": False}
-_DATE = re.compile(r"(1[89]\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?")
-_ANY_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 _NEAR = re.compile(r"(-?[\d.]+),(-?[\d.]+)(?:,([\d.]+)(km|m))?")
 _USUAL_KM = 5.0
 _DEGREE_KM = 111.0  # a little less than it is
-
-
-class Period(NamedTuple):
-    """From the first day up to, and without, the last."""
-
-    start: date
-    end: date
-
-    def __str__(self) -> str:
-        """As it is written in a query.
-
-        >>> str(Period(date(2019, 7, 1), date(2019, 8, 1))), str(_period("2019"))
-        ('2019-07', '2019')
-        """
-        for text in (f"{self.start:%Y}", f"{self.start:%Y-%m}"):
-            if _period(text) == self:
-                return text
-        return self.start.isoformat()
 
 
 class Circle(NamedTuple):
@@ -111,7 +92,7 @@ class Filters:
     def said(self) -> tuple[str, ...]:
         """The conditions in words, for whoever is shown what they let through.
 
-        >>> Filters(periods=(_period("2019"),), kind="video").said
+        >>> Filters(periods=(parse_date("2019"),), kind="video").said
         ('of 2019', 'that are videos')
         """
         found = [f"in the folder {' or '.join(self.folders)}"] if self.folders else []
@@ -136,16 +117,15 @@ class Filters:
 NO_FILTERS = Filters()
 
 
-def parse_filter(term: str, *, dates: bool = True) -> Filters | None:
-    """The filter that a term of a query is, or None; ``dates`` reads 2019 as one.
+def parse_filter(term: str) -> Filters | None:
+    """The filter that a term of a query is, but for dates, or None.
 
     >>> parse_filter("in:alps").folders, parse_filter("tree") is None
     (('alps',), True)
     """
     name, colon, value = term.partition(":")
     if not colon:
-        is_date = dates and _DATE.fullmatch(term) is not None
-        return Filters(periods=(_period(term),)) if is_date else None
+        return None
     if name == "in":
         return Filters((_folder(value),))
     if name == "captioned":
@@ -153,9 +133,9 @@ def parse_filter(term: str, *, dates: bool = True) -> Filters | None:
             raise BadInput(f"captioned is yes or no, not {value!r}; write captioned:no")
         return Filters(captioned=_ANSWERS[value])
     if name == "after":
-        return Filters(after=_period(value, name).start)
+        return Filters(after=parse_date(value, name).start)
     if name == "before":
-        return Filters(before=_period(value, name).start)
+        return Filters(before=parse_date(value, name).start)
     if name == "near":
         return Filters(near=_circle(value))
     if name == "type":
@@ -163,26 +143,6 @@ def parse_filter(term: str, *, dates: bool = True) -> Filters | None:
             raise BadInput(f"there are the types {', '.join(KINDS)}, and not {value!r}")
         return Filters(kind=value)
     return None
-
-
-def _period(text: str, name: str = "") -> Period:
-    found = (_ANY_DATE if name else _DATE).fullmatch(text)
-    try:
-        if found is None:
-            raise ValueError
-        year, month, day = (None if part is None else int(part) for part in found.groups())
-        start = date(year or 0, month or 1, day or 1)
-    except ValueError:
-        prefix = f"{name}:" if name else ""
-        hint = "" if name else ', or put it in quotes where it is a word: "2019-13"'
-        raise BadInput(
-            f"{text!r} is no date; write {prefix}2019, {prefix}2019-07 or {prefix}2019-07-04{hint}"
-        ) from None
-    if day is not None:
-        return Period(start, start + timedelta(days=1))
-    if month is not None:
-        return Period(start, (start + timedelta(days=31)).replace(day=1))
-    return Period(start, date(start.year + 1, 1, 1))
 
 
 def _circle(text: str) -> Circle:

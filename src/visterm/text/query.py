@@ -1,7 +1,7 @@
 """The query language: what a person types, read into words with weights, and filters.
 
 ``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
-much. ``in:FOLDER``, ``captioned:no``, ``2019-07`` and others narrow the pictures
+much. ``in:FOLDER``, ``captioned:no``, ``May 1972`` and others narrow the pictures
 (`visterm.text.filters`). Quotes hold spaces together, as in ``in:"summer 2019"``; a quoted word is
 never a filter.
 """
@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, encodable
+from visterm.text.dates import dated_phrase
 from visterm.text.filters import NO_FILTERS, Filters, parse_filter
 from visterm.text.tokens import tokens
 
@@ -32,8 +33,6 @@ MORE_WORDS = "captions teach new words, and an image-text encoder knows any (vis
 """What would help somebody who asked for a word that is not known."""
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
-SHORT, _LONG, _STEM = 4, 8, 4
-"""Letters of words that no other spelling is sought for, that may hold two slips, of beginnings."""
 _TIME = re.compile(r"\d{1,2}:\d\d")
 _FOR_WORDS = re.compile(r"-\w.*|(?!\d+:)\w+:-?[\d.]+")
 """What only queries of words have: -people, snow:2, snow:-0.5."""
@@ -131,12 +130,18 @@ def _without_filters(text: str, *, dates: bool) -> tuple[list[tuple[str, bool]],
         text.encode()
     terms: list[tuple[str, bool]] = []
     filters = NO_FILTERS
-    for term, quoted in _terms(text):
-        found = None if quoted else parse_filter(term, dates=dates)
-        if found is None:
-            terms.append((term, quoted))
-        else:
+    rest = _terms(text)
+    while rest:
+        plain = [term for term, _ in takewhile(lambda one: not one[1], rest)]
+        dated = dated_phrase(plain) if dates else None
+        found = parse_filter(plain[0]) if plain and dated is None else None
+        if dated is not None:
+            filters &= Filters(periods=dated[1])
+        elif found is not None:
             filters &= found
+        else:
+            terms.append(rest[0])
+        rest = rest[dated[0] if dated else 1 :]
     return terms, filters
 
 
@@ -196,63 +201,6 @@ def _with_names(
     for weight, some in groupby(words, key=lambda pair: pair[1]):
         for word in vocabulary.joined([word for word, _ in some]):
             yield word, weight
-
-
-def closest_words(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Known words that somebody who typed this one may have meant, the likeliest first.
-
-    Words that begin alike come first, then those close in meaning, then other spellings; a short
-    word is next to too many others for its letters to say anything.
-
-    >>> closest_words("smoke", ["monkey", "smokestack"])
-    ['smokestack']
-    >>> closest_words("mountian", ["fountain", "mountain", "sea"])
-    ['mountain', 'fountain']
-    """
-    from visterm.text.meaning import near_in_meaning
-
-    word = word.lower()
-    forms = {one.lower(): one for one in known}  # names of folders have capitals
-    longer = [form for form in forms if f" {word}" in f" {form}"]
-    shorter = [form for form in forms if len(form) >= _STEM and word.startswith(form)]
-    found = dict.fromkeys(sorted(longer, key=lambda one: (len(one), one)))
-    found |= dict.fromkeys(sorted(shorter, key=len, reverse=True))
-    if len(found) < count:
-        found |= dict.fromkeys(near_in_meaning(word, list(forms), count))
-    if len(found) < count and len(word) > SHORT:
-        found |= dict.fromkeys(misspelt(word, list(forms)))
-    return [forms[form] for form in found][:count]
-
-
-def misspelt(word: str, known: Sequence[str]) -> list[str]:
-    """Known words that are a slip or two of the fingers away, the nearest first.
-
-    >>> misspelt("moutain", ["fountain", "mountain"])
-    ['mountain']
-    """
-    from difflib import get_close_matches
-
-    slips = 1 if len(word) < _LONG else 2
-    alike = get_close_matches(word, [w for w in known if abs(len(w) - len(word)) <= slips], 20, 0.6)
-    far = {one: _distance(word, one) for one in alike}
-    return sorted((one for one in alike if far[one] <= slips), key=far.__getitem__)
-
-
-def _distance(one: str, other: str) -> int:
-    """How many letters were left out, put in, changed, or swapped with the next.
-
-    >>> _distance("mountian", "mountain"), _distance("smoke", "monkey")
-    (1, 3)
-    """
-    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        last, before, row = before, row, [i]
-        for j, wanted in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
 
 
 def _terms(text: str) -> list[tuple[str, bool]]:

@@ -1,10 +1,12 @@
-"""Compiled: queries drawn straight from captions, and the pictures that answer them.
+"""Compiled: queries drawn from a list or straight from captions, and pictures that answer them.
 
-A picture is drawn, then some of its words, so that a query of n words comes in proportion to the
-number c of pictures that hold them all, and the picture is uniform among these. To draw it in
-proportion to ``c^a`` instead, 0 ≤ a ≤ 1, it is accepted with probability ``c^(a−1)``: a bound is
-drawn that is at least c with this probability, and answers are counted only until there are more.
-Single words, whose c is known, are drawn from a table.
+Listed queries are drawn uniformly, or by cumulative probabilities.
+
+From captions, a picture is drawn, then some of its words, so that a query of n words comes in
+proportion to the number c of pictures that hold them all, and the picture is uniform among these.
+To draw it in proportion to ``c^a`` instead, 0 ≤ a ≤ 1, it is accepted with probability
+``c^(a−1)``: a bound is drawn that is at least c with this probability, and answers are counted
+only until there are more. Single words, whose c is known, are drawn from a table.
 """
 
 from __future__ import annotations
@@ -53,10 +55,7 @@ def _part(edges, row, state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def draw_query(captions, state, words, weights):  # type: ignore[no-untyped-def]
-    """Write the words of a query and their weights; returns how many, and a picture that answers.
-
-    Given the query, the picture is uniform among those that answer it.
-    """
+    """Write the words of a query and their weights; returns how many, and a picture with them."""
     size = 1 + _part(captions.size_edges, 0, state)
     if size == 1:
         word = _part(captions.word_edges, 0, state)
@@ -123,11 +122,11 @@ def holders_of(captions, word):  # type: ignore[no-untyped-def]
 @njit(inline="always")
 def rarest(captions, words):  # type: ignore[no-untyped-def]
     """The word that fewest pictures hold."""
-    found = np.int64(words[0])
+    rare = np.int64(words[0])
     for i in range(1, len(words)):
-        if holders_of(captions, np.int64(words[i])) < holders_of(captions, found):
-            found = np.int64(words[i])
-    return found
+        if holders_of(captions, np.int64(words[i])) < holders_of(captions, rare):
+            rare = np.int64(words[i])
+    return rare
 
 
 @njit(inline="always")
@@ -145,14 +144,14 @@ def _ones(bits):  # type: ignore[no-untyped-def]
 def count_answers(captions, words, most):  # type: ignore[no-untyped-def]
     """How many pictures hold all words; somewhere above ``most`` it stops counting."""
     rare = rarest(captions, words)
-    found = np.int64(0)
+    count = np.int64(0)
     if captions.bit_rows[rare] >= 0:  # then the others, which more pictures hold, have bits too
         return _count_bits(captions, words, most)
     for i in range(captions.holder_starts[rare], captions.holder_starts[rare + 1]):
-        found += _answers_but(captions, words, rare, np.int64(captions.holders[i]))
-        if found > most:
+        count += _answers_but(captions, words, rare, np.int64(captions.holders[i]))
+        if count > most:
             break
-    return found
+    return count
 
 
 @njit(inline="always")
@@ -165,7 +164,7 @@ def _count_bits(captions, words, most):  # type: ignore[no-untyped-def]
     bits, rows, last = captions.bits, captions.bit_rows, len(words) - 1
     first, second = np.uint32(rows[words[0]]), np.uint32(rows[words[min(1, last)]])
     third, fourth = np.uint32(rows[words[min(2, last)]]), np.uint32(rows[words[min(3, last)]])
-    found = np.int64(0)
+    count = np.int64(0)
     for start in range(0, bits.shape[1], _AT_ONCE):
         for i in range(start, min(start + _AT_ONCE, bits.shape[1])):
             block = np.uint64(i)
@@ -173,16 +172,23 @@ def _count_bits(captions, words, most):  # type: ignore[no-untyped-def]
             held &= bits[third, block] & bits[fourth, block]
             for j in range(4, len(words)):
                 held &= bits[np.uint32(rows[words[j]]), block]
-            found += _ones(held)
-        if found > most:
+            count += _ones(held)
+        if count > most:
             break
-    return found
+    return count
 
 
-@njit(cache=True, nogil=True)
-def answers(captions, words, picture):  # type: ignore[no-untyped-def]
-    """Whether a picture holds all words."""
-    return _answers_but(captions, words, -1, picture)
+@njit(inline="always")
+def is_listed(relevant, first, last, picture):  # type: ignore[no-untyped-def]
+    """Whether a picture is among the sorted ones from first to last."""
+    low, high = first, last
+    while low < high:
+        middle = (low + high) >> 1
+        if relevant[middle] < picture:
+            low = middle + 1
+        else:
+            high = middle
+    return low < last and relevant[low] == picture
 
 
 @njit(inline="always")
@@ -233,35 +239,78 @@ def _weigh(idf, words, weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def draw_queries(captions, state, words, weights):  # type: ignore[no-untyped-def]
-    """A query and a picture that answers it for each row of ``words``, whose others stay as is."""
-    pictures = np.empty(len(words), dtype=np.int64)
-    for i in range(len(words)):
-        _, pictures[i] = draw_query(captions, state, words[i], weights[i])
-    return pictures
-
-
-@njit(cache=True, nogil=True)
 def list_answers(captions, words):  # type: ignore[no-untyped-def]
     """The pictures that hold all words, in order."""
-    rare, found = rarest(captions, words), 0
+    rare, count = rarest(captions, words), 0
     first, last = captions.holder_starts[rare], captions.holder_starts[rare + 1]
     pictures = np.empty(last - first, dtype=np.int64)
     for i in range(first, last):
         if _answers_but(captions, words, rare, np.int64(captions.holders[i])):
-            pictures[found] = captions.holders[i]
-            found += 1
-    return pictures[:found]
+            pictures[count] = captions.holders[i]
+            count += 1
+    return pictures[:count]
 
 
 @njit(cache=True, nogil=True)
-def answered(captions, words, rows, pictures):  # type: ignore[no-untyped-def]
-    """Whether each picture answers the query in the row beside it; no word follows the last."""
-    found = np.empty(len(rows), dtype=np.bool_)
+def draw_from_captions(captions, state, block, worse):  # type: ignore[no-untyped-def]
+    """Fill a `QueryBlock`, and each row of ``worse`` with pictures that do not answer."""
+    for i in range(len(block.sizes)):
+        words = block.words[i]
+        size, block.pictures[i] = draw_query(captions, state, words, block.weights[i])
+        block.sizes[i], block.numbers[i] = size, -1
+        for j in range(worse.shape[1]):
+            picture = below(state, captions.pictures)
+            while _answers_but(captions, words[:size], -1, picture):
+                picture = below(state, captions.pictures)
+            worse[i, j] = picture
+
+
+@njit(cache=True, nogil=True)
+def draw_from_list(listed, pictures, state, block, worse):  # type: ignore[no-untyped-def]
+    """The same of listed queries, in a quarter of the time where arrays have local names."""
+    starts, all_words, all_weights, relevant_starts, relevant, edges = listed
+    words, weights, sizes, numbers, better = block
+    for i in range(len(sizes)):
+        number = _part(edges, 0, state) if edges.size else below(state, len(starts) - 1)
+        start = starts[number]
+        sizes[i], numbers[i] = starts[number + 1] - start, number
+        for j in range(sizes[i]):
+            words[i, j], weights[i, j] = all_words[start + j], all_weights[start + j]
+        first, last = relevant_starts[number], relevant_starts[number + 1]
+        better[i] = relevant[first + below(state, last - first)]
+        for j in range(worse.shape[1]):
+            picture = below(state, pictures)
+            while is_listed(relevant, first, last, picture):
+                picture = below(state, pictures)
+            worse[i, j] = picture
+
+
+@njit(cache=True, nogil=True)
+def count_all_answers(captions, block):  # type: ignore[no-untyped-def]
+    """How many pictures answer each query of a block."""
+    counts = np.empty(len(block.sizes), dtype=np.int64)
+    for i in range(len(counts)):
+        words = block.words[i, : block.sizes[i]]
+        counts[i] = count_answers(captions, words, captions.pictures)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def are_answers(captions, block, rows, pictures):  # type: ignore[no-untyped-def]
+    """Whether each picture holds all words of the query in the row of the block beside it."""
+    is_answer = np.empty(len(rows), dtype=np.bool_)
     for i in range(len(rows)):
-        own = words[rows[i]]
-        size = 0
-        while size < len(own) and own[size] < len(captions.idf):
-            size += 1
-        found[i] = answers(captions, own[:size], pictures[i])
-    return found
+        words = block.words[rows[i], : block.sizes[rows[i]]]
+        is_answer[i] = _answers_but(captions, words, -1, pictures[i])
+    return is_answer
+
+
+@njit(cache=True, nogil=True)
+def are_listed(listed, block, rows, pictures):  # type: ignore[no-untyped-def]
+    """Whether each picture is on the list of the query in the row of the block beside it."""
+    is_answer = np.empty(len(rows), dtype=np.bool_)
+    for i in range(len(rows)):
+        number = block.numbers[rows[i]]
+        first, last = listed.relevant_starts[number], listed.relevant_starts[number + 1]
+        is_answer[i] = is_listed(listed.relevant, first, last, pictures[i])
+    return is_answer

@@ -128,7 +128,7 @@ def relevance_from_captions(
     captions.eliminate_zeros()
     if max_words is not None and max_words < 1:
         raise BadInput(f"max_words must be at least 1, not {max_words}")
-    sets = _number_of_sets(np.diff(captions.indptr), max_words)
+    sets = number_of_sets(captions, max_words)
     if max_queries is not None and sets > _SETS_A_QUERY * max_queries:
         from visterm.text.caption_queries import draw_relevance
 
@@ -139,15 +139,15 @@ def relevance_from_captions(
             f"captions of up to {np.diff(captions.indptr).max()} words make {sets:,} word sets, "
             "too many to list; max_queries=10000 draws so many of them"
         )
-    words, pictures = _word_sets(captions, max_words)
-    found = Relevance(weigh_queries(words, idf), pictures)
-    if max_queries is None or len(found) <= max_queries:
-        return found
-    some = np.random.default_rng(0).choice(len(found), max_queries, replace=False)
-    return found.take(np.sort(some))
+    words, pictures = word_sets(captions, max_words)
+    relevance = Relevance(weigh_queries(words, idf), pictures)
+    if max_queries is None or len(relevance) <= max_queries:
+        return relevance
+    chosen = np.random.default_rng(0).choice(len(relevance), max_queries, replace=False)
+    return relevance.take(np.sort(chosen))
 
 
-def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, csr_array]:
+def word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, csr_array]:
     """All word sets, smallest first, as Q × T words and Q × n pictures.
 
     Sets grow by one later word a level. A set of size s + 1 is its first s words (already numbered
@@ -177,12 +177,13 @@ def _word_sets(captions: csr_array, max_words: int | None) -> tuple[csr_array, c
     return _stack_words(all_members, t), _stack_pictures(blocks, n)
 
 
-def _number_of_sets(lengths: NDArray[np.integer], max_words: int | None) -> int:
-    """How many word sets captions of these lengths hold, those that several hold counted often."""
+def number_of_sets(captions: csr_array, max_words: int | None) -> int:
+    """How many word sets captions hold, those that several hold counted often."""
     total = 0
-    for length, captions in zip(*np.unique(lengths, return_counts=True), strict=True):
-        m, largest = int(length), int(length if max_words is None else min(length, max_words))
-        total += int(captions) * sum(comb(m, size) for size in range(1, largest + 1))
+    lengths, counts = np.unique(np.diff(captions.indptr), return_counts=True)
+    for length, count in zip(lengths.tolist(), counts.tolist(), strict=True):
+        largest = length if max_words is None else min(length, max_words)
+        total += count * sum(comb(length, size) for size in range(1, largest + 1))
     return total
 
 

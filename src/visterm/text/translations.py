@@ -11,6 +11,7 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
+from visterm.text.spelling import is_english
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form
 
@@ -19,11 +20,12 @@ _SHORT = 3
 """Letters up to which a word without its accents is another one: *thé*, *lã*."""
 _ACCENTED = frozenset(("bar", "bone", "leon", "nina", "siege"))
 """Longer ones of which that is so, too."""
+_PLURALS = ("s", "e", "es", "n", "en", "er")
 _JOINING = """
 al am aan das de del dem den der des di die do du een ein eine el em en et het il im in la las le
 les lo los mit na nel no op os ou por sur um un una une und van von y zu
 """
-_LITTLE = frozenset(_JOINING.split())
+LITTLE_WORDS = frozenset(_JOINING.split())
 """What joins words in these languages, and stands for nothing that is to be seen."""
 
 
@@ -34,13 +36,20 @@ def translated(text: str) -> tuple[str, ...]:
     (('dog',), ('railway',), ('bird',), ())
     >>> translated("arbol"), translated("vaso")
     (('tree',), ('glass', 'vase'))
-    >>> translated("thé"), translated("the")
-    (('tea',), ())
+    >>> translated("thé"), translated("the"), translated("Hunde")
+    (('tea',), (), ('dog',))
     """
     asked = one_form(text)
-    if asked in STOP_WORDS or asked in _LITTLE:
+    if asked in STOP_WORDS or asked in LITTLE_WORDS:
         return ()
-    return _meanings().get(asked) or _meanings().get(_plain(asked), ())
+    found = _meanings().get(asked) or _meanings().get(_plain(asked)) or ()
+    if found or is_english(asked):
+        return found
+    for ending in _PLURALS:
+        single = asked.removesuffix(ending)
+        if single != asked and len(single) > _SHORT and single in _meanings():
+            return _meanings()[single]
+    return ()
 
 
 @cache
@@ -65,5 +74,7 @@ def _plain(text: str) -> str:
     >>> _plain("águila"), _plain("straße")
     ('aguila', 'strasse')
     """
+    if text.isascii():
+        return text
     apart = unicodedata.normalize("NFD", text.replace("ß", "ss").replace("œ", "oe"))
     return "".join(one for one in apart if not unicodedata.combining(one))

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from visterm.text.meaning import confident, is_common, translations
+from visterm.text.meaning import translations
 from visterm.text.query import Query
 from visterm.text.stop_words import STOP_WORDS
+from visterm.text.translations import LITTLE_WORDS
 from visterm.text.vocabulary import Vocabulary
 
 _LONGEST = 4
@@ -48,29 +49,26 @@ def unknown_phrases(
 def read_phrases(
     query: Query, vocabulary: Vocabulary, is_apart: Callable[[str], bool]
 ) -> tuple[Query, dict[str, list[str]]]:
-    """The query with phrases as the known words that mean them, and which these are.
+    """The query with phrases of other languages as the known words that mean them, and which.
 
-    Neighbours of one weight are read as a phrase before they are read word by word, if some of
-    them is not known and all together mean one known word for certain. Where ``is_apart`` picks a
-    word, as captions hold it, they are left as they are.
+    Stop words that the vocabulary does not hold, alone or in a name, are left out. Where
+    ``is_apart`` picks a word, as captions hold it, phrases with it are left as they are.
+
+    >>> from visterm.text.query import parse_query
+    >>> words = Vocabulary.of_words(["man", "railway"])
+    >>> read_phrases(parse_query("a man at the chemin de fer"), words, lambda _: False)[0].words
+    (('man', 1.0), ('railway', 1.0))
     """
     words: list[tuple[str, float]] = []
     replaced: dict[str, list[str]] = {}
     for weight, group in groupby(query.words, key=lambda pair: pair[1]):
         some, said = _looked_up([word for word, _ in group], vocabulary, is_apart)
         replaced |= said
-        joined = vocabulary.joined(some)
-        unknown = [word for word in joined if vocabulary.number(word) is None]
-        phrase = " ".join(some)
-        can_be_one = 1 < len(some) <= _LONGEST and unknown and not any(map(is_apart, unknown))
-        can_be_one = can_be_one and not all(translations(word, vocabulary) for word in unknown)
-        found = confident(phrase, vocabulary) if can_be_one else []
-        meant = [vocabulary.words[one.number] for one in found]
-        # One of the phrase's own words stands for all of it only where the others are no slips.
-        if meant and (meant[0] not in joined or all(map(is_common, unknown))):
-            some = replaced[phrase] = meant[:1]
-        words += [(word, weight) for word in some]
-    return (replace(query, words=tuple(words)), replaced) if replaced else (query, {})
+        words += [(word, weight) for word in vocabulary.joined(some)]
+    is_foreign = bool(replaced) or any(translations(word, vocabulary) for word, _ in words)
+    filling = STOP_WORDS | LITTLE_WORDS if is_foreign else STOP_WORDS
+    kept = [one for one in words if one[0] not in filling or vocabulary.number(one[0]) is not None]
+    return replace(query, words=tuple(kept)), replaced
 
 
 def _looked_up(

@@ -11,9 +11,9 @@ from slow_pamir import SlowPamir
 from visterm.errors import BadInput
 from visterm.models import Pamir
 from visterm.models.pamir._solvers import GramSolver, WeightSolver
-from visterm.models.pamir._triplets import caption_triplets, listed_triplets, objective_of
+from visterm.models.pamir._triplets import Objective, triplets_of
 from visterm.text import Relevance, relevance_from_captions
-from visterm.text.caption_queries import caption_queries
+from visterm.text.query_source import caption_source, listed_source
 from visterm.text.weighting import weigh_queries
 
 SPARSE = problem("sparse")
@@ -52,9 +52,9 @@ def test_a_thousand_steps_are_those_of_the_slow_formula(loop, margin, negatives,
         negatives=negatives,
         warp=warp,
     ).run(1000)
-    triplets = listed_triplets(RELEVANCE, captions, least)
+    triplets = triplets_of(listed_source(RELEVANCE), captions, least)
     solver = solver_of(loop)
-    moved = solver.run(triplets, 0.1, 1000, objective_of(triplets, negatives, warp))
+    moved = solver.run(triplets, 0.1, 1000, Objective(negatives, warp))
     np.testing.assert_allclose(solver.weights(solver.learnt()), slow.W, atol=2e-4)
     assert moved == slow.moved
     plain = SlowPamir(
@@ -69,11 +69,10 @@ def test_a_thousand_steps_are_those_of_the_slow_formula(loop, margin, negatives,
 
 @loops
 def test_warp_that_looks_once_is_the_plain_algorithm(loop):
-    triplets = listed_triplets(RELEVANCE, None, 1.0)
-    assert objective_of(triplets, 1, warp=True) is None
+    triplets = triplets_of(listed_source(RELEVANCE), None, 1.0)
     warp, plain = solver_of(loop), solver_of(loop)
-    warp.run(triplets, 0.1, 2000, objective_of(triplets, 2, warp=True)._replace(negatives=1))
-    plain.run(triplets, 0.1, 2000, None)
+    warp.run(triplets, 0.1, 2000, Objective(1, warp=True))
+    plain.run(triplets, 0.1, 2000)
     np.testing.assert_allclose(
         warp.weights(warp.learnt()), plain.weights(plain.learnt()), atol=1e-4
     )
@@ -84,13 +83,13 @@ def test_warp_steps_by_less_where_a_loss_is_hard_to_find(loop):
     """One picture of five answers; only the last of the others beats it."""
     pictures = np.eye(5, dtype=np.float32)
     relevance = Relevance(csr_array([[1.0]]), csr_array(np.eye(1, 5)))
-    triplets = listed_triplets(relevance, None, 1.0)
+    triplets = triplets_of(listed_source(relevance), None, 1.0)
     steps = set()
     for seed in range(30):
         solver, form = LOOPS[loop]
         start = np.array([[0.0, -9, -9, -9, 9]], np.float32)
         made = solver(form(csr_array(pictures)), None, start, seed)
-        made.run(triplets, 0.1, 1, objective_of(triplets, 3, warp=True))
+        made.run(triplets, 0.1, 1, Objective(3, warp=True))
         step = float((made.weights(made.learnt()) - start)[0, 0])
         steps.add(round(step, 5))
     # Four others: found at the first look its rank is 4, at the second 2, at the third 1.
@@ -104,11 +103,11 @@ def test_averaged_weights_are_the_weighed_mean_of_all_steps(loop, negatives, war
     slow = SlowPamir(
         RELEVANCE, VECTORS.toarray().astype(np.float64), seed=5, negatives=negatives
     ).run(900)
-    triplets = listed_triplets(RELEVANCE, None, 1.0)
+    triplets = triplets_of(listed_source(RELEVANCE), None, 1.0)
     held = csr_array(SPARSE.held_X, dtype=np.float32)
     solver = solver_of(loop, averaged=True, held=held)
     for steps in (500, 300, 100):
-        solver.run(triplets, 0.1, steps, objective_of(triplets, negatives, warp))
+        solver.run(triplets, 0.1, steps, Objective(negatives, warp))
     found = solver.weights(solver.learnt())
     np.testing.assert_allclose(found, slow.mean(), atol=1e-4)
     assert np.abs(slow.mean() - slow.W).max() > 0.01
@@ -155,10 +154,10 @@ def test_validation_chooses_the_best_of_all_combinations(tmp_path):
 def test_a_fit_with_an_objective_is_that_of_its_solver():
     model = Pamir(max_iter=2000, negatives=6, averaged=True, max_words=3, random_state=5)
     model.fit(SPARSE.X, SPARSE.Y)
-    queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=model.query_exponent, max_words=3)
-    triplets = caption_triplets(queries, None, 1.0)
+    source = caption_source(SPARSE.Y, SPARSE.idf, exponent=model.query_exponent, max_words=3)
+    triplets = triplets_of(source, None, 1.0)
     solver = solver_of("gram", averaged=True)
-    solver.run(triplets, 0.1, 2000, objective_of(triplets, 6, warp=False))
+    solver.run(triplets, 0.1, 2000, Objective(6, warp=False))
     np.testing.assert_allclose(model.weights_, solver.weights(solver.learnt()), atol=1e-5)
 
 

@@ -12,8 +12,11 @@ from scipy.sparse import csr_array, vstack
 from visterm.errors import BadInput, NotFitted
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
+from visterm.models.pamir._triplets import Objective, triplets_of
 from visterm.models.pamir.passive_aggressive import chunks
+from visterm.models.supervision import Supervision
 from visterm.text import Relevance, relevance_from_captions
+from visterm.text.query_source import listed_source
 from visterm.text.weighting import inverse_frequency
 
 SPARSE = problem("sparse")
@@ -124,6 +127,31 @@ def test_validation_may_be_relevance_whatever_the_margin():
         by_relevance = Pamir(max_iter=2000, margin=margin)
         by_relevance.fit(SPARSE.X, SPARSE.Y, validation=(SPARSE.other_X, told))
         assert by_relevance.validation_ == by_captions.validation_
+
+
+def test_the_caption_margin_is_made_of_captions_of_unit_length():
+    supervision = Supervision(SPARSE.X, 3 * SPARSE.Y)
+    captions, least = supervision.margins("caption", None)
+    lengths = np.sqrt(captions.multiply(captions).sum(axis=1))
+    np.testing.assert_allclose(lengths[np.diff(captions.indptr) > 0], 1, rtol=1e-5)
+    assert least == 0.1
+    # ε of a query that is a caption itself is then 1 − (its cosine with the other caption).
+    source = listed_source(Relevance(captions[[0]], csr_array(np.eye(1, SPARSE.X.shape[0]))))
+    block = triplets_of(source, captions, 0.1).draw(np.zeros(1, np.uint64), 50, Objective())
+    cosines = (captions[[0]] @ captions.T).toarray()[0]
+    expected = np.maximum(0.1, 1 - cosines[block.worse[:, 0]])
+    np.testing.assert_allclose(block.margins[:, 0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
+def test_given_queries_are_drawn_by_the_exponent_too(exponent):
+    gains = np.array([[1.0] * 9 + [0], [1] + [0] * 9])
+    relevance = Relevance(csr_array(np.eye(2)), csr_array(gains))
+    model = Pamir(query_exponent=exponent)
+    triplets = model._triplets(model._supervise(np.eye(10, dtype=np.float32), relevance, None))
+    block = triplets.draw(np.zeros(1, np.uint64), 4000, Objective())
+    share = np.mean(block.words[:, 0] == 0)
+    assert share == pytest.approx(0.9 if exponent else 0.5, abs=0.03)
 
 
 def test_the_caption_margin_and_retraining_need_captions():
@@ -274,7 +302,7 @@ def test_clicks_that_make_no_sense_are_refused_and_change_nothing():
         ({"query_lengths": (0, 0)}, "query_lengths must be shares"),
         ({"query_lengths": (1, -1)}, "query_lengths must be shares"),
         ({"random_state": -1}, "random_state"),
-        ({"random_state": None}, "random_state"),
+        ({"random_state": "chance"}, "random_state"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, why):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from visterm.compute import LocalShards
+from visterm.compute import LocalReplicas
 from visterm.models import Pamir
 from visterm.models.mixing import Moves, mix
 from visterm.models.pamir import shards as shards_module
@@ -56,7 +56,7 @@ def test_seeds_repeat_a_mixed_fit_and_validation_still_chooses(problem):
 def test_a_shard_that_misses_rounds_is_left_out_of_them(problem, monkeypatch):
     training, held = problem
 
-    class SomeMissing(LocalShards):
+    class SomeMissing(LocalReplicas):
         rounds = 0
 
         def call(self, method, *arguments):

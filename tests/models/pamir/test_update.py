@@ -15,9 +15,10 @@ from slow_pamir import SlowPamir, SplitMix64
 from visterm.errors import BadInput
 from visterm.models import Pamir
 from visterm.models.pamir._solvers import GramSolver, WeightSolver, _gram, _state, choose_solver
-from visterm.models.pamir._triplets import caption_triplets, draw, draw_worse, listed_triplets
+from visterm.models.pamir._triplets import Objective, triplets_of
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.caption_queries import caption_queries
+from visterm.text.query_source import QuerySource, listed_source
 from visterm.text.weighting import weigh_queries
 
 SPARSE = problem("sparse")
@@ -42,13 +43,25 @@ def solver_of(loop, vectors, words, *, start=None, seed=0, held=None):
 
 def draws(triplets, count, seed=0):
     """Triplets, each with the words of its query."""
-    state, found = _state(seed), []
-    room = np.empty(triplets.largest, np.uint32), np.empty(triplets.largest, np.float32)
-    for _ in range(count):
-        (words, _, relevant), better = draw(triplets.listed, triplets.captions, state, *room)
-        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
-        found.append((tuple(sorted(words.tolist())), better, worse))
-    return found
+    block = triplets.draw(_state(seed), count, Objective())
+    return [
+        (tuple(sorted(words[:size].tolist())), better, worse)
+        for words, size, better, worse in zip(
+            block.words,
+            block.sizes,
+            block.better.tolist(),
+            block.worse[:, 0].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def unlisted(queries):
+    return QuerySource(None, queries, queries.pictures, queries.largest)
+
+
+def listed_triplets(relevance, captions=None, least=1.0):
+    return triplets_of(listed_source(relevance), captions, least)
 
 
 # Against the slow formula
@@ -291,7 +304,7 @@ def test_queries_that_all_pictures_or_none_answer_are_dropped():
 def test_triplets_of_captions_are_a_query_a_picture_that_holds_it_and_one_that_lacks_a_word():
     held = SPARSE.Y.toarray() > 0
     queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=0.5, max_words=3)
-    drawn = draws(caption_triplets(queries, None, 1.0), 3000)
+    drawn = draws(triplets_of(unlisted(queries), None, 1.0), 3000)
     for words, better, worse in drawn:
         assert held[better, list(words)].all()
         assert not held[worse, list(words)].all()
@@ -305,7 +318,7 @@ def test_captions_and_the_queries_that_they_make_teach_nearly_the_same(loop):
     queries = caption_queries(SPARSE.Y, SPARSE.idf, exponent=0, max_words=3)
     quality = []
     for triplets in (
-        caption_triplets(queries, None, 1.0),
+        triplets_of(unlisted(queries), None, 1.0),
         listed_triplets(RELEVANCE, None, 1.0),
     ):
         solver = solver_of(loop, VECTORS, RELEVANCE.queries.shape[1], seed=1)

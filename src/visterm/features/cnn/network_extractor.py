@@ -21,6 +21,7 @@ class NetworkExtractor(Extractor):
     """What extractors over a network share; they say which network and how it is fed."""
 
     arrays: ClassVar[tuple[str, ...]] = ()
+    uses_threads = True
     together: ClassVar[int] = 1
     """Pictures that go through the network at once. One is right for any network: more may change
     the last digits, or not be allowed."""

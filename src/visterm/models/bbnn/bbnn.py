@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.kernels.threads import on_all_cores, slices
 from visterm.models import rules
 from visterm.models.base import Model
 from visterm.models.bbnn._batches import Pairs
@@ -24,14 +25,14 @@ from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial
-from visterm.models.supervision import Captions, Supervision, drawn_queries, ranked
+from visterm.models.supervision import Captions, Supervision, query_source, ranked
 from visterm.progress import Progress
 
-_AT_ONCE = 1 << 25
-"""Numbers of picture vectors mapped together: 128 MB."""
+_PART = 96
+"""Pictures that a core maps at a time: what the layers say of them stays in its cache."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Bbnn(Model):
     """Block-based neural network.
 
@@ -70,7 +71,7 @@ class Bbnn(Model):
         Take the mean of the weights over about the last tenth of the steps; False takes the last
         weights, as the paper does.
     device : str
-        Where it learns: "cpu", or "cuda" with torch (extra ``neural``). Mapping needs neither.
+        Where it learns, with torch (extra ``neural``): "cpu" or "cuda". Mapping needs no torch.
     random_state : int
 
     Attributes
@@ -163,59 +164,68 @@ class Bbnn(Model):
     def _run(
         self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
     ) -> Iterator[Trial]:
-        from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from
+        from visterm.models.bbnn.network import Descent
 
-        backend = backend_of(self.device)
         pairs = self._pairs(prepared)
         size = typical_size(prepared.vectors) if self.block_width is None else 1.0
         pictures = as_blocks(prepared.vectors, self.block_width, size)
-        blocks, there = backend.put(pictures), pictures[:, :, -1] > 0
-        seen = task.held and backend.put(as_blocks(task.held.vectors, self.block_width, size))
         first = self._first_layers(pictures.shape[2] - 1, len(prepared.idf))
-        network = Network([backend.put(one) for one in first], backend)
-        descent = Descent(network, self.learning_rate, self.momentum)
-        learnt = descent.average if self.averaged else network
-        rng = np.random.default_rng(self.random_state)
+        descent = Descent(first, self.learning_rate, self.momentum, self.device)
+        learnt = descent.average if self.averaged else descent.layers
+        blocks, there = descent.put(pictures), pictures[:, :, -1] > 0
+        rng = np.random.default_rng(self.seed)
 
         def keep() -> Callable[[], dict[str, Any]]:
-            layers = [layer + 0 for layer in learnt.layers]
-            return lambda: _fitted([backend.get(layer) for layer in layers], size)
+            layers = [layer.detach().cpu().numpy().copy() for layer in learnt]
+            return lambda: _fitted(layers, size)
+
+        def rows() -> NDArray[np.float32]:
+            assert task.held is not None
+            held = task.held.vectors
+            return self._rows([layer.detach().cpu().numpy().copy() for layer in learnt], held, size)
 
         for epoch in range(1, choice["max_iter"] + 1):
             for done in range(0, self.epoch_pairs, self.batch_size):
                 batch = pairs.draw(min(self.batch_size, self.epoch_pairs - done))
                 chosen = some_of(there[batch.shown], self.block_share, rng)
-                learn_from(descent, blocks, batch, chosen)
+                descent.step(descent.loss(blocks, batch, chosen))
             progress("training", epoch, choice["max_iter"])
-            rows = lambda: backend.get(learnt.rows(seen))  # noqa: E731
             yield Trial({"max_iter": epoch}, rows, keep)
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:
-        from visterm.models.bbnn.network import Network, backend_of
-
         first = np.hstack([self.W1_, self.B1_[:, None]])
         layers = [first, self.W2_, self.B2_, self.W3_, self.B3_]
-        network = Network(layers, backend_of("cpu"))
-        step = max(1, _AT_ONCE // vectors.shape[1])
-        return np.concatenate(
-            [
-                network.rows(as_blocks(vectors[start : start + step], self.block_width))
-                for start in range(0, vectors.shape[0], step)
-            ]
-        )
+        return self._rows(layers, vectors)
+
+    def _rows(
+        self, layers: list[NDArray[np.float32]], vectors: Vectors, size: float = 1.0
+    ) -> NDArray[np.float32]:
+        """What the network says of pictures, some at a time, on all cores; NumPy is enough."""
+        w1, w2, b2, w3, b3 = layers
+        rows = np.empty((vectors.shape[0], len(b3)), dtype=np.float32)
+
+        def work(part: slice) -> None:
+            blocks = as_blocks(vectors[part], self.block_width, size)
+            local = np.tanh(blocks.reshape(-1, blocks.shape[2]) @ w1.T)
+            pooled = local.reshape(*blocks.shape[:2], -1).sum(axis=1)
+            pooled /= np.maximum(blocks[:, :, -1].sum(axis=1), 1)[:, None]
+            rows[part] = np.tanh(pooled @ w2.T + b2) @ w3.T + b3
+
+        on_all_cores(work, slices(len(rows), _PART))
+        return rows
 
     def _pairs(self, training: Supervision) -> Pairs:
-        given = training.relevance
         return Pairs(
-            drawn_queries(self, training) if given is None else given,
+            query_source(self, training),
+            len(training.idf),
             *training.margins(self.margin, self.least_margin),
             in_batch_negatives=self.in_batch_negatives,
-            seed=self.random_state,
+            seed=self.seed,
         )
 
     def _first_layers(self, numbers: int, words: int) -> list[NDArray[np.float32]]:
         """Weights uniform in ±1/√inputs and biases 0, drawn by NumPy: the same on any device."""
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(self.seed)
         sizes = ((self.block_units, numbers), (self.picture_units, self.block_units))
         layers = []
         for outputs, inputs in (*sizes, (words, self.picture_units)):

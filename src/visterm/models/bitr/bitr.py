@@ -27,13 +27,13 @@ from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 if TYPE_CHECKING:
-    from visterm.models.bitr.pair_shards import Pairs
+    from visterm.models.bitr.pair_losses import Pairs
 
 LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Bitr(PairModel):
     """Bilateral image-text retrieval.
 
@@ -121,7 +121,7 @@ class Bitr(PairModel):
 
     def _prepare(self, task: Task) -> tuple[Pairs, tuple[bool, bool]]:
         """The pairs to learn from, normalised, and which of their sides sum to 1."""
-        from visterm.models.bitr.pair_shards import Pairs
+        from visterm.models.bitr.pair_losses import Pairs
 
         x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))

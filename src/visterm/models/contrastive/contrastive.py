@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from visterm.models.contrastive.descent import TrainingPairs
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Contrastive(PairModel):
     """Two maps into one space, learnt by telling a batch's pairs from all other combinations.
 
@@ -158,7 +158,7 @@ class Contrastive(PairModel):
         from visterm.models.contrastive.descent import learn
 
         return {"picture_mean_": prepared.mean} | learn(
-            prepared, self.get_params() | choice, progress
+            prepared, self.get_params() | choice | {"random_state": self.seed}, progress
         )
 
     def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:

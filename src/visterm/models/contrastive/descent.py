@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.errors import MissingExtra
-from visterm.models.bbnn.network import backend_of
+from visterm.models.bbnn.network import torch_for
 from visterm.progress import Progress
 
 Tensor: TypeAlias = Any
@@ -139,7 +138,7 @@ def learn(
     pairs: TrainingPairs, settings: Mapping[str, Any], progress: Progress
 ) -> dict[str, NDArray[np.float32]]:
     """The maps that these settings learn from the pairs."""
-    torch = _torch(pairs.device)
+    torch = torch_for(pairs.device)
     maps = Maps(pairs, settings, torch)
     size = min(int(settings["batch_size"]), len(pairs.owners))
     epochs = int(settings["max_iter"])
@@ -175,15 +174,3 @@ def _batches(n: int, size: int, epochs: int, random: Any, torch: Any) -> Iterato
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
     return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float32)
-
-
-def _torch(device: str) -> Any:
-    if device != "cpu":
-        return backend_of(device).xp
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra(
-            "learning contrastive maps needs torch; install it with: pip install 'visterm[neural]'"
-        ) from None
-    return torch

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.kernels import Linear
 from visterm.models.inputs import Vectors, is_sparse, stack
-from visterm.models.pamir._kernels import late, steps_dense, steps_gram, steps_sparse
-from visterm.models.pamir._triplets import Objective, Triplets
+from visterm.models.pamir._kernels import late, steps
+from visterm.models.pamir._triplets import BLOCK, Objective, Triplets
 
 # The Gram matrix of the pictures must stay small against the memory of a laptop.
 _GRAM_BYTES = 1 << 30
@@ -29,14 +29,14 @@ class Solver:
         """The table before the first step."""
         raise NotImplementedError
 
-    def _steps(self, *how: object) -> int:
-        """Run the compiled loop on the table."""
+    def _state_and_pictures(self) -> tuple[object, object, object]:
+        """What `steps` takes as gram, sparse and dense."""
         raise NotImplementedError
 
     def restart(self, seed: int | Sequence[int], *, averaged: bool = False) -> None:
         """Forget what was learnt, and draw from this seed; ``averaged`` learns a mean over time."""
         self._table, self._done = self._begin(), 0
-        self._moment = np.zeros_like(self._table) if averaged else None
+        self._moment = np.zeros_like(self._table if averaged else self._table[:0])
         self._state = _state(seed)
         self.updates = np.zeros(len(self._table), dtype=np.int64)
         """How many steps have moved the row of each word."""
@@ -49,14 +49,29 @@ class Solver:
         self,
         triplets: Triplets,
         aggressiveness: float,
-        steps: int,
-        objective: Objective | None = None,
+        iterations: int,
+        objective: Objective = Objective(),  # noqa: B008
     ) -> int:
         """Look at so many triplets; returns how many of them moved the model."""
-        c, done = np.float32(aggressiveness), self._done
-        self._done += steps
-        how = self._state, objective, self._moment, done, self.updates
-        return self._steps(triplets, c, steps, *how)
+        harmonic = np.empty(0, np.float32)
+        if objective.warp:
+            ranks = np.arange(1, triplets.source.pictures + 1)
+            harmonic = np.concatenate([[0], np.cumsum(1 / ranks)]).astype(np.float32)
+        moved, last = 0, self._done + iterations
+        while self._done < last:
+            block = triplets.draw(self._state, min(BLOCK, last - self._done), objective)
+            moved += steps(
+                self._table,
+                *self._state_and_pictures(),
+                block,
+                np.float32(aggressiveness),
+                harmonic,
+                self._moment,
+                self._done,
+                self.updates,
+            )
+            self._done += len(block.sizes)
+        return moved
 
     def learnt(self) -> NDArray[np.float32]:
         """A copy of what is learnt so far, cheap enough to take at every check."""
@@ -90,12 +105,12 @@ class KernelSolver(Solver):
         self._scores = self._before.copy()
         return np.zeros((len(self._before), self._gram.shape[0]), dtype=np.float32)
 
-    def _steps(self, *how: object) -> int:
-        return int(steps_gram(self._gram, self._scores, self._table, *how))
+    def _state_and_pictures(self) -> tuple[object, object, object]:
+        return (self._gram, self._scores), None, None
 
     def validation_rows(self) -> NDArray[np.float32]:
         n = self._gram.shape[0]
-        if self._moment is None:
+        if not len(self._moment):
             return self._scores[:, n:].T
         return (self._before[:, n:] + self.learnt() @ self._gram[:, n:]).T
 
@@ -141,23 +156,21 @@ class WeightSolver(Solver):
         self._start = start
         self.restart(seed)
 
-    def _steps(self, *how: object) -> int:
-        if self._rows is None:
-            return int(steps_dense(self._table, self._vectors, *how))
-        return int(steps_sparse(self._table, *self._rows, *how))
+    def _state_and_pictures(self) -> tuple[object, object, object]:
+        return None, self._rows, self._vectors if self._rows is None else None
 
     def validation_rows(self) -> NDArray[np.float32]:
         if self._validation is None:
             raise BadInput("no validation pictures were given")
-        learnt = self._table if self._moment is None else self.learnt()
+        learnt = self.learnt() if len(self._moment) else self._table
         return np.asarray(self._validation @ learnt.T, dtype=np.float32)
 
 
 def _mean(
-    last: NDArray[np.float32], moment: NDArray[np.float32] | None, iterations: int
+    last: NDArray[np.float32], moment: NDArray[np.float32], iterations: int
 ) -> NDArray[np.float32]:
     """A copy of the last state; of the mean of all states, where their moment was kept."""
-    if moment is None or iterations == 0:
+    if len(moment) == 0 or iterations == 0:
         return last.copy()
     return last - moment / late(iterations)
 

@@ -44,15 +44,15 @@ Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]
 _ROWS = 4096
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelPamir(PassiveAggressive):
     """PAMIR over a kernel between pictures.
 
     Parameters
     ----------
     kernel : str or Kernel
-        A kernel of `visterm.kernels` ("rbf", "linear", "chi2", "intersection", or one with
-        parameters, such as ``Sum((RBF(2), Linear()), weights=(1, 0.5))``), or "precomputed": X is
+        A kernel of `visterm.kernels` ("rbf", "linear", or one with parameters, such as
+        ``RBF(2)``), or "precomputed": X is
         then the n × n table of the training pictures when fitting, and new × n afterwards (also
         for validation pictures).
     n_components : int, optional
@@ -156,7 +156,7 @@ class KernelPamir(PassiveAggressive):
         if negative.size:
             table -= negative @ (negative.T @ table)
         scores = np.zeros((words, table.shape[1]), dtype=np.float32)
-        solver = KernelSolver(table, scores, self.random_state)
+        solver = KernelSolver(table, scores, self.seed)
 
         def coefficients(learnt: NDArray[np.float32]) -> NDArray[np.float32]:
             # What α says of the clipped table, said of the table itself.
@@ -181,7 +181,7 @@ class KernelPamir(PassiveAggressive):
             held_rows = (compared.rows(held, known) @ to_rows).astype(np.float32)
         start = np.zeros((words, len(known)), dtype=np.float32)
         kind = choose_solver(factor.rows, held_rows)
-        solver = kind(factor.rows, held_rows, start, self.random_state)
+        solver = kind(factor.rows, held_rows, start, self.seed)
         return solver, lambda learnt: solver.weights(learnt) @ to_rows.T, known
 
     def _map(self, vectors: Vectors) -> NDArray[np.float32]:

@@ -26,7 +26,7 @@ from visterm.models.pamir.shards import run_rounds, spread_pictures
 from visterm.models.pamir.update import update
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial, all_choices, fit, grid_of
-from visterm.models.supervision import Captions, Supervision, Validation
+from visterm.models.supervision import Captions, Supervision, Validation, read_captions
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -157,13 +157,14 @@ class Pamir(PassiveAggressive):
         relevant pictures over all given queries. The weights are the last ones, never averaged:
         what was just learnt must show.
         """
-        from visterm.models.pamir._triplets import objective_of
+        from visterm.models.pamir._triplets import Objective
 
         self._check_parameters()
         fitted = hasattr(self, "weights_")
         choice = self.decided() if fitted else all_choices(grid_of(self, None))[0]
         if steps is not None and steps < 0:
             raise BadInput(f"steps must be 0 or more, not {steps}")
+        Y, self.vocabulary_ = read_captions(Y, self.vocabulary_ if fitted else None)
         vectors = picture_vectors(X, width=self.n_features_in_ if fitted else None)
         training = self._supervise(vectors, Y, self if fitted else None)
         triplets = self._triplets(training)
@@ -173,12 +174,12 @@ class Pamir(PassiveAggressive):
         before = self.n_iter_ if fitted else 0
         start = self.weights_ if fitted else _zeros(training)
         # A seed of its own for each call, or every call would draw the same triplets again.
-        solver = _solver(vectors, None, start, self.random_state + before)
+        solver = _solver(vectors, None, start, self.seed + before)
         solver.run(
             triplets,
             choice["C"],
             steps,
-            objective_of(triplets, choice["negatives"], choice["warp"]),
+            Objective(choice["negatives"], choice["warp"]),
         )
         weights = solver.weights(solver.learnt())
         self._keep({"weights_": weights}, choice | {"max_iter": before + steps}, training)
@@ -233,7 +234,7 @@ class Pamir(PassiveAggressive):
 
     def _start(self, task: Task) -> Started:
         held = None if task.held is None else task.held.vectors
-        solver = _solver(task.training.vectors, held, self._begin(task), self.random_state)
+        solver = _solver(task.training.vectors, held, self._begin(task), self.seed)
         return Started(solver, lambda learnt: {"weights_": solver.weights(learnt)})
 
 

@@ -16,7 +16,7 @@ from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rule, Rules
 from visterm.models.selection import Choice, Task, Trial
-from visterm.models.supervision import Captions, Supervision, drawn_queries, ranked
+from visterm.models.supervision import Captions, Supervision, query_source, ranked
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
@@ -77,12 +77,10 @@ class PassiveAggressive(Model):
 
     def _triplets(self, training: Supervision) -> Triplets:
         # numba loads here, not when somebody only wants to map pictures with a fitted model.
-        from visterm.models.pamir._triplets import caption_triplets, listed_triplets
+        from visterm.models.pamir._triplets import triplets_of
 
-        margins = training.margins(self.margin, self.least_margin)
-        if training.relevance is not None:
-            return listed_triplets(training.relevance, *margins)
-        return caption_triplets(drawn_queries(self, training), *margins)
+        source = query_source(self, training)
+        return triplets_of(source, *training.margins(self.margin, self.least_margin))
 
     def _prepare(self, task: Task) -> tuple[Triplets, Started]:
         return self._triplets(task.training), self._start(task)
@@ -90,11 +88,11 @@ class PassiveAggressive(Model):
     def _run(
         self, task: Task, prepared: tuple[Triplets, Started], choice: Choice, progress: Progress
     ) -> Iterator[Trial]:
-        from visterm.models.pamir._triplets import objective_of
+        from visterm.models.pamir._triplets import Objective
 
         triplets, (solver, fitted) = prepared
-        objective = objective_of(triplets, choice["negatives"], choice["warp"])
-        solver.restart(self.random_state, averaged=choice["averaged"])
+        objective = Objective(choice["negatives"], choice["warp"])
+        solver.restart(self.seed, averaged=choice["averaged"])
 
         def keep() -> Callable[[], dict[str, Any]]:
             learnt = solver.learnt()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.compute import Shards, spread
+from visterm.compute import Replicas, spread
 from visterm.errors import BadInput
 from visterm.models.inputs import Vectors
 from visterm.models.mixing import Moves, mix, shards_of
@@ -28,7 +28,7 @@ Weights = NDArray[np.float32]
 class Spread(NamedTuple):
     """The shards, and the weights that each run begins from."""
 
-    shards: Shards
+    shards: Replicas
     start: Weights
 
 
@@ -52,7 +52,7 @@ class TripletShard:
         from visterm.models.pamir._solvers import choose_solver
 
         training = model._supervise(vectors, texts, cast(Any, _WordWeights(idf)))
-        self.number, self.seed = number, model.random_state
+        self.number, self.seed = number, model.seed
         try:
             self.triplets = model._triplets(training)
         except BadInput:  # no query tells the few pictures of this shard apart
@@ -62,12 +62,12 @@ class TripletShard:
 
     def run(self, weights: Weights, choice: Choice, steps: int, round_: int) -> Moves:
         """Look at so many triplets, from these weights on."""
-        from visterm.models.pamir._triplets import objective_of
+        from visterm.models.pamir._triplets import Objective
 
         # The seed knows the round, so that a shard that was begun again draws what it would have.
         self.solver.restart_from(weights, [self.seed, self.number, round_])
         if self.triplets is not None:
-            objective = objective_of(self.triplets, choice["negatives"], choice["warp"])
+            objective = Objective(choice["negatives"], choice["warp"])
             self.solver.run(self.triplets, choice["C"], steps, objective)
         after = self.solver.weights(self.solver.learnt())
         return Moves.between(weights, after, self.solver.updates)
@@ -77,8 +77,8 @@ def spread_pictures(model: Pamir, training: Supervision, start: Weights) -> Spre
     """Deal the pictures out to the model's shards."""
     from visterm.estimator import clone
 
-    numbers = shards_of(training.vectors.shape[0], model.n_shards, model.random_state)
-    plain = clone(model)
+    numbers = shards_of(training.vectors.shape[0], model.n_shards, model.seed)
+    plain = clone(model).set_params(random_state=model.seed)
     parts = [
         (number, plain, training.vectors[some], _texts(training, some), training.idf)
         for number, some in enumerate(numbers)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import MissingExtra
 from visterm.progress import Progress
-from visterm.text.meaning import _glove, has_vectors
+from visterm.text.meaning import glove, has_vectors
 from visterm.text.spaces.space import texts_of, unit
 from visterm.text.spaces.words import WordVectors
 from visterm.text.tokens import tokens
@@ -48,11 +48,11 @@ class Glove(WordVectors):
 
     @property
     def dimensions(self) -> int:
-        return int(_glove()[1].shape[1])
+        return int(glove()[1].shape[1])
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         _check_installed()
-        place, vectors = _glove()
+        place, vectors = glove()
         stopped, rarest = set(self._stopped()), float(self.vocabulary_.idf.max())
         rows = np.zeros((len(texts), vectors.shape[1]), np.float32)
         for row, text in zip(rows, texts_of(texts), strict=True):

@@ -1,16 +1,15 @@
 """LDA: documents are mixtures of topics, topics are mixtures of words.
 
-Learnt by online variational Bayes: each batch of documents moves the topics by ``ρ_t = (τ + t)^−κ``
-towards what the batch alone would say. Words may be those of captions or the visterms of pictures.
+Learnt by scikit-learn's online variational Bayes, and kept as plain arrays. Words may be those of
+captions or the visterms of pictures.
 
 D. Blei, A. Ng and M. Jordan, JMLR 2003; M. Hoffman, D. Blei and F. Bach, NIPS 2010.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +19,6 @@ from scipy.special import psi
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 from visterm.stored import Stored
-
-_MOST, _LEAST_CHANGE = 50, 1e-3  # turns for one document, and the mean change that ends them
 
 
 @dataclass(repr=False, eq=False)
@@ -58,16 +55,6 @@ class Lda(Stored):
 
     name = "lda"
     arrays = ("topics_",)
-    old_names: ClassVar[Mapping[str, str]] = {
-        "topics": "n_components",
-        "passes": "max_iter",
-        "batch": "batch_size",
-        "delay": "learning_offset",
-        "decay": "learning_decay",
-        "document_prior": "doc_topic_prior",
-        "word_prior": "topic_word_prior",
-    }
-
     topics_: NDArray[np.float64] = field(init=False, repr=False)
 
     n_components: int = 100
@@ -80,40 +67,33 @@ class Lda(Stored):
     random_state: int = 0
 
     def fit(self, counts: ArrayLike | csr_array, *, progress: Progress | None = None) -> Self:
-        """Learn topics from counts; the last word of progress is how many batches there were."""
+        """Learn topics from counts."""
         checked = _counts(counts)
         for name in ("n_components", "max_iter", "batch_size"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
         report = progress or silent
-        n, k = checked.shape[0], int(self.n_components)
-        rng = np.random.default_rng(self.random_state)
-        topics = rng.gamma(100.0, 0.01, (checked.shape[1], k))
-        batches = [
-            (turn, at) for turn in range(self.max_iter) for at in range(0, n, self.batch_size)
-        ]
-        order = np.arange(n)
-        for done, (_, at) in enumerate(batches):
-            report("learning topics", done, len(batches))
-            if at == 0:
-                order = rng.permutation(n)
-            chosen = checked[order[at : at + self.batch_size]]
-            gathered = np.zeros_like(topics)
-            expected = _expected(topics)
-            self._posterior(chosen, expected, gathered)
-            new = self._topic_word_prior + gathered * expected * (n / chosen.shape[0])
-            rate = (self.learning_offset + done) ** -self.learning_decay
-            topics += rate * (new - topics)
-        report("learning topics", len(batches), len(batches))
-        self.topics_ = topics
+        report("learning topics", 0, 1)
+        self.topics_ = np.ascontiguousarray(self._learner().fit(checked).components_.T)
+        report("learning topics", 1, 1)
         return self
 
     def transform(self, counts: ArrayLike | csr_array) -> NDArray[np.float32]:
         """Documents × topics: each document's mixture, rows of sum 1."""
         self._check_fitted()
         checked = _counts(counts, width=len(self.topics_), empty=True)
-        gamma = self._posterior(checked, _expected(self.topics_), np.empty((0, 0)))
-        return (gamma / gamma.sum(axis=1, keepdims=True)).astype(np.float32)
+        learner = self._learner()
+        learner.components_, learner.n_features_in_ = self.topics_.T, len(self.topics_)
+        expected = psi(self.topics_) - psi(self.topics_.sum(axis=0))
+        learner.exp_dirichlet_component_ = np.ascontiguousarray(np.exp(expected).T)
+        prior = self.doc_topic_prior
+        learner.doc_topic_prior_ = 1.0 / self.n_components if prior is None else float(prior)
+        return np.asarray(learner.transform(checked), dtype=np.float32)
+
+    def _learner(self) -> Any:
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        return LatentDirichletAllocation(**self.get_params(), learning_method="online")
 
     def words_of_topics(self) -> NDArray[np.float64]:
         """``P(word | topic)``, words × topics: columns of sum 1."""
@@ -148,50 +128,15 @@ class Lda(Stored):
         likely = np.einsum("ij,ij->i", mixtures[row], self.words_of_topics()[asked.indices])
         return float(np.exp(-(asked.data * np.log(likely)).sum() / asked.data.sum()))
 
-    @property
-    def _doc_topic_prior(self) -> float:
-        return (
-            1.0 / self.n_components if self.doc_topic_prior is None else float(self.doc_topic_prior)
-        )
-
-    @property
-    def _topic_word_prior(self) -> float:
-        return (
-            1.0 / self.n_components
-            if self.topic_word_prior is None
-            else float(self.topic_word_prior)
-        )
-
-    def _posterior(
-        self, checked: csr_array, expected: NDArray[np.float64], gathered: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        from visterm.text.spaces._lda_kernels import topics_of_documents
-
-        gamma = np.empty((checked.shape[0], expected.shape[1]))
-        topics_of_documents(
-            checked.indptr.astype(np.int64),
-            checked.indices.astype(np.int64),
-            checked.data.astype(np.float64),
-            expected,
-            self._doc_topic_prior,
-            _MOST,
-            _LEAST_CHANGE,
-            gamma,
-            gathered,
-        )
-        return gamma
-
-
-def _expected(topics: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``exp E log β``, words × K."""
-    return np.exp(psi(topics) - psi(topics.sum(axis=0)))
-
 
 def _counts(
     counts: ArrayLike | csr_array, *, width: int | None = None, empty: bool = False
 ) -> csr_array:
     """Check a documents × words matrix of counts."""
     checked = csr_array(counts, dtype=np.float64)
+    # scikit-learn's loops take 32-bit indices
+    checked.indices = checked.indices.astype(np.int32)
+    checked.indptr = checked.indptr.astype(np.int32)
     if width is not None and checked.shape[1] != width:
         raise BadInput(f"topics of {width} words, but counts of {checked.shape[1]}")
     if not np.isfinite(checked.data).all() or (checked.data < 0).any():

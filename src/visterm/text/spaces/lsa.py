@@ -8,9 +8,9 @@ S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman, JASIS 1990.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,6 @@ class Lsa(WordVectors):
 
     name = "lsa"
     arrays = ("directions_", "idf_")
-    old_names: ClassVar[Mapping[str, str]] = {"dimensions_kept": "n_components"}
 
     directions_: NDArray[np.float32] = field(init=False, repr=False)
 

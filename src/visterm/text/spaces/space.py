@@ -27,7 +27,7 @@ class TextSpace(Stored):
     """
 
     dense: ClassVar[bool] = True
-    """Whether rows are dense: their index is then `DenseIndex`."""
+    """Whether rows are dense."""
 
     def fit(self, captions: Sequence[str], *, progress: Progress | None = None) -> Self:
         """Learn from captions."""

@@ -6,7 +6,7 @@ document, becomes ``P(topic | word)``. Words that hold a text together ("a", "wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -55,7 +55,6 @@ class Topics(WordVectors):
     name = "topics"
     arrays: ClassVar[tuple[str, ...]] = ("topics_", "idf_")
     facts = ("perplexity_",)
-    old_names: ClassVar[Mapping[str, str]] = {"topics": "n_components", "passes": "max_iter"}
 
     topics_: NDArray[np.float64] = field(init=False, repr=False)
     perplexity_: float = field(init=False, repr=False)

@@ -1,1 +1,0 @@
-"""Labels of pictures as probabilities, for the tables of several papers."""

@@ -1,1 +1,0 @@
-"""Search for the settings that rank validation pictures best."""
