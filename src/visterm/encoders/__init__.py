@@ -1,16 +1,19 @@
-"""Dual encoders that people bring: pictures and texts as vectors of one space."""
+"""Networks that people bring: vectors of pictures and, of dual encoders, of texts beside them."""
 
 from visterm.encoders.encoder import Encoder, open_encoder
-from visterm.encoders.installation import add, folder, installed, remove
+from visterm.encoders.installation import add, installed, is_encoder, remove
 from visterm.encoders.manifest import PROMPTS, Manifest
+from visterm.encoders.network_table import KnownNetwork, known_networks
 
 __all__ = [
     "PROMPTS",
     "Encoder",
+    "KnownNetwork",
     "Manifest",
     "add",
-    "folder",
     "installed",
+    "is_encoder",
+    "known_networks",
     "open_encoder",
     "remove",
 ]

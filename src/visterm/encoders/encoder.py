@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.encoders.installation import folder, manifest_of
-from visterm.encoders.layout import Layout, read_layout
+from visterm.encoders.installation import folder_of, manifest_of
+from visterm.encoders.layout import TOKENIZER, Layout, TextLayout, read_layout
 from visterm.encoders.manifest import Manifest
 from visterm.errors import BadInput, MissingExtra
 from visterm.matrices import unit_rows
@@ -30,7 +30,7 @@ _TOGETHER = 32
 
 @dataclass(frozen=True)
 class Encoder:
-    """Two graphs and a tokenizer."""
+    """A graph for pictures and, of a dual encoder, one for texts with its tokenizer."""
 
     folder: Path
     layout: Layout
@@ -63,22 +63,20 @@ class Encoder:
         return unit_rows(rows.reshape(len(words), len(prompts), -1).mean(axis=1))
 
     def _tokens(self, text: str) -> list[int]:
+        most = self._text.fixed_length or self._texts.length
         ids = list(self._tokenizer.encode(text).ids)
         if not ids:
             raise BadInput(f"the tokenizer makes nothing of {text!r}")
-        most = self._text.fixed_length or self.layout.length
         # The end is a token of its own, which a long text keeps.
         return ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]
 
     def _text_inputs(self, ids: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """What the text graph takes, for texts of one length, filled up where it wants that."""
         mask = np.ones_like(ids)
-        length = self._text.fixed_length
-        if self.layout.padded is not None:
-            length = length or self.layout.length
+        length = self._text.fixed_length or (self._texts.length if self._texts.is_filled else None)
         if length is not None:
             more = ((0, 0), (0, length - ids.shape[1]))
-            ids, mask = np.pad(ids, more, constant_values=self._fill), np.pad(mask, more)
+            ids, mask = np.pad(ids, more, constant_values=self._pad_id), np.pad(mask, more)
         given: dict[str, NDArray[Any]] = {}
         for name in self._text.inputs:
             positions = np.tile(np.arange(ids.shape[1]), (len(ids), 1))
@@ -86,30 +84,36 @@ class Encoder:
         return given
 
     @property
-    def _fill(self) -> int:
-        """The token that fills texts up: as the configuration says, else as the tokenizer does."""
-        if self.layout.padded is not None:
-            return self.layout.padded
-        return self._padding
+    def _texts(self) -> TextLayout:
+        if self.layout.text is None:
+            raise BadInput(
+                f"{self.manifest.name} is a network for pictures alone and cannot read texts"
+            )
+        return self.layout.text
 
     @cached_property
     def _vision(self) -> Graph:
-        return Graph(self.folder / self.layout.vision, self.provider, _FLOATS)
+        path = self.folder / self.layout.vision
+        return Graph(path, self.provider, _FLOATS, tokens=self.layout.text is None)
 
     @cached_property
     def _text(self) -> Graph:
-        return Graph(self.folder / self.layout.text, self.provider, _WHOLE)
+        return Graph(self.folder / self._texts.graph, self.provider, _WHOLE)
 
     @cached_property
-    def _padding(self) -> int:
-        return int((self._read_tokenizer().padding or {}).get("pad_id", 0))
+    def _pad_id(self) -> int:
+        """What fills texts up: what the tokenizer's configuration names, the model's, or it has."""
+        named = self._texts.pad_token
+        by_name = None if named is None else self._tokenizer.token_to_id(named)
+        own = (self._read_tokenizer().padding or {}).get("pad_id", 0)
+        return int(next(one for one in (by_name, self._texts.pad_id, own) if one is not None))
 
     @cached_property
     def _tokenizer(self) -> Any:
-        found = self._read_tokenizer()
-        found.no_padding()
-        found.no_truncation()
-        return found
+        tokenizer = self._read_tokenizer()
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
 
     def _read_tokenizer(self) -> Any:
         try:
@@ -118,7 +122,7 @@ class Encoder:
             raise MissingExtra(
                 "encoders read texts with tokenizers; install it: pip install visterm[encoders]"
             ) from None
-        path = self.folder / self.layout.tokenizer
+        path = self.folder / TOKENIZER
         try:
             return Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises plain Exceptions
@@ -126,9 +130,15 @@ class Encoder:
 
 
 class Graph:
-    """One side of an encoder: an ONNX graph with an input of a known kind and a vector a row."""
+    """One side of an encoder: an ONNX graph with inputs of a known kind and a vector a row.
 
-    def __init__(self, path: Path, provider: str, kinds: dict[str, Any]) -> None:
+    With ``tokens``, an output of a class token and patch tokens will do, and counts before a vector
+    that was pooled from them.
+    """
+
+    def __init__(
+        self, path: Path, provider: str, kinds: dict[str, Any], *, tokens: bool = False
+    ) -> None:
         self.where = path.name
         self._session = open_session(str(path), self.where, provider)
         self.inputs = {one.name: one for one in self._session.get_inputs()}
@@ -141,11 +151,15 @@ class Graph:
                 f"{self.where} takes {', '.join(self.inputs)}, not pictures alone; export the two "
                 "sides apart"
             )
-        flat = [one.name for one in self._session.get_outputs() if len(one.shape or []) == 2]
-        named = [name for name in _VECTORS if name in flat]
-        if not flat:
+        axes = {one.name: len(one.shape or []) for one in self._session.get_outputs()}
+        flat = [name for name, count in axes.items() if count == 2]
+        deep = [name for name, count in axes.items() if count == 3 and tokens]
+        pooled = ["pooler_output"] if deep and "pooler_output" in flat else []
+        named = [name for name in _VECTORS if name in flat and name not in pooled]
+        wanted = [*named, *(name for name in flat if name not in pooled), *deep, *pooled]
+        if not wanted:
             raise BadInput(f"{self.where} gives no vector a row")
-        self._output = (named or flat)[0]
+        self._output = wanted[0]
 
     @property
     def fixed_length(self) -> int | None:
@@ -161,13 +175,25 @@ class Graph:
         }
         count = len(next(iter(fed.values())))
         try:
-            (found,) = self._session.run([self._output], fed)
+            (result,) = self._session.run([self._output], fed)
         except Exception as error:  # onnxruntime's exceptions share no base class of their own
             raise BadInput(f"{self.where} cannot be run: {one_line(error)}") from None
-        rows = np.asarray(found, np.float32)
+        rows = np.asarray(result, np.float32)
+        if rows.ndim == 3 and rows.shape[1] > 1:
+            rows = class_and_patches(rows)
         if rows.ndim != 2 or len(rows) != count or not np.isfinite(rows).all():
             raise BadInput(f"{self.where} does not give a row of finite numbers for each input")
         return unit_rows(rows)
+
+
+def class_and_patches(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The class token, which comes first, and the mean of the others, each at unit length.
+
+    >>> class_and_patches(np.array([[[0, 2], [3, 0], [1, 0]]], np.float32)).tolist()
+    [[0.0, 1.0, 1.0, 0.0]]
+    """
+    both = tokens[:, 0], tokens[:, 1:].mean(axis=1)
+    return np.concatenate([unit_rows(one) for one in both], axis=1)
 
 
 def opened(
@@ -190,14 +216,15 @@ def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) ->
     if digest is not None and not manifest.digest.startswith(digest):
         raise BadInput(
             f"the encoder {name} is another one now than when these pictures were described; "
-            "describe them again: visterm add --features 'encoder(…)'"
+            f"describe them again: visterm add --features {name}"
         )
-    return _opened(name, manifest.digest, manifest.prompts, provider)
+    return _opened(name, manifest.folder, manifest.prompts, provider)
 
 
 @lru_cache(maxsize=4)
-def _opened(name: str, digest: str, prompts: tuple[str, ...], provider: str) -> Encoder:
-    return opened(folder(name), manifest_of(name), provider)
+def _opened(name: str, folder: str, prompts: tuple[str, ...], provider: str) -> Encoder:
+    manifest = manifest_of(name)
+    return opened(folder_of(manifest), manifest, provider)
 
 
 def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
@@ -206,9 +233,9 @@ def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
     >>> _runs([4, 2, 7], [1, 1, 3])
     [[4, 2], [7]]
     """
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for place, length, before in zip(places, lengths, [None, *lengths], strict=False):
-        if length != before or len(found[-1]) == _TOGETHER:
-            found.append([])
-        found[-1].append(place)
-    return found
+        if length != before or len(runs[-1]) == _TOGETHER:
+            runs.append([])
+        runs[-1].append(place)
+    return runs

