@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.datasets.iaprtc12 import read_iaprtc12
+from visterm.datasets import read_iaprtc12
 from visterm.features import CNN
 from visterm.features.cnn.recipe import normalised
 from visterm.text import Vocabulary

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from visterm.calibration import (
+    GOOD,
+    POSSIBLE,
     Calibration,
     Link,
     calibrate,
     judged_shift,
-    mean_f1,
-    probability_threshold,
     uncalibrated,
     word_statistics,
 )
@@ -141,48 +141,22 @@ def test_words_of_which_no_caption_tells_anything_are_left_to_the_fallback() -> 
     assert (found.link.intercepts[3], found.link.slopes[3]) == (0.0, 1.0)
 
 
-def test_the_cutoff_is_better_than_one_score_for_all_queries() -> None:
+def test_the_least_score_has_the_probability_that_was_asked_for() -> None:
+    found, _, _ = estimated()
+    for words, weights in (([1], [1.0]), ([1, 4], [1.0, 2.0]), ([1, 4, 5], [1.0, 1.0, -1.0])):
+        for probability in (POSSIBLE, GOOD, 0.9):
+            least = found.least_score(words, weights, probability)
+            assert found.probabilities(words, weights, [least])[0] == pytest.approx(probability)
+
+
+def test_of_what_is_called_good_most_is_right() -> None:
     found, relevance, rows = estimated()
     answers = relevance.pictures.toarray() > 0
     scores = scored(found, relevance, rows)
-    cutoff = [
-        found.cutoff(words, np.ones(len(words)), float(row.max()))
-        for words, row in zip(asked(relevance), scores, strict=True)
-    ]
-    ours = mean_f1(scores >= np.array(cutoff)[:, None], answers)
-    linear = relevance.queries @ rows.T
-    best = max(
-        mean_f1(linear >= one, answers) for one in np.quantile(linear, np.arange(0, 1, 0.01))
-    )
-    assert ours > 1.2 * best
-
-
-def test_the_cutoff_is_where_the_chance_crosses_the_probability_threshold() -> None:
-    found, _, _ = estimated()
-    words, weights = [1, 4], [1.0, 2.0]
-    for best in (-8.0, -2.0, -0.1, -1e-9):
-        highest = found.probabilities(words, weights, [best])
-        cutoff = found.cutoff(words, weights, best)
-        prior = np.exp(found.log_frequency[words].sum())
-        expected = probability_threshold(highest, prior, len(words))[0]
-        assert found.probabilities(words, weights, [cutoff])[0] == pytest.approx(expected)
-
-
-def test_a_sure_match_is_good_and_a_hopeless_one_is_not_whatever_the_best_one_is() -> None:
-    for best in (0.01, 0.2, 0.9, 1.0):
-        assert 0.02 <= probability_threshold(best, 0.01) <= 0.3
-
-
-def test_of_queries_of_several_words_which_fewer_pictures_answer_fewer_matches_are_good() -> None:
-    found = [float(probability_threshold(0.6, 0.001, words)) for words in (1, 2, 3, 6)]
-    assert found[0] < found[1] < found[2] == found[3]
-
-
-def test_for_frequent_words_more_is_asked_than_what_any_picture_has() -> None:
-    assert probability_threshold(0.2, 0.2) == pytest.approx(0.3), (
-        "scores that say nothing find nothing"
-    )
-    assert probability_threshold(1.0, 0.9) == 0.5, "what is likelier than not is good"
+    leasts = [found.least_score(words, np.ones(len(words)), GOOD) for words in asked(relevance)]
+    is_good = scores >= np.array(leasts)[:, None]
+    assert is_good.any()
+    assert answers[is_good].mean() > 0.5
 
 
 def test_what_captions_settle_is_likely_for_any_number_of_words() -> None:
@@ -226,9 +200,9 @@ def test_a_shift_changes_probabilities_and_the_cutoff_but_not_the_order() -> Non
     before, after = (one.probabilities([1, 4], [1.0, 1.0], scores) for one in (found, lower))
     assert (after < before).all()
     assert (np.diff(after) > 0).all()
-    cutoff = lower.cutoff([1, 4], [1.0, 1.0], -0.1)
-    expected = probability_threshold(after[-1], lower.scale([1, 4], [1.0, 1.0]).prior, 2)
-    assert lower.probabilities([1, 4], [1.0, 1.0], cutoff) == pytest.approx(float(expected))
+    least = lower.least_score([1, 4], [1.0, 1.0], GOOD)
+    assert lower.probabilities([1, 4], [1.0, 1.0], least) == pytest.approx(GOOD)
+    assert least > found.least_score([1, 4], [1.0, 1.0], GOOD)
 
 
 def test_a_weight_for_all_words_changes_no_probability() -> None:
@@ -267,7 +241,7 @@ def test_offsets_add_up_to_the_log_probability_of_the_moved_value(value: float, 
 def test_what_is_stored_is_read_back() -> None:
     found, _, _ = estimated()
     again = Calibration.from_json(json.loads(json.dumps(found.to_json())))
-    assert again.cutoff([1], [1.0], -0.5) == found.cutoff([1], [1.0], -0.5)
+    assert again.least_score([1], [1.0], GOOD) == found.least_score([1], [1.0], GOOD)
     nobody_knows = uncalibrated(np.zeros(2), np.ones(2), np.log([0.1, 0.2]))
     assert not Calibration.from_json(nobody_knows.to_json()).is_known
 

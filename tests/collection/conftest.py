@@ -62,5 +62,5 @@ def learnt(pictures: Callable[[int], Path], tmp_path: Path) -> Iterator[Collecti
     with Collection.open(pictures(60)) as opened:
         opened.add(features="thumbnails")
         opened.caption_from(tmp_path / "captions.tsv")
-        opened.train(max_iter=2000)
+        opened.train()
         yield opened

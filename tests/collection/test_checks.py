@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from visterm.collection import Collection
+from visterm.collection.ingest import pipeline
 from visterm.collection.search import SearchResult
-from visterm.collection.store.linear_values import open_index
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import UNFINISHED, current, sweep
 from visterm.errors import VistermError
+from visterm.index import columns
+
+ROWS = [f"features/*/*/{name}" for name in ("codes", "scales", "ids")]
 
 
 def harm(path: Path) -> None:
@@ -34,12 +39,17 @@ def test_a_sound_collection_is_well_and_every_file_was_read(learnt: Collection) 
     assert found.files >= named + 4
 
 
-@pytest.mark.parametrize("kind", ["features/*/*.npy", "features/*/extractor.*"])
-@pytest.mark.parametrize("how", ["harmed", "deleted"])
+@pytest.mark.parametrize("kind", [*ROWS, "features/*/extractor.*"])
+@pytest.mark.parametrize("how", ["harmed", "cut short", "deleted"])
 def test_damaged_features_are_named_and_made_again(learnt: Collection, kind: str, how: str) -> None:
     before = answer(learnt)
     path = sorted(learnt.store.glob(kind))[0]
-    harm(path) if how == "harmed" else path.unlink()
+    if how == "harmed":
+        harm(path)
+    elif how == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-1])
     found = learnt.check()
     assert len(found.problems) == 1
     assert str(path) in found.problems[0]
@@ -47,14 +57,14 @@ def test_damaged_features_are_named_and_made_again(learnt: Collection, kind: str
     assert mended.is_well
     assert "60 pictures described again" in mended.repaired
     assert learnt.check().is_well
-    if "npy" in kind:
+    if kind in ROWS:
         assert same(answer(learnt), before)
     else:  # vectors of an extractor fitted anew need a model learnt anew
         assert "the model learnt again" in mended.repaired
         assert len(answer(learnt)) == 60
 
 
-@pytest.mark.parametrize("kind", ["features/*/*.npy", "features/*/extractor.*"])
+@pytest.mark.parametrize("kind", [ROWS[0], "features/*/extractor.*"])
 def test_vectors_of_pictures_that_are_away_are_left_where_they_are(
     learnt: Collection, kind: str, tmp_path: Path
 ) -> None:
@@ -72,17 +82,45 @@ def test_vectors_of_pictures_that_are_away_are_left_where_they_are(
     assert len(answer(learnt)) == len(before)
 
 
-@pytest.mark.parametrize("kind", ["index/*/*.columns", "index/*/manifest.json"])
-@pytest.mark.parametrize("how", ["harmed", "deleted"])
-def test_a_damaged_index_is_named_and_built_again(learnt: Collection, kind: str, how: str) -> None:
+@pytest.mark.parametrize("how", ["harmed", "cut short", "emptied"])
+def test_a_damaged_column_is_named_deleted_and_made_again(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(columns, "_KEPT_FROM", 0)
     before = answer(learnt)
-    path = sorted(learnt.store.glob(kind))[0]
-    harm(path) if how == "harmed" else path.unlink()
-    assert not learnt.check().is_well
+    kept = sorted(learnt.store.glob("features/*/*/columns/*"))
+    assert len(kept) == 2
+    if how == "harmed":
+        harm(kept[0])
+    else:
+        kept[0].write_bytes(kept[0].read_bytes()[:-1] if how == "cut short" else b"")
+    (problem,) = learnt.check().problems
+    assert str(kept[0]) in problem
     mended = learnt.check(repair=True)
-    assert mended.is_well
-    assert mended.repaired == ["the index built again"]
-    assert answer(learnt) == before
+    assert (mended.is_well, mended.repaired) == (True, ["1 columns deleted, to be made again"])
+    with Collection.open(learnt.root) as again:
+        assert answer(again) == before
+    assert sorted(learnt.store.glob("features/*/*/columns/*")) == kept
+
+
+def test_rows_of_sound_batches_are_not_described_again(
+    pictures: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "BATCH", 5)
+    with Collection.open(pictures(20)) as collection:
+        collection.add(features="thumbnails", n_jobs=1)
+        batches = collection.catalogue.one("SELECT count(*) FROM segments")
+        assert batches > 2
+        vectors = Rows(collection.catalogue, "thumbnails-1").of(range(1, 21))
+        (codes,) = collection.store.glob(ROWS[0])
+        codes.write_bytes(codes.read_bytes()[:-1])  # the last batch is damaged
+        mended = collection.check(repair=True)
+        assert mended.is_well
+        assert "5 pictures described again" in mended.repaired
+        again = Rows(collection.catalogue, "thumbnails-1").of(range(1, 21))
+        assert {one: v.tobytes() for one, v in again.items()} == {
+            one: v.tobytes() for one, v in vectors.items()
+        }
 
 
 @pytest.mark.parametrize("kind", ["models/*/model.safetensors", "models/*/vocabulary.json"])
@@ -95,27 +133,6 @@ def test_a_damaged_model_is_named_and_learnt_again(learnt: Collection, kind: str
     assert mended.is_well
     assert mended.repaired == ["the model learnt again"]
     assert len(answer(learnt)) == 60
-
-
-def test_an_index_that_lost_pictures_is_noticed(learnt: Collection) -> None:
-    from visterm.index import Index
-
-    version = current(learnt.catalogue)
-    assert version is not None
-    Index.open(version.index).remove([1, 2])
-    (problem,) = learnt.check().problems
-    assert "holds 58 pictures, the catalogue has 60" in problem
-    assert learnt.check(repair=True).is_well
-    assert len(answer(learnt)) == 60
-
-
-def test_an_index_of_another_model_is_noticed(learnt: Collection) -> None:
-    version = current(learnt.catalogue)
-    assert version is not None
-    index = open_index(learnt.catalogue, version)
-    ids = index.ids()
-    index.append(index.rows(ids) + 1, ids, replace=True)
-    assert any("not those of the model" in line for line in learnt.check().problems)
 
 
 def test_a_damaged_catalogue_is_told_and_not_touched(learnt: Collection) -> None:
@@ -132,10 +149,9 @@ def test_a_damaged_catalogue_is_told_and_not_touched(learnt: Collection) -> None
 
 def test_files_that_nobody_names_are_swept_by_the_next_writer(learnt: Collection) -> None:
     rubbish = [
-        learnt.store / "features" / "thumbnails-1" / "00000099.rows.npy",
+        learnt.store / "features" / "thumbnails-1" / "99" / "codes",
         learnt.store / "features" / "thumbnails-1" / ".x.part",
         learnt.store / "models" / "99" / "model.safetensors",
-        learnt.store / "index" / "99" / "manifest.json",
     ]
     for path in rubbish:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +161,7 @@ def test_files_that_nobody_names_are_swept_by_the_next_writer(learnt: Collection
     assert learnt.check().is_well
 
 
-@pytest.mark.parametrize("room", ["models", "index", "features", "features/linked"])
+@pytest.mark.parametrize("room", ["models", "features", "features/linked"])
 def test_what_a_link_in_the_store_leads_to_is_not_swept(
     learnt: Collection, tmp_path: Path, room: str
 ) -> None:
@@ -163,22 +179,20 @@ def test_what_a_link_in_the_store_leads_to_is_not_swept(
 
 def test_a_damaged_text_space_is_named_and_learnt_again(learnt: Collection) -> None:
     learnt.train_space("lsa")
-    for kind in ("space.safetensors", "manifest.json"):
+    for kind in ("space.safetensors", "model.safetensors"):
         space = current(learnt.catalogue, "lsa")
         assert space is not None
-        path = next(
-            folder / kind for folder in (space.folder, space.index) if (folder / kind).exists()
-        )
+        path = space.folder / kind
         harm(path)
         (problem,) = learnt.check().problems
         assert str(path) in problem
         mended = learnt.check(repair=True)
         assert mended.is_well
-        assert mended.repaired in (["the space lsa learnt again"], ["the index built again"])
+        assert mended.repaired == ["the space lsa learnt again"]
         assert learnt.search("a sea with a boat", 60, space="lsa").results
 
 
-@pytest.mark.parametrize("kind", ["features/*/*.npy", "models/*/model.safetensors"])
+@pytest.mark.parametrize("kind", [ROWS[0], "models/*/model.safetensors"])
 def test_a_repair_that_was_interrupted_is_noticed_and_goes_on(
     learnt: Collection, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +202,7 @@ def test_a_repair_that_was_interrupted_is_noticed_and_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(learnt, "add" if "npy" in kind else "train", killed)
+        patch.setattr(learnt, "add" if kind in ROWS else "train", killed)
         with pytest.raises(KeyboardInterrupt):
             learnt.check(repair=True)
     (problem,) = learnt.check().problems
@@ -207,7 +221,7 @@ def forget_captions(collection: Collection, kept: int) -> None:
 MODEL, EXTRACTOR, VECTORS = (
     "models/*/model.safetensors",
     "features/*/extractor.*",
-    "features/*/*.npy",
+    ROWS[0],
 )
 
 

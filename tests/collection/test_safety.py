@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_while_training_leaves_the_model_before(learnt: Col
     while True:
         with pytest.MonkeyPatch.context() as patch:
             FullDisk(patch, after=failed)
-            said, _ = attempt(lambda: learnt.train(max_iter=50, force=True))
+            said, _ = attempt(lambda: learnt.train(force=True))
         if said is None:
             break
         assert "no space left on the device; free some and try again" in said
@@ -113,7 +113,7 @@ def test_a_disk_that_is_really_full_is_one_clear_line(tiny_disk: Path, drawn: Pa
         collection.add(features="thumbnails")
         for number, path in enumerate(sorted(tiny_disk.glob("*.jpg"))):
             collection.caption(path, "tree sea" if number % 2 else "sky snow")
-        collection.train(max_iter=100)
+        collection.train()
         before = state(collection)
         size = (tiny_disk / "scene-0001.jpg").stat().st_size
         for number, path in enumerate(sorted(drawn.glob("*.jpg"))[20:]):
@@ -125,7 +125,7 @@ def test_a_disk_that_is_really_full_is_one_clear_line(tiny_disk: Path, drawn: Pa
         lines = []
         for work in (
             collection.add,
-            lambda: collection.train(max_iter=100, force=True),
+            lambda: collection.train(force=True),
             lambda: collection.caption_from(table),
         ):
             with pytest.raises(VistermError) as refused:
@@ -177,7 +177,7 @@ def test_readers_see_whole_states_while_somebody_writes(learnt: Collection, draw
                 (learnt.root / name).write_bytes(content + bytes([extra]))
             learnt.add()
             if number % 2:
-                learnt.train(max_iter=50, force=True)
+                learnt.train(force=True)
     finally:
         stop.set()
         reading.join()
@@ -189,10 +189,14 @@ def test_readers_see_whole_states_while_somebody_writes(learnt: Collection, draw
 
 
 def test_a_search_that_meets_a_busy_writer_answers_from_what_is_there(learnt: Collection) -> None:
-    with learnt.catalogue.writing("trying"), learnt.catalogue.transaction() as db:
-        db.execute("INSERT INTO pending VALUES (1)")
-    with Collection.open(learnt.root) as other, learnt.catalogue.writing("training"):
+    with (
+        Collection.open(learnt.root) as other,
+        learnt.catalogue.writing("training"),
+        learnt.catalogue.transaction() as db,
+    ):
+        db.execute("DELETE FROM pictures WHERE id < 30")
         assert len(other.search("sky", 100).results) == 60
+    assert len(learnt.search("sky", 100).results) == 31
 
 
 def test_a_store_that_nobody_may_write_can_be_searched(

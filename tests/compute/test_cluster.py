@@ -41,10 +41,9 @@ from visterm.compute import (
     running_on,
 )
 from visterm.datasets.scenes import draw_scenes
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 from visterm.features import EXTRACTORS
-from visterm.models import Bitr, Pamir
-from visterm.models.bitr import pair_shards
+from visterm.models import Pamir
 
 # Workers look there, too.
 sys.path += [str(Path(__file__).parents[1] / room) for room in ("compute", "collection", "cli")]
@@ -163,35 +162,33 @@ def test_a_driver_that_was_killed_goes_on_from_its_last_commit(
     np.testing.assert_array_equal(rows, vectors)
 
 
-def test_a_picture_that_ends_every_worker_is_skipped_alone_and_with_its_reason(
-    nodes: RayNodes, fragile: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_picture_that_ends_its_process_costs_itself_and_once(
+    nodes: RayNodes, fragile: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(ray_cluster, "MAX_DEATHS", 1)  # each takes a worker's start
-    grey = np.full((32, 48, 3), DEADLY, np.uint8)
-    Image.fromarray(grey).save(fragile / "more-035.png")
-    with Collection.open(fragile) as collection:
-        report = collection.add(features=Fragile.name)
-        reasons = dict(report.skipped)
-        assert reasons.keys() == {"more-035.png", "more-050.jpg"}
-        assert reasons["more-035.png"] == "it crashes the decoder"
-        assert len(collection) == report.extracted == len(known(collection)[1])
-        assert report.retries >= 2
+    monkeypatch.setattr(pipeline, "WORTH", 20)
+    for path in sorted(fragile.glob("*.jpg"))[40:]:
+        path.unlink()
+    Image.new("RGB", (48, 32), (DEADLY,) * 3).save(fragile / "deadly.png")
+    run = Context().run if where == "here" else _call
+    with run(Collection.open, fragile) as collection:
+        report = run(collection.add, features=Fragile.name, n_jobs=2)
+        again = run(collection.add, n_jobs=2)
+    assert report.skipped == [("deadly.png", "it crashes the process that describes it")]
+    assert (report.new, again.skipped) == (39, [])  # one of the forty is there twice
 
 
-def name_lost(result: list[int], crashed: list[int]) -> list[int]:
-    return [*result, *(-number for number in crashed)]
+def _call(function: Any, *given: Any, **options: Any) -> Any:
+    return function(*given, **options)
 
 
-def test_what_ends_several_workers_is_taken_item_by_item(
+def test_work_that_ends_every_worker_is_one_clear_error(
     nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "MAX_DEATHS", 2)  # each takes a worker's start
-    where = cluster()
-    assert where is not None
-    before = where.retries
-    found = list(map_batches(add_up, [[1, 2], [3, 66, 4], [5], []], name_lost))
-    assert found == [[2, 4], [6, 8, -66], [10], []]
-    assert where.retries == before + 2 + 2
+    monkeypatch.setattr(ray_cluster, "MAX_DEATHS", 1)
+    with pytest.raises(VistermError, match="a process at work was ended"):
+        list(map_batches(add_up, [[1, 2], [66]]))
 
 
 def test_work_is_no_further_ahead_than_the_cores_need(nodes: RayNodes) -> None:
@@ -204,7 +201,7 @@ def test_work_is_no_further_ahead_than_the_cores_need(nodes: RayNodes) -> None:
 
     where = cluster()
     assert where is not None
-    for done, result in enumerate(where.map_batches(add_up, source(), name_lost)):
+    for done, result in enumerate(where.map_batches(add_up, source())):
         assert result == [2 * done]
         assert len(begun) - done <= 2 * 2 + 2
     assert len(begun) == 20
@@ -245,13 +242,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def watch(name: str) -> None:
         whole = getattr(ray_cluster.RayCluster, name)
 
-        def heard(self: Any, *given: Any) -> Any:
+        def heard(self: Any, *given: Any, **options: Any) -> Any:
             found.append(name)
-            return whole(self, *given)
+            return whole(self, *given, **options)
 
         monkeypatch.setattr(ray_cluster.RayCluster, name, heard)
 
-    for name in ("map_batches", "map_items", "spread"):
+    for name in ("map_batches", "map_items", "replicated"):
         watch(name)
     return found
 
@@ -310,34 +307,10 @@ def test_tables_of_papers_are_made_on_the_cluster(
         where.append(cluster())
         raise BadInput("enough")
 
-    monkeypatch.setattr("visterm.experiments.papers.registry.reproduce", make)
+    monkeypatch.setattr("visterm.experiments.tables.reproduce", make)
     for words in ([], ["--ray", nodes.address]):
         Context().run(visterm, "reproduce", "tpami-9", *words, cwd=tmp_path)
     assert [one is None for one in where] == [True, False]
-
-
-def test_sums_over_pairs_are_the_same_on_the_cluster_although_a_shard_dies(
-    nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import ray
-
-    monkeypatch.setattr(pair_shards, "_PAIRS_OF_A_SHARD", 60)
-    monkeypatch.setattr(pair_shards, "_WAIT", 0.1)
-    X, Y = problem()
-    here = Context().run(Bitr(C=1.0, max_iter=20).fit, X, Y)
-    cut, shards = pair_shards.Pairs.cut, []
-
-    def cut_and_kill(pairs: pair_shards.Pairs, t: float = 0.0) -> pair_shards.Plane:
-        shards.append(pairs._shards)
-        if len(shards) == 2:
-            ray.kill(pairs._shards._hosts[0], no_restart=False)  # type: ignore[attr-defined]
-        return cut(pairs, t)
-
-    monkeypatch.setattr(pair_shards.Pairs, "cut", cut_and_kill)
-    there = Bitr(C=1.0, max_iter=20).fit(X, Y)
-    assert shards[-1].missed
-    # Begun anew, a shard adds its scores up in one step and not in several.
-    np.testing.assert_allclose(here.transform(X), there.transform(X), rtol=1e-5, atol=1e-6)
 
 
 def test_searches_survive_replicas_and_say_when_a_shard_has_none(
@@ -348,7 +321,7 @@ def test_searches_survive_replicas_and_say_when_a_shard_has_none(
     with Collection.open(tmp_path) as one:
         expected = one.search(request)
     name = application(tmp_path / ".visterm")
-    with replicated(WatchedShard, [(0, 1)], name=name, replicas=2) as replicas:
+    with replicated(WatchedShard, [()], name=name, replicas=2) as replicas:
         shared = SharedState(replicas=replicas)
         status = printed("status", "--ray", nodes.address, cwd=tmp_path)
         assert status["cluster"] == {"nodes": 2, "cores": 2, "shards": {f"{name}-0": 2}}
@@ -364,11 +337,11 @@ def test_searches_survive_replicas_and_say_when_a_shard_has_none(
             for process in [*processes, *{replicas.ask("process", [()])[0] for _ in range(20)}]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-            nobody = several.search(request)
-            assert nobody.partial == PartialAnswer(0, 60)
             while (again := several.search(request)).partial is not None:
                 pass  # until Ray has begun a replica anew
             assert again == expected
+            replicas.close()
+            assert several.search(request).partial == PartialAnswer(0, 60)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from joblib import Parallel, delayed
 
-from visterm.compute import cluster, map_items, running_on, spread
+from visterm.compute import cluster, map_batches, map_items, running_on, spread
 from visterm.errors import MissingExtra
 
 
@@ -21,8 +22,19 @@ def test_without_a_cluster_work_is_done_here() -> None:
         assert spread(list, [("ab",), ("bb",)]).call("count", "b") == [1, 2]
 
 
+def test_processes_that_describe_pictures_are_not_those_of_other_libraries() -> None:
+    def theirs() -> list[int]:
+        return Parallel(n_jobs=2, prefer="processes")(delayed(abs)(one) for one in (-1, 2))
+
+    batches = map_batches(len, [["a"], ["b", "c"]] * 4, n_jobs=2)
+    first = next(batches)
+    assert theirs() == [1, 2]
+    assert [first, *batches] == [1, 2] * 4
+    assert theirs() == [1, 2]
+
+
 def test_nothing_imports_ray_unless_a_cluster_is_asked_for() -> None:
-    modules = "visterm.cli.app, visterm.models, visterm.collection.ingest.cluster"
+    modules = "visterm.cli.app, visterm.models, visterm.collection.ingest.pipeline"
     code = f"import sys, {modules}; print('ray' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
@@ -59,7 +71,7 @@ def test_a_cluster_that_is_begun_here_listens_on_the_loopback_and_none_is_begun_
             import ray
             print([node["NodeManagerAddress"] for node in ray.nodes()])
             print(cluster_status("auto", Path("nowhere")).nodes)
-            with replicated(WatchedShard, [(0, 1)], name="test", replicas=1) as replicas:
+            with replicated(WatchedShard, [()], name="test", replicas=1) as replicas:
                 print(replicas.ask("heard_everywhere", [()]))
         """
     ).splitlines()

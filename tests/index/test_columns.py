@@ -1,358 +1,137 @@
-"""The promise: the same ids and scores, ties by id, as sorting the full product."""
+"""Columns are a cache: whatever becomes of their files, the same weights give the same codes."""
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Iterator
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from visterm.errors import BadInput
-from visterm.index import Index
-from visterm.index.layout import BLOCK
-from visterm.index.score import best, scores
-
-SKEWS = (
-    *("normal", "skewed", "albums", "ties", "constant", "sparse", "extreme", "twins", "offset"),
-    *("tight", "lost"),
+from visterm.index import columns
+from visterm.index.codes import magnitudes
+from visterm.index.columns import (
+    ColumnCache,
+    WordWeights,
+    column_folder,
+    computed,
+    is_sound,
+    sweep_columns,
 )
+from visterm.index.feature_file import DENSE, FeatureFile
+
+WIDTH = 16
 
 
-def draw(skew: str, pictures: int, words: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of one character."""
-    rows = rng.standard_normal((pictures, words))
-    if skew == "skewed":
-        rows = np.exp(3 * rows)
-    elif skew == "albums":
-        rows = np.where(np.arange(pictures)[:, None] // 50 % 7 == np.arange(words) % 7, 5, 0) + rows
-    elif skew == "ties":
-        rows = np.round(rows)
-    elif skew == "constant":
-        rows[:, ::2] = np.float32(0.1)
-        rows[:, 1::4] = 7e30
-    elif skew == "sparse":
-        rows[rng.random(rows.shape) < 0.99] = 0
-    elif skew == "extreme":
-        rows = rng.choice([3.4e38, -3.4e38, 1e-45, -1e-45, 1.0, 0.0, 1e20], rows.shape)
-    elif skew == "twins":
-        rows = rows[rng.integers(0, max(1, pictures // 10), pictures)]
-    elif skew == "offset":
-        rows = 1e6 + rows / 16
-    elif skew == "tight":  # Every value as far above its code as it can be.
-        rows = (rng.integers(249, 255, rows.shape) + 0.49) / 255
-        rows[0], rows[-1] = 0, 1
-    elif skew == "lost":  # Sums so large on the way that double precision loses the rest.
-        rows *= 1e15
-        rows[:, ::2] = np.float32(7e30)
-    return rows.astype(np.float32)
+@pytest.fixture(autouse=True)
+def keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "_KEPT_FROM", 0)
 
 
-def draw_weights(style: str, count: int, rng: np.random.Generator) -> np.ndarray:
-    """The weights of a query, of one character."""
-    weights = rng.standard_normal(count)
-    if style == "positive":
-        weights = np.abs(weights)
-    elif style == "zeros":
-        weights[::2] = 0
-    elif style == "uneven":
-        weights *= 10.0 ** rng.integers(-30, 8, count)
-    elif style == "equal":
-        weights = np.sign(weights)
-    return weights.astype(np.float32)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    skew=st.sampled_from(SKEWS),
-    style=st.sampled_from(["any", "positive", "zeros", "uneven", "equal"]),
-    pictures=st.one_of(st.integers(1, 40), st.integers(900, 2600)),
-    words=st.integers(1, 14),
-    segments=st.integers(1, 4),
-    k=st.sampled_from([1, 2, 20, 100, 3000]),
-    seed=st.integers(0, 2**32),
-)
-def test_search_equals_the_full_sort(
-    quick, slow, answer, skew, style, pictures, words, segments, k, seed
-) -> None:
-    rng = np.random.default_rng(seed)
-    rows = draw(skew, pictures, words, rng)
-    asked = rng.choice(words, rng.integers(1, words + 1), replace=False)
-    weights = draw_weights(style, asked.size, rng)
-    reference = slow(words)
-    reference.append(rows)
-    expected = reference.search(asked, weights, k)
-    with tempfile.TemporaryDirectory(dir=quick) as folder:
-        index = Index.create(folder, words=words)
-        # The later a segment, the smaller its ids, so that ties are not broken by the order.
-        for ids in reversed(np.array_split(np.arange(pictures), segments)):
-            index.append(rows[ids], ids)
-        index.prepare()
-        assert answer(index.search((asked, weights), k)) == expected
-        assert answer(index.search((asked, weights), k, n_jobs=2)) == expected
-        with pytest.MonkeyPatch.context() as patch:
-            patch.delitem(sys.modules, "visterm.index._kernels")
-            assert answer(index.search((asked, weights), k)) == expected
-            assert "visterm.index._kernels" not in sys.modules
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    skew=st.sampled_from(SKEWS),
-    share=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
-    removed=st.sampled_from([0.0, 0.3, 0.95]),
-    listed=st.booleans(),
-    alike=st.booleans(),
-    k=st.sampled_from([1, 20]),
-    seed=st.integers(0, 2**32),
-)
-def test_filtered_and_removed_pictures_are_never_found_or_counted(
-    quick, slow, answer, skew, share, removed, listed, alike, k, seed
-) -> None:
-    rng = np.random.default_rng(seed)
-    pictures, words = int(rng.integers(1, 2500)), 5
-    rows = draw(skew, pictures, words, rng)
-    ids = rng.choice(3 * pictures, pictures, replace=False) if rng.random() < 0.5 else None
-    asked = rng.choice(words, rng.integers(0, 4), replace=False)
-    weights = draw_weights("any", asked.size, rng)
-    reference = slow(words)
-    reference.append(rows, ids)
-    gone = np.array([number for number in reference.rows if rng.random() < removed], np.int64)
-    reference.remove(gone)
-    allowed = rng.random(rng.integers(1, 4 * pictures)) < share
-    with tempfile.TemporaryDirectory(dir=quick) as folder:
-        index = Index.create(folder, words=words)
-        index.segment_size = 1 + pictures // 2
-        index.alike_from = 2 if alike else index.alike_from
-        index.shared_from = 2 if alike else index.shared_from
-        index.prepare()
-        index.append(rows, ids)
-        assert index.remove(gone) == gone.size
-        allow = rng.permutation(np.flatnonzero(allowed)) if listed else allowed
-        assert answer(index.search((asked, weights), k)) == reference.search(asked, weights, k)
-        assert answer(index.search((asked, weights), k, allow=allow)) == reference.search(
-            asked, weights, k, np.flatnonzero(allowed)
-        )
-        every = reference.search(asked, weights, pictures, np.flatnonzero(allowed))
-        for _, least in every[:: max(1, len(every) // 3)]:
-            expected = sum(found >= least for _, found in every)
-            assert index.count((asked, weights), least, allow=allow) == expected
-            listed_ids = index.candidates((asked, weights), least, allow=allow)
-            assert sorted(listed_ids) == sorted(one for one, found in every if found >= least)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    skew=st.sampled_from(SKEWS),
-    style=st.sampled_from(["any", "positive", "equal"]),
-    length=st.integers(1, 10),
-    k=st.sampled_from([1, 20, 500]),
-    seed=st.integers(0, 2**32),
-)
-def test_search_equals_the_full_sort_over_many_blocks(quick, skew, style, length, k, seed) -> None:
-    rng = np.random.default_rng(seed)
-    rows = draw(skew, 30_000, length, rng)
-    weights = draw_weights(style, length, rng)
-    expected = best(np.arange(30_000), scores(weights, rows.T, 30_000), k)
-    with tempfile.TemporaryDirectory(dir=quick) as folder:
-        index = Index.create(folder, words=length)
-        for ids in np.split(np.arange(30_000), [25_000, 27_000])[::-1]:
-            index.append(rows[ids], ids)
-        index.prepare()
-        found = index.search(weights, k)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])
-
-
-def test_ties_go_to_smaller_ids_though_higher_blocks_are_scanned_first(folder) -> None:
-    rows = np.ones((40 * 1024, 1), np.float32)
-    rows[20 * 1024 :: 1024] = 2
-    index = Index.create(folder, words=1)
-    index.append(rows)
-    index.prepare()
-    expected = [*range(20 * 1024, 40 * 1024, 1024), *range(10)]
-    assert index.search(([0], [1]), 30)[0].tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_what_double_precision_loses_is_lost_in_the_bounds_too(folder, slow, answer, seed) -> None:
-    rows = draw("lost", 600, 3, np.random.default_rng(seed))
-    reference = slow(3)
-    reference.append(rows)
-    index = Index.create(folder, words=3)
-    for ids in reversed(np.array_split(np.arange(600), 6)):
-        index.append(rows[ids], ids)
-    index.prepare()
-    query = [0, 1, 2], [1, 1, -1]
-    for k in (1, 5, 30, 70):
-        assert answer(index.search(query, k)) == reference.search(*query, k)
-
-
-def test_an_empty_query_finds_the_smallest_ids_with_score_zero(folder) -> None:
-    index = Index.create(folder, words=2)
-    index.append(np.ones((5, 2)), ids=[9, 4, 7, 1, 3])
-    index.remove([3])
-    for query in (([], []), ([1], [0]), np.zeros(2)):
-        ids, scores = index.search(query, 3)
-        assert ids.tolist() == [1, 4, 7]
-        assert scores.tolist() == [0, 0, 0]
-
-
-def test_an_index_without_pictures_finds_none(folder) -> None:
-    ids, scores = Index.create(folder, words=2).search(([0], [1]), 3)
-    assert (ids.size, scores.size) == (0, 0)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_what_cannot_win_is_not_read(folder, sign) -> None:
-    rows = sign * np.random.default_rng(0).random((50 * 1024, 2), np.float32)
-    rows[30 * 1024 : 31 * 1024] += sign
-    index = Index.create(folder, words=2)
-    index.append(rows)
-    index.prepare()
-    asked = np.array([0, 1]), sign * np.ones(2, np.float32)
-    *pruned, counts = index._search(*asked, 20, None, 1, skip=True)
-    *full, all_counts = index._search(*asked, 20, None, 1, skip=False)
-    np.testing.assert_array_equal(pruned, full)
-    assert counts[0] <= 40  # Some blocks are looked at first; most others' bounds are below.
-    assert all_counts[0] == 50 * 1024 / BLOCK
-    assert all_counts[1] < 500
-
-
-def test_rows_come_back_exactly_and_in_the_order_asked(folder) -> None:
-    rows = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
-    index = Index.create(folder, words=4)
-    index.segment_size = 8
-    index.append(rows, ids=np.arange(30)[::-1])
-    np.testing.assert_array_equal(index.rows([3, 29, 0]), rows[[26, 0, 29]])
-    with pytest.raises(BadInput, match="picture 30 is not in the index"):
-        index.rows([2, 30])
-
-
-def test_updating_a_word_changes_it_alone_in_every_segment(folder) -> None:
+def rows(folder: Path, *counts: int) -> FeatureFile:
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((30, 4)).astype(np.float32)
-    index = Index.create(folder, words=4)
-    index.segment_size = 8
-    index.append(rows, ids=rng.permutation(30))
-    rows = index.rows(np.arange(30))
-    for word in (2, 0, 2):
-        rows[:, word] = rng.standard_normal(30)
-        index.update_word(word, rows[:, word])
-        np.testing.assert_array_equal(index.rows(np.arange(30)), rows)
-    rows[[7, 3], 1:3] = [[1, 2], [3, 4]]
-    index.update_words([1, 2], [[1, 2], [3, 4]], ids=[7, 3])
-    np.testing.assert_array_equal(Index.open(folder).rows(np.arange(30)), rows)
-    index.update_word(0, np.zeros(30))
-    assert max(len(segment.groups) for segment in index._manifest.segments) <= 4
+    file = FeatureFile(folder, DENSE, WIDTH, 0)
+    for count in counts:
+        file.append(rng.normal(size=(count, WIDTH)).astype(np.float32))
+        file.append_ids(range(len(file), len(file) + count))
+        file = file.first(len(file) + count)
+    return file
 
 
-def test_columns_are_read_and_replaced_as_pictures_lie(folder) -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((300, 4)).astype(np.float32)
-    index = Index.create(folder, words=4)
-    index.segment_size, index.alike_from = 256, 16
-    index.append(rows, ids=rng.permutation(300))
-    index.remove([5, 200])
-    assert [segment.order is None for segment in index.manifest.segments] == [False, True]
-    ids = index.ids()
-    rows = index.rows(ids)
-    columns = index.columns([1, 3])
-    assert columns.shape == (2, index.places) == (2, 300)
-    for numbers, places in index.placed():
-        np.testing.assert_array_equal(columns[:, places].T, index.values([1, 3], numbers))
-    columns = columns[::-1] + rng.standard_normal(columns.shape).astype(np.float32)
-    for numbers, places in index.placed():
-        rows[np.ix_(np.searchsorted(ids, numbers), [1, 3])] = columns[:, places].T
-    index.update_columns([1, 3], columns)
-    assert index.ids() is ids, "pictures have stayed where they were"
-    np.testing.assert_array_equal(Index.open(folder).rows(ids), rows)
-    assert not index.verify()
+def word(seed: int, bias: float = -2.0) -> WordWeights:
+    vector = np.random.default_rng(seed).normal(size=WIDTH).astype(np.float32)
+    return WordWeights(bias, vector)
 
 
-def test_wrong_columns_are_refused_and_change_nothing(folder) -> None:
-    index = Index.create(folder, words=2)
-    index.append([[1, 2], [3, 4]])
-    for words, columns in [
-        ([2], [[1, 2]]),
-        ([0], [[1]]),
-        ([0, 0], [[1, 2]] * 2),
-        ([1], [[1, np.inf]]),
-    ]:
-        with pytest.raises(BadInput):
-            index.update_columns(words, np.array(columns, np.float32))
-    assert index.rows([0, 1]).tolist() == [[1, 2], [3, 4]]
-    assert index.version == 1
+def test_a_column_holds_log_probabilities(tmp_path: Path) -> None:
+    file, asked = rows(tmp_path, 80), [word(1), word(2)]
+    found = ColumnCache().columns(file, asked)
+    for one, column in zip(asked, found, strict=True):
+        odds = one.bias + file.vectors() @ one.vector
+        assert np.allclose(-magnitudes()[column], -np.logaddexp(0, -odds), rtol=5e-3, atol=5e-3)
 
 
-def test_values_updated_one_by_one_are_joined_without_writing_the_others_again(folder) -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((30, 40)).astype(np.float32)
-    index = Index.create(folder, words=40)
-    index.append(rows)
-    (whole,) = index.manifest.segments[0].groups
-    for word in (*range(0, 40, 2), 6):
-        rows[:, word] = rng.standard_normal(30)
-        index.update_word(word, rows[:, word])
-    assert index.merge()
-    assert not index.merge()
-    kept, joined = index.manifest.segments[0].groups
-    assert kept == whole
-    assert joined.words == list(range(0, 40, 2))
-    assert not Index.open(folder).verify()
-    np.testing.assert_array_equal(Index.open(folder).rows(np.arange(30)), rows)
+def test_an_extended_column_is_one_made_at_once(tmp_path: Path) -> None:
+    cache = ColumnCache()
+    (before,) = cache.columns(rows(tmp_path / "a", 50), [word(1)])
+    longer = rows(tmp_path / "a", 50, 30)
+    (after,) = cache.columns(longer, [word(1)])
+    (anew,) = ColumnCache().columns(rows(tmp_path / "b", 50, 30), [word(1)])
+    assert np.array_equal(after, anew)
+    assert np.array_equal(after[:50], before)
+    assert np.array_equal(ColumnCache().columns(longer.first(50), [word(1)])[0], before)
 
 
-def test_added_words_are_zero_until_they_are_updated(folder) -> None:
-    index = Index.create(folder, words=1)
-    index.append([[1], [2]])
-    index.add_words(2)
-    index.append([[3, 4, 5]])
-    index.prepare()
-    assert index.rows([0, 2]).tolist() == [[1, 0, 0], [3, 4, 5]]
-    assert index.search(([1], [-1]), 3)[0].tolist() == [0, 1, 2]
-    index.update_word(1, [9, 8, 7])
-    assert index.search(([1], [-1]), 3)[0].tolist() == [2, 1, 0]
+def test_other_weights_have_another_column_and_the_first_ones_find_theirs(tmp_path: Path) -> None:
+    file, cache = rows(tmp_path, 40), ColumnCache()
+    (first,) = cache.columns(file, [word(1)])
+    (clicked,) = cache.columns(file, [word(1, bias=-1.0)])
+    assert not np.array_equal(first, clicked)
+    assert len(list(column_folder(file).iterdir())) == 2
+    (again,) = ColumnCache().columns(file, [word(1)])
+    assert np.array_equal(again, first)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([[1, np.nan]], "row 0 holds nan for word 1"),
-        ([[0, 0], [np.inf, 0]], "row 1 holds inf for word 0"),
-        ([[1e39, 0]], r"row 0 holds 1e\+39"),
-        ([[1, 2, 3]], "2 a picture"),
-        ([1, 2], "2 a picture"),
-        ([["a", "b"]], "must be numbers"),
-    ],
-)
-def test_rows_that_cannot_be_stored_are_refused(folder, rows, message) -> None:
-    index = Index.create(folder, words=2)
-    with pytest.raises(BadInput, match=message):
-        index.append(rows)
-    assert (len(index), index.version) == (0, 0)
+@pytest.mark.parametrize("content", [b"", b"garbage", None])
+def test_a_file_that_is_not_whole_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
+    file = rows(tmp_path, 40)
+    before = ColumnCache().columns(file, [word(1)])[0].copy()
+    (path,) = column_folder(file).iterdir()
+    path.write_bytes(path.read_bytes()[:-2] if content is None else content)
+    assert not is_sound(path)
+    (after,) = ColumnCache().columns(file, [word(1)])
+    assert np.array_equal(before, after)
+    assert is_sound(path)
 
 
-def test_wrong_updates_are_refused_and_change_nothing(folder) -> None:
-    index = Index.create(folder, words=2)
-    index.append([[1, 2], [3, 4]])
-    for word, values, ids in [
-        (2, [1, 2], None),
-        (0, [1], None),
-        (0, [[1, 2]], None),
-        (0, [np.nan, 1], None),
-        (0, [1, 2], [0, 5]),
-    ]:
-        with pytest.raises(BadInput):
-            index.update_word(word, values, ids)
-    assert index.rows([0, 1]).tolist() == [[1, 2], [3, 4]]
-    assert index.version == 1
+def test_changed_bytes_are_noticed_by_a_check(tmp_path: Path) -> None:
+    file = rows(tmp_path, 40)
+    ColumnCache().columns(file, [word(1)])
+    (path,) = column_folder(file).iterdir()
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert not is_sound(path)
 
 
-@pytest.fixture
-def folder() -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as name:
-        yield name
+def test_where_nothing_can_be_written_columns_stay_in_memory(tmp_path: Path) -> None:
+    file = rows(tmp_path, 40)
+    column_folder(file).write_bytes(b"a file where the folder should be")
+    (found,) = ColumnCache().columns(file, [word(1)])
+    assert np.array_equal(found, computed(file, [word(1)])[0])
+
+
+def test_a_model_that_is_not_linear_adds_its_values(tmp_path: Path) -> None:
+    file = rows(tmp_path, 40)
+    values = np.linspace(-3, 3, 40).astype(np.float32)
+    one = WordWeights(-1.0, np.zeros(WIDTH, np.float32), 2.0, lambda rows: values, "1 word")
+    (column,) = ColumnCache().columns(file, [one])
+    exact = -np.logaddexp(0, 1 - 2 * values)
+    assert np.allclose(-magnitudes()[column], exact, rtol=2e-3, atol=2e-3)
+
+
+def test_threads_that_ask_together_get_the_same_column(tmp_path: Path) -> None:
+    file, cache = rows(tmp_path, 200), ColumnCache()
+    found: list[np.ndarray] = []
+    threads = [
+        threading.Thread(target=lambda: found.extend(cache.columns(file, [word(1), word(2)])))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({column.tobytes() for column in found}) == 2
+    assert len(list(column_folder(file).iterdir())) == 2
+
+
+def test_the_columns_asked_for_longest_ago_are_swept_first(tmp_path: Path) -> None:
+    import os
+
+    file = rows(tmp_path, 40)
+    ColumnCache().columns(file, [word(seed) for seed in range(4)])
+    paths = sorted(column_folder(file).iterdir())
+    for age, path in enumerate(paths):
+        os.utime(path, (1000 + age, 1000))
+    sweep_columns(file, 2 * paths[0].stat().st_size)
+    assert sorted(column_folder(file).iterdir()) == paths[2:]

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visterm.datasets.captioned_pictures import read_tsv
+from visterm.datasets import read_tsv
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.features import CNN
 from visterm.models import Pamir, load_model
-from visterm.starter import Starter, load_starter, stay_near
-from visterm.starter.starter import CARD, FEW, FILE, read_starter, write_starter
+from visterm.starter import Starter, load_starter
+from visterm.starter.starter import CARD, FILE, read_starter, write_starter
 from visterm.text import Vocabulary
 
 MOST_BYTES = 4_000_000
@@ -79,7 +79,7 @@ def test_loading_takes_numpy_only():
 
 def test_searching_loads_no_starter():
     program = (
-        "import sys, visterm.cli.quick_search, visterm.collection\n"
+        "import sys, visterm.cli.search, visterm.collection\n"
         "print('visterm.starter' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -109,7 +109,7 @@ def test_eight_bits_lose_less_than_half_a_step(tmp_path: Path):
 # What it is worth
 
 
-@pytest.mark.parametrize("word", ["beach", "mountain", "sea", "city", "night", "flower", "house"])
+@pytest.mark.parametrize("word", ["mountain", "city", "night", "flower", "house", "desert", "bird"])
 def test_plain_words_rank_drawn_scenes_far_better_than_chance(
     starter: Starter, scenes: tuple[np.ndarray, list[set[str]]], word: str
 ):
@@ -209,33 +209,16 @@ def test_ten_captions_teach_a_new_word_and_leave_the_others_alone(
     starter: Starter, scenes: tuple[np.ndarray, list[set[str]]]
 ):
     vectors, captions = scenes
-    texts = ["holiday" if "beach" in caption else "work" for caption in captions[:10]]
+    texts = ["holiday" if "desert" in caption else "work" for caption in captions[:10]]
     assert set(texts) == {"holiday", "work"}
     own = Vocabulary.from_captions(texts)
     joint, initial = starter.initial_model(own, 10)
     model = Pamir(max_iter=5000).fit(vectors[:10], joint.counts(texts), initial=initial)
-    right = np.array(["beach" in caption for caption in captions[10:]])
+    right = np.array(["desert" in caption for caption in captions[10:]])
     scores = model.transform(vectors[10:])[:, joint.number("holiday")]
     assert scores[right].mean() > scores[~right].mean()
     untouched = np.arange(len(own), len(joint))
     np.testing.assert_array_equal(model.weights_[untouched], initial.weights_[untouched])
-
-
-def test_few_captions_move_a_known_word_little_and_a_new_one_freely(starter: Starter):
-    own = Vocabulary.from_captions(["beach grandma", "beach", "beach", "beach", "beach", "tiger"])
-    joint, initial = starter.initial_model(own, 6)
-    captions = joint.counts(["beach grandma"] + ["beach"] * 4 + ["tiger"])
-    model, moved = starter.initial_model(own, 6)[1], np.float32(0.5)
-    model.weights_ = model.weights_ + moved
-    stay_near(model, initial, captions)
-    left = {
-        word: float((model.weights_ - initial.weights_)[joint.number(word)].mean())
-        for word in ("beach", "tiger", "grandma", "castle")
-    }
-    assert left["beach"] == pytest.approx(0.5 * 5 / (5 + FEW), abs=1e-5)
-    assert left["tiger"] == pytest.approx(0.5 * 1 / (1 + FEW), abs=1e-5)
-    assert left["grandma"] == pytest.approx(0.5, abs=1e-5)
-    assert left["castle"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_starter_can_be_saved_as_any_model(starter: Starter, tmp_path: Path):

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.calibration.cutoff import probability_threshold
 from visterm.calibration.link import Floats, Link, log_logistic, log_odds, logistic
 
-_DEPENDENCE = ((0.35, 0.82, 0.1), (-1.6, 0.78, -0.25), (-2.8, 0.62, -0.3))
+_DEPENDENCE = ((0.0, 1.0, 0.0), (-1.6, 0.78, -0.25), (-2.8, 0.62, -0.3))
 """Intercept, slope of the log odds, and weight of the words' rarity, by words of the query."""
 _INDEPENDENT = (0.0, 1.0, 0.0)
 _DOUBT = 1.0
@@ -37,10 +36,6 @@ class QueryScale(NamedTuple):
     """What makes a score one of words that count once each."""
     intercept: float
     slope: float
-    words: int
-    """How many words are wanted."""
-    prior: float
-    """How many pictures in one have all of them, as far as their number says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +64,8 @@ class Calibration:
     >>> found = Calibration(link, np.zeros(2), np.ones(2), np.log([0.05, 0.01]), True)
     >>> found.probabilities([0, 1], [1.0, 1.0], np.log([0.05, 0.5, 0.98])).round(2).tolist()
     [0.12, 0.57, 0.97]
-    >>> float(np.exp(found.cutoff([0, 1], [1.0, 1.0], best=np.log(0.5))).round(2))
-    0.12
+    >>> float(np.exp(found.least_score([0, 1], [1.0, 1.0], 0.5)).round(2))
+    0.4
     """
 
     link: Link
@@ -95,12 +90,10 @@ class Calibration:
         """The same for one query, whose clicks say that log odds are too low by so much."""
         return replace(self, shift=shift)
 
-    def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
-        """The score from which a match is good, where ``best`` is the highest in the collection."""
+    def least_score(self, words: ArrayLike, weights: ArrayLike, probability: float) -> float:
+        """The score from which pictures answer with this probability or a higher one."""
         scale = self.scale(words, weights)
-        highest = self.probabilities(words, weights, [best])
-        least = float(probability_threshold(highest, scale.prior, scale.words)[0])
-        wanted = np.log(least / (1 - least)) - self.shift
+        wanted = np.log(probability / (1 - probability)) - self.shift
         odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
         return float(log_logistic(np.asarray(odds))) / scale.per_word
 
@@ -132,14 +125,19 @@ class Calibration:
         rarity = float(wanted @ self.log_frequency[chosen])
         known = _DEPENDENCE[min(count, len(_DEPENDENCE)) - 1] if count else _INDEPENDENT
         per_word = float(sizes.sum()) / (float(np.abs(q).sum()) or 1.0)
-        intercept, prior = known[0] + known[2] * rarity, float(np.exp(rarity))
-        return QueryScale(per_word, intercept, known[1], count, prior)
+        return QueryScale(per_word, known[0] + known[2] * rarity, known[1])
 
     def with_statistics(self, means: Floats, deviations: Floats) -> Calibration:
         """The same for another model's values, as for the model trained on all captions."""
         slopes = self.link.slopes * self.deviations / deviations
         intercepts = self.link.intercepts + self.link.slopes * self.means - slopes * means
         return replace(self, link=Link(intercepts, slopes), means=means, deviations=deviations)
+
+    def flattened(self, share: float) -> Calibration:
+        """The same with slopes of this share, around the means."""
+        slopes = share * self.link.slopes
+        intercepts = self.link.intercepts + (self.link.slopes - slopes) * self.means
+        return replace(self, link=Link(intercepts, slopes))
 
     def with_frequency(self, log_frequency: Floats) -> Calibration:
         """The same where words are so frequent: odds grow in proportion."""

@@ -8,10 +8,15 @@ has corrections of its own, Gaussian around nothing: they say more of it than a 
 Words that no held-out picture has count as well, with nothing but misses: so a word of two captions
 is not sure of anything, and probabilities of all words add up to how many a caption holds. Captions
 leave out what they do not mention; odds are divided by how much that is (`mention_rate`).
+
+Whoever captions chooses pictures, so a word may be rarer among the others (`rarer`): its base rate
+there is estimated from their scores by expectation maximisation (M. Saerens, P. Latinne and C.
+Decaestecker, Neural Computation 2002).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +38,9 @@ by one."""
 _DEVIATIONS = 0.5, 0.25
 """Of a word's own corrections of its intercept and slope."""
 _WORDS_TOGETHER = 256
+_CHOSEN = 3.0
+"""So many pictures, if they show a word clearly, are worth its base rate among captioned ones."""
+_ROUNDS = 20
 _MIN_SLOPE = 0.05
 """A higher score is never less likely to answer."""
 
@@ -90,6 +98,40 @@ def calibrate(
     slopes[words] = np.maximum(learnt[1], _MIN_SLOPE) / deviations[words]
     intercepts[words] = learnt[0] - np.log(mention_rate) - slopes[words] * means[words]
     return Calibration(Link(intercepts, slopes), means, deviations, log_frequency, True)
+
+
+def rarer(
+    known: Calibration,
+    words: NDArray[np.int64],
+    rows: NDArray[np.floating],
+    others: NDArray[np.floating],
+) -> Calibration:
+    """The same, with some words as rare as they seem to be among pictures without captions.
+
+    ``rows`` are left-out scores of captioned pictures, ``others`` scores of pictures without
+    captions. Scores never make a word more frequent than captions do: a collection that the model
+    knows less well has more high scores, not more answers.
+
+    >>> link = Link(np.full(1, -1.0), np.full(1, 4.0))
+    >>> known = Calibration(link, np.zeros(1), np.ones(1), np.log([0.3]), True)
+    >>> captioned, others = np.array([[1.0], [-1.0], [1.0]]), np.full((50, 1), -1.0)
+    >>> rarer(known, np.array([0]), captioned, others).link.intercepts.round(1).tolist()
+    [-4.7]
+    """
+    intercepts = known.link.intercepts.copy()
+    for first in range(0, len(words), _WORDS_TOGETHER):
+        some = words[first : first + _WORDS_TOGETHER]
+        seen = logistic(known.link.odds(some, rows[:, some]))
+        usual = seen.mean(axis=0)
+        clearness = np.maximum(seen.var(axis=0) / (usual * (1 - usual)), 1e-3)
+        odds = known.link.odds(some, others[:, some])
+        shift, before = np.zeros(len(some)), _CHOSEN / clearness
+        for _ in range(_ROUNDS):
+            total = logistic(odds + shift).sum(axis=0) + before * usual
+            rate = total / (len(others) + before)
+            shift = np.log(rate / (1 - rate)) - np.log(usual / (1 - usual))
+        intercepts[some] += np.minimum(shift, 0.0)
+    return replace(known, link=Link(intercepts, known.link.slopes))
 
 
 def _description(log_frequency: Floats, separation: Floats) -> Floats:

@@ -20,10 +20,10 @@ from visterm.collection.search import (
 from visterm.collection.shared_state import SharedState
 from visterm.collection.sources import is_container
 from visterm.collection.sources.folders import has_pictures
-from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
+from visterm.collection.store.snapshot import NotTrained
 from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import WORDS
 from visterm.collection.supervision import Queued
@@ -31,12 +31,18 @@ from visterm.text.query import UnknownWords
 
 if TYPE_CHECKING:
     from visterm.collection.duplicates.groups import DuplicateGroup
+    from visterm.collection.feedback.changes import UndoneStep
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
+    from visterm.collection.media.pictures import Picture, names_content
+    from visterm.collection.media.word_counts import CountedWord
     from visterm.collection.prediction.descriptions import Description
+    from visterm.collection.prediction.explanations import Likely
+    from visterm.collection.search.quick_filters import QuickFilter
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
     from visterm.collection.teaching.service import RoundReport
+    from visterm.collection.teaching.word_record import WordRecord
     from visterm.collection.training.trainer import Trained
     from visterm.collection.watching.service import follow
     from visterm.collection.watching.watcher import Watcher
@@ -46,15 +52,19 @@ __all__ = [
     "Added",
     "ClusterStatus",
     "Collection",
+    "CountedWord",
     "Description",
     "DuplicateGroup",
     "Judgement",
+    "Likely",
     "Location",
     "Locked",
     "NotTrained",
     "PartialAnswer",
+    "Picture",
     "PictureRecord",
     "Queued",
+    "QuickFilter",
     "RoundReport",
     "ScoreParts",
     "SearchRequest",
@@ -64,10 +74,12 @@ __all__ = [
     "Status",
     "Stopped",
     "Trained",
+    "UndoneStep",
     "UnknownPicture",
     "UnknownWords",
     "Url",
     "Watcher",
+    "WordRecord",
     "as_path",
     "cluster_status",
     "effective_caption",
@@ -75,6 +87,7 @@ __all__ = [
     "has_pictures",
     "is_container",
     "locate",
+    "names_content",
     "searching_on",
 ]
 
@@ -82,14 +95,21 @@ _LATER = {
     "Added": "ingest.batches",
     "ClusterStatus": "serving",
     "cluster_status": "serving",
+    "CountedWord": "media.word_counts",
     "DuplicateGroup": "duplicates.groups",
     "RoundReport": "teaching.service",
+    "UndoneStep": "feedback.changes",
     "Description": "prediction.descriptions",
+    "Likely": "prediction.explanations",
+    "names_content": "media.pictures",
+    "Picture": "media.pictures",
+    "QuickFilter": "search.quick_filters",
     "Status": "status",
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
     "Trained": "training.trainer",
     "Watcher": "watching.watcher",
+    "WordRecord": "teaching.word_record",
     "follow": "watching.service",
 }
 

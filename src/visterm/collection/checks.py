@@ -1,4 +1,4 @@
-"""Integrity checks of a collection's files and indexes."""
+"""Integrity checks of a collection's files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from visterm.collection.store import caption_words
 from visterm.collection.store.catalogue import DAMAGED, Catalogue
-from visterm.collection.store.feature_rows import findable
-from visterm.collection.store.linear_values import open_index
-from visterm.collection.store.versions import MODEL, UNFINISHED, WORDS, Version, every_current
+from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.versions import UNFINISHED, every_current
 from visterm.errors import VistermError
-from visterm.index import DenseIndex, Index
+from visterm.index.columns import column_folder, is_sound
 
 
 @dataclass
@@ -30,7 +27,8 @@ class Checked:
     bad_segments: list[int] = field(default_factory=list)
     bad_models: list[str] = field(default_factory=list)
     """Text spaces whose model is damaged."""
-    bad_indexes: list[str] = field(default_factory=list)
+    bad_columns: list[Path] = field(default_factory=list)
+    """Files that can be deleted, and are made again when they are needed."""
     bad_catalogue: bool = False
     """Whether the catalogue itself is damaged; the last of the problems says what to do."""
     bad_postings: bool = False
@@ -43,7 +41,7 @@ class Checked:
 
 
 def check(catalogue: Catalogue) -> Checked:
-    """Verify the catalogue, every file it names and every row of the index; nothing is changed."""
+    """Verify the catalogue, every file it names and every column; nothing is changed."""
     found = Checked()
     wrong = catalogue.problems()
     if wrong:
@@ -62,8 +60,6 @@ def check(catalogue: Catalogue) -> Checked:
         bad = [_differs(found, version.folder / name, sha256) for name, sha256 in files]
         if any(bad):
             found.bad_models.append(version.space)
-        if _index_problems(catalogue, version, found):
-            found.bad_indexes.append(version.space)
     return found
 
 
@@ -71,71 +67,35 @@ def _check_features(catalogue: Catalogue, found: Checked) -> None:
     for key, file, sha256 in catalogue.db.execute("SELECT * FROM extractors").fetchall():
         if _differs(found, catalogue.store / file, sha256):
             found.bad_extractors.append(key)
-    question = "SELECT id, extractor, rows, files FROM segments"
-    for number, extractor, rows, files in catalogue.db.execute(question).fetchall():
-        folder = catalogue.store / "features" / extractor
-        bad = [_differs(found, folder / name, sha) for name, sha in json.loads(files).items()]
-        last = catalogue.one("SELECT max(place) FROM rows WHERE segment = ?", number)
-        if last is not None and last >= rows:
-            found.problems.append(f"segment {number} has {rows} rows, the catalogue wants more")
-            bad.append(True)
-        if any(bad):
+    for (extractor,) in catalogue.db.execute("SELECT extractor FROM feature_files").fetchall():
+        _check_rows(Rows(catalogue, extractor), found)
+
+
+def _check_rows(rows: Rows, found: Checked) -> None:
+    """Compare rows, segment by segment, and columns with what was written."""
+    file = rows.file
+    assert file is not None
+    question = "SELECT id, first, rows, files FROM segments WHERE extractor = ? ORDER BY first"
+    for number, first, count, files in rows.catalogue.db.execute(question, (rows.extractor,)):
+        expected = json.loads(files)
+        found.files += len(expected)
+        try:
+            hashes = file.first(first + count).hashes(first)
+            bad = [name for name, sha256 in expected.items() if hashes.get(name) != sha256]
+            problem = "its bytes have changed since they were written"
+        except (OSError, ValueError, VistermError) as error:
+            named = Path(getattr(error, "filename", None) or file.folder / "codes").name
+            bad, problem = [named], str(getattr(error, "strerror", None) or error)
+        if bad:
+            where = f"{file.folder / bad[0]} (rows {first} to {first + count - 1})"
+            found.problems.append(f"{where}: {problem}")
             found.bad_segments.append(number)
-
-
-def _index_problems(catalogue: Catalogue, version: Version, found: Checked) -> list[str]:
-    """Files and rows of the index; rows that still wait for it are no problem."""
-    try:
-        index = (
-            open_index(catalogue, version)
-            if version.space == WORDS
-            else DenseIndex.open(version.index)
-        )
-        problems = index.verify()
-        found.files += len(problems) or 1
-        waiting = np.array([p for (p,) in catalogue.db.execute("SELECT picture FROM pending")])
-        wanted = np.setdiff1d(findable(catalogue, version.extractor), waiting)
-        held = np.setdiff1d(index.ids(), waiting)
-        if not np.array_equal(wanted, held):
-            problems.append(
-                f"{version.index}: holds {held.size} pictures, the catalogue has {wanted.size}"
-            )
-        if index.words < version.words:
-            problems.append(f"{version.index}: has {index.words} words, not {version.words}")
-        sound = not (problems or found.bad_segments or version.space in found.bad_models)
-        if sound and isinstance(index, Index):
-            problems += _wrong_rows(catalogue, version, index, held)
-    except (VistermError, OSError) as error:
-        problems = [str(error)]
-    found.problems += problems
-    return problems
-
-
-def _wrong_rows(
-    catalogue: Catalogue, version: Version, index: Index, held: np.ndarray
-) -> list[str]:
-    """A few rows of the index compared with the model's own."""
-    from visterm.collection.feedback.offsets import FeedbackOffsets, is_up_to_date
-    from visterm.collection.store.feature_rows import vectors_of
-    from visterm.collection.store.index_rows import index_rows
-    from visterm.models import load_model
-
-    if not held.size:
-        return []
-    some = np.unique(held[np.linspace(0, held.size - 1, 20).astype(int)])
-    vectors = vectors_of(catalogue, version.extractor, some.tolist())
-    mapped = index_rows(version, load_model(version.folder / MODEL))(vectors)
-    if is_up_to_date(catalogue):
-        offsets = FeedbackOffsets.read(catalogue, version, version.vocabulary(), index)
-        more = offsets.rows(vectors, index.words - version.words, mapped)
-    else:
-        more = index.rows(some)[:, version.words :]  # the next writer brings them up to date
-    mapped = np.concatenate([mapped, more], axis=1)
-    lows, highs = index.bounds(np.arange(index.words), some)
-    near = 1e-4 + 1e-3 * np.abs(mapped)
-    if (lows <= mapped + near).all() and (mapped - near <= highs).all():
-        return []
-    return [f"{version.index}: its rows are not those of the model"]
+    folder = column_folder(file)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        found.files += 1
+        if not is_sound(path):
+            found.problems.append(f"{path}: its bytes have changed since they were written")
+            found.bad_columns.append(path)
 
 
 def _differs(found: Checked, path: Path, sha256: str) -> bool:

@@ -45,7 +45,7 @@ class Collection(Supervision, StarterFiles):
     >>> with Collection.open(folder) as collection:
     ...     added = collection.add(features="blocks")
     ...     imported = collection.caption_from(f"{folder}/captions.tsv")
-    ...     trained = collection.train(max_iter=2000)
+    ...     trained = collection.train()
     ...     answer = collection.search("sky -sea", k=3)
     >>> added.new, imported.pictures, len(answer.results)
     (30, 30, 3)
@@ -102,13 +102,13 @@ class Collection(Supervision, StarterFiles):
         on_first
             Called with the files done and all there are, once the newest can be searched.
         """
+        from visterm.collection.feedback.offsets import relearn
         from visterm.collection.ingest.batches import Added
-        from visterm.collection.ingest.extractors import choose
-        from visterm.collection.ingest.given_features import named_features
+        from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
-        from visterm.collection.ingest.removal import welcome
+        from visterm.collection.ingest.removal import free_rows, welcome
+        from visterm.collection.store.feature_rows import Rows
         from visterm.collection.training.first_answers import FirstAnswers
-        from visterm.collection.training.index_sync import catch_up
         from visterm.collection.training.pretrained import begin
 
         inside = [self._inside(path) for path in paths]
@@ -134,8 +134,11 @@ class Collection(Supervision, StarterFiles):
                 on_skip=on_skip,
                 on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
             )
-            begin(self.catalogue, progress=progress)
-            catch_up(self.catalogue, progress=progress)
+            begin(self.catalogue)
+            relearn(self.catalogue)
+            free_rows(self.catalogue)
+            for (extractor,) in self.catalogue.db.execute("SELECT extractor FROM feature_files"):
+                Rows(self.catalogue, extractor).compact()
             self._learn_completeness()
         return report
 
@@ -147,7 +150,7 @@ class Collection(Supervision, StarterFiles):
     def train(
         self,
         *,
-        model: str = "pamir",
+        model: str | None = None,
         force: bool = False,
         validation: Iterable[int | str | os.PathLike[str]] | None = None,
         ray: str | None = None,
@@ -156,9 +159,10 @@ class Collection(Supervision, StarterFiles):
     ) -> Trained:
         """Learn from all captions; the model that was there stays if the new one is worse.
 
-        ``force`` takes the new one anyway. ``validation`` are pictures to hold out and measure by,
-        a tenth of all by default; ``ray`` is the cluster to learn on, as in `add`; ``parameters``
-        are the model's own.
+        ``model`` is "ridge" by default, or "pamir" for features that count. ``force`` takes the
+        new one anyway. ``validation`` are pictures to hold out and measure by, a tenth of all by
+        default; ``ray`` is the cluster to learn on, as in `add`; ``parameters`` are the model's
+        own.
         """
         from visterm.collection.training.text_spaces import is_stale, train_space
         from visterm.collection.training.trainer import train
@@ -263,20 +267,6 @@ class Collection(Supervision, StarterFiles):
             if repair and found.problems:
                 return mend(self, found, progress=progress, on_skip=on_skip)
             return found
-
-    def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
-        """Forget pictures or folders, with their captions and vectors; their files stay.
-
-        Returns how many pictures were forgotten. They stay out until ``add`` names them.
-        """
-        from visterm.collection.ingest.removal import remove
-        from visterm.collection.training.index_sync import catch_up
-
-        with self._writing("removing pictures"):
-            count = remove(self.catalogue, [self._inside(path) for path in paths])
-            catch_up(self.catalogue)
-            self._learn_completeness()
-        return count
 
     def forget_everything(self) -> None:
         """Delete the whole store: captions, feedback and models with it; pictures stay."""

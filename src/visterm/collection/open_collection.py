@@ -12,12 +12,11 @@ from visterm.collection.ingest.scopes import edited, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.shared_state import SharedState
 from visterm.collection.sources import is_container
-from visterm.collection.store import active_model, location
+from visterm.collection.store import location, snapshot
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.versions import caption_changes, current, sweep
 from visterm.errors import BadInput
-from visterm.pictures.decoding.isolation import decoding_elsewhere
 
 LOOKED_AT = 5000
 """So many files are looked at one by one before a search: that takes some 30 ms."""
@@ -25,20 +24,25 @@ _DUE = 20
 """Changed captions, and a tenth of all, from which training again is worth it."""
 
 
-class OpenCollection:
-    """What every verb of a `Collection` stands on.
+_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
+    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
+        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
+        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
+            AND json_extract(value, '$.version') =
+                (SELECT max(id) FROM versions WHERE space = 'words')
+            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
+                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
+"""Whether a change waits, clicks are not learnt yet, or how complete captions are."""
 
-    While it is open, files are decoded by children of this process: one that crashes its decoder
-    costs itself.
-    """
+
+class OpenCollection:
+    """What every verb of a `Collection` stands on."""
 
     def __init__(self, root: Path, catalogue: Catalogue, shared: SharedState | None = None) -> None:
         self.root = root
         self.catalogue = catalogue
         self._shared, self._is_shared = shared or SharedState(), shared is not None
-        active_model.share(catalogue, self._shared.versions)
-        self._until_closed = contextlib.ExitStack()
-        self._until_closed.enter_context(decoding_elsewhere())
+        snapshot.share(catalogue, self._shared.parts)
 
     @classmethod
     def open(
@@ -79,11 +83,9 @@ class OpenCollection:
         return self.catalogue.store
 
     def close(self) -> None:
-        active_model.close(self.catalogue)
         if not self._is_shared:
             self._shared.close()
         self.catalogue.close()
-        self._until_closed.close()
 
     def __enter__(self) -> Self:
         return self
@@ -166,34 +168,31 @@ class OpenCollection:
 
     def _mend(self) -> None:
         """Have finished what a killed writer left, before something is read."""
+        if not self._is_behind:
+            return
         if self._shared.mend_later is None:
             self.mend()
-        elif self.waiting or self._is_behind:
+        else:
             self._shared.mend_later()
 
     def mend(self) -> None:
-        """Finish what a killed writer left for the index, unless somebody is writing now."""
+        """Finish what a killed writer left, unless somebody is writing now."""
         self.apply_waiting()
         if not self._is_behind or not self.has_model or not self.is_writable:
             return
-        from visterm.collection.feedback.service import learn_again
-        from visterm.collection.training.index_sync import catch_up
+        from visterm.collection.feedback.offsets import relearn
 
         with (
             contextlib.suppress(Locked),
-            self.catalogue.writing("bringing the index up to date", wait=0),
+            self.catalogue.writing("finishing what was interrupted", wait=0),
         ):
-            catch_up(self.catalogue)
-            learn_again(self.catalogue)
+            relearn(self.catalogue)
             self._learn_completeness()
 
     @property
     def _is_behind(self) -> bool:
-        """Whether the index does not show all that the catalogue holds."""
-        from visterm.collection.training.completeness import is_behind
-
-        pending = self.catalogue.one("SELECT 1 FROM pending LIMIT 1") is not None
-        return pending or bool(self.catalogue.get("clicks")) or is_behind(self.catalogue)
+        """Whether a change waits, or a killed writer left something to be learnt."""
+        return bool(self.catalogue.one(_BEHIND))
 
     @property
     def waiting(self) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visterm.collection.media import captions, records
-from visterm.collection.media.records import CaptureRecord, PictureRecord
+from visterm.collection.media.records import PictureRecord
 from visterm.collection.open_collection import OpenCollection
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.collection.duplicates.groups import DuplicateGroup
+    from visterm.collection.media.pictures import Picture
     from visterm.collection.media.thumbnails import Thumbnails
     from visterm.collection.media.word_counts import CountedWord
     from visterm.collection.prediction.descriptions import Description
@@ -38,9 +39,20 @@ class PictureViews(OpenCollection):
         """Numbers of pictures, those that came last first."""
         return records.newest(self.catalogue, k, offset=offset)
 
-    def captures(self, pictures: Sequence[int]) -> dict[int, CaptureRecord]:
+    def captures(self, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
         """When and where pictures were taken, by number."""
         return records.captures(self.catalogue, pictures)
+
+    def pictures(
+        self, numbers: Sequence[int], frames: Mapping[int, int] | None = None
+    ) -> dict[int, Picture]:
+        """Those of the pictures that are there, as front ends show them.
+
+        ``frames`` are the frames that stand for videos, if others than the most usual ones.
+        """
+        from visterm.collection.media.pictures import pictures
+
+        return pictures(self.catalogue, numbers, frames)
 
     def quick_filters(self, query: str = "") -> list[QuickFilter]:
         """Terms that would narrow a query, and how many pictures each would leave."""

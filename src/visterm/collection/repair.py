@@ -7,7 +7,6 @@ until it was made again: a repair that was interrupted is noticed by the next ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,9 +14,9 @@ from visterm.collection.checks import Checked, check
 from visterm.collection.ingest.extractors import described_by
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.urls import is_url, shard_of
 from visterm.collection.store.versions import (
-    MODEL,
     UNFINISHED,
     WORDS,
     Version,
@@ -25,16 +24,17 @@ from visterm.collection.store.versions import (
     every_current,
     sweep,
 )
-from visterm.collection.training.index_sync import build
 from visterm.collection.training.pretrained import begin, can_begin, starter_of
 from visterm.errors import BadInput, MissingExtra, VistermError
-from visterm.files import copy_whole, make_folder
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.collection.ingest.plan import OnSkip
 
 PICTURES = "pictures"
+_IN_SEGMENT = """EXISTS (SELECT 1 FROM segments AS part WHERE part.id = ?
+    AND part.extractor = lost.extractor AND lost.position >= part.first
+    AND lost.position < part.first + part.rows)"""
 STARTER = "starter"
 
 
@@ -65,6 +65,7 @@ def mend(
     _drop(catalogue, found, harmed, work)
     repaired = []
     if PICTURES in work:
+        _write_sound_rows(catalogue)
         report = collection.add(progress=progress, on_skip=on_skip)
         repaired.append(f"{report.extracted} pictures described again")
     if found.bad_postings:
@@ -73,11 +74,10 @@ def mend(
         repaired.append("the words of captions listed again")
     again, lost = _models_again(collection, work, progress)
     repaired += again
-    spaces = {one.space for one in harmed}
-    for version in every_current(catalogue):
-        if version.space in found.bad_indexes and version.space not in spaces:
-            _rebuild_index(catalogue, version, progress)
-            repaired.append("the index built again")
+    for path in found.bad_columns:
+        path.unlink(missing_ok=True)  # it is made again when somebody asks for its word
+    if found.bad_columns:
+        repaired.append(f"{len(found.bad_columns)} columns deleted, to be made again")
     with catalogue.transaction():
         catalogue.set(UNFINISHED, None)
     sweep(catalogue)
@@ -159,11 +159,14 @@ def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None
 def _check_pictures(collection: Repairable, found: Checked) -> None:
     """Refuse to drop vectors of pictures that are away: nobody could describe them again."""
     lost: dict[str, None] = {}
-    for chosen, those in (("extractor", found.bad_extractors), ("segment", found.bad_segments)):
+    for chosen, those in (
+        ("lost.extractor = ?", found.bad_extractors),
+        (_IN_SEGMENT, found.bad_segments),
+    ):
         for one in those:
             places = collection.catalogue.db.execute(
-                f"""SELECT folder, name FROM places JOIN rows ON rows.picture = places.picture
-                    WHERE NOT vanished AND rows.{chosen} = ?""",
+                f"""SELECT folder, name FROM places JOIN rows AS lost ON lost.picture =
+                    places.picture WHERE NOT vanished AND {chosen}""",
                 (one,),
             )
             files = (shard_of(folder) or f"{folder}/{name}" for folder, name in places)
@@ -186,20 +189,31 @@ def _drop(
     with catalogue.transaction() as db:
         for key in found.bad_extractors:
             db.execute("DELETE FROM rows WHERE extractor = ?", (key,))
-            db.execute("DELETE FROM segments WHERE extractor = ?", (key,))
+            for table in ("segments", "dead_rows", "feature_files"):
+                db.execute(f"DELETE FROM {table} WHERE extractor = ?", (key,))
             db.execute("DELETE FROM extractors WHERE key = ?", (key,))
         for number in found.bad_segments:
             # A video is described as a whole, or it would lack the frames that are lost.
             db.execute(
-                """DELETE FROM rows WHERE picture IN (SELECT video FROM pictures
-                    JOIN rows AS lost ON lost.picture = pictures.id WHERE lost.segment = ?)""",
+                f"""DELETE FROM rows WHERE picture IN (SELECT video FROM pictures
+                    JOIN rows AS lost ON lost.picture = pictures.id WHERE {_IN_SEGMENT})""",
                 (number,),
             )
-            db.execute("DELETE FROM rows WHERE segment = ?", (number,))
+            db.execute(
+                f"""DELETE FROM rows WHERE (extractor, picture) IN
+                    (SELECT extractor, picture FROM rows AS lost WHERE {_IN_SEGMENT})""",
+                (number,),
+            )
             db.execute("DELETE FROM segments WHERE id = ?", (number,))
         for version in harmed:
             db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
         catalogue.set(UNFINISHED, " ".join(work))
+
+
+def _write_sound_rows(catalogue: Catalogue) -> None:
+    """Leave files behind that are damaged, and may be too short for further rows."""
+    for (extractor,) in catalogue.db.execute("SELECT extractor FROM feature_files").fetchall():
+        Rows(catalogue, extractor).write_anew()
 
 
 def _models_again(
@@ -221,11 +235,11 @@ def _models_again(
             kept = collection.train(progress=progress).kept
             repaired.append(f"the {'model learnt' if kept == 'new' else 'starter brought'} again")
         except TooFewCaptions as error:
-            if begin(catalogue, progress=progress):
+            if begin(catalogue):
                 repaired.append("the starter brought again")
             elif version is None:
                 lost.append(f"the model is gone until visterm train learns one: {error}")
-    if STARTER in work and begin(catalogue, progress=progress):
+    if STARTER in work and begin(catalogue):
         repaired.append("the starter brought again")
     for space in versions.SENTENCE_SPACES:
         if space in work and current(catalogue, space) is None:
@@ -235,20 +249,3 @@ def _models_again(
             except (BadInput, MissingExtra) as error:
                 lost.append(f"the space {space} is gone until a search in it learns it: {error}")
     return repaired, lost
-
-
-def _rebuild_index(catalogue: Catalogue, version: Version, progress: Progress) -> None:
-    """A new version that differs from the old in its index only."""
-    from visterm.collection.feedback.service import learn_again
-    from visterm.models import load_model
-
-    new = replace(version, id=catalogue.last_number("versions") + 1)
-    make_folder(new.folder)
-    for name in version.files:
-        copy_whole(version.folder / name, new.folder / name)
-    build(catalogue, new, load_model(new.folder / MODEL), progress=progress)
-    with catalogue.transaction():
-        versions.name(catalogue, new)
-        if catalogue.one("SELECT 1 FROM taught LIMIT 1"):
-            catalogue.set("clicks", "untold")
-    learn_again(catalogue)

@@ -37,7 +37,7 @@ def searching_on(
         where = cluster()
         assert where is not None
         count = shards or where.nodes
-        parts = [(number, count, True) for number in range(count)]
+        parts = [(True,)] * count
         name = application(store)
         with replicated(SearchShard, parts, name=name, replicas=replicas) as served:
             yield SharedState(replicas=served)

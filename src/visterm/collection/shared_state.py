@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from visterm.collection.store.active_model import OpenVersions
+from visterm.collection.store.snapshot import SharedParts
 from visterm.compute import Replicas
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class SharedState:
-    """Open models and indexes, and the words of the captions.
+    """Parts of snapshots, and the words of the captions.
 
     With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
     and finds that a killed writer left something calls it, and does not do it while others wait.
     """
 
-    versions: OpenVersions = field(default_factory=OpenVersions)
+    parts: SharedParts = field(default_factory=SharedParts)
     replicas: Replicas | None = None
     mend_later: Callable[[], None] | None = None
 
@@ -34,4 +34,4 @@ class SharedState:
 
     def close(self) -> None:
         """Close the files, once whoever shares them has ended."""
-        self.versions.close()
+        self.parts.close()

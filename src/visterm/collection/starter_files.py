@@ -31,4 +31,4 @@ class StarterFiles(PictureViews):
 
         with self._writing("taking a starter"):
             given = None if path is None else Path(path)
-            return use_starter(self.catalogue, given, progress=progress)
+            return use_starter(self.catalogue, given)

@@ -8,8 +8,9 @@ from typing import Any
 
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.ingest.scopes import scopes, unchanged
-from visterm.collection.store import queue
+from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import described
 from visterm.collection.store.name_words import NAMES
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError
@@ -57,7 +58,8 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             pictures=catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"),
             files=catalogue.one("SELECT count(*) FROM places WHERE NOT vanished"),
             vanished=catalogue.one(
-                "SELECT count(*) FROM pictures WHERE present = 0 AND video IS NULL"
+                """SELECT count(*) FROM pictures WHERE present = 0 AND video IS NULL
+                    AND id NOT IN (SELECT picture FROM places WHERE vanished < 0)"""
             ),
             skipped=catalogue.one("SELECT count(*) FROM skipped"),
             captioned=catalogue.one(
@@ -66,17 +68,17 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             ),
             sources=dict(sources),
             names=catalogue.get(NAMES) or "none",
-            judgements=catalogue.one("SELECT count(*) FROM feedback"),
+            judgements=catalogue.one("SELECT count(*) FROM clicks"),
             features=extractor,
             described=catalogue.one("SELECT count(*) FROM rows WHERE extractor = ?", extractor),
             **_learnt(catalogue),
             bytes={
                 part: _size(catalogue.store / part)
-                for part in ("catalogue.sqlite", "features", "models", "index")
+                for part in ("catalogue.sqlite", "features", "models")
             },
             followed=scopes(catalogue),
             up_to_date=unchanged(catalogue, root),
-            set_aside=queue.reports(catalogue),
+            set_aside=events.reports(catalogue),
         )
 
 
@@ -84,8 +86,6 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
     version = current(catalogue)
     if version is None:
         return {"model": None, "index": None}
-    from visterm.index import Index
-
     model = {
         "name": version.model,
         "version": version.id,
@@ -96,10 +96,8 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
         "time": version.time,
     }
     try:
-        index = {
-            "pictures": len(Index.open(version.index)),
-            "waiting": catalogue.one("SELECT count(*) FROM pending"),
-        }
+        pictures = described(catalogue, version.extractor)
+        index: dict[str, Any] = {"pictures": 0 if pictures is None else len(pictures), "waiting": 0}
     except (VistermError, OSError) as error:
         index = {"problem": str(error)}
     return {"model": model, "index": index}

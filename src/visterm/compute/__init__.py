@@ -14,13 +14,10 @@ from visterm.compute.placement import (
     spread,
 )
 from visterm.compute.replicas import LocalReplicas, Replicas
-from visterm.compute.shards import LocalShards, Shards
 
 __all__ = [
     "LocalReplicas",
-    "LocalShards",
     "Replicas",
-    "Shards",
     "cluster",
     "map_batches",
     "map_items",

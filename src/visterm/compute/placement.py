@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from visterm.compute.processes import Lost, in_processes
+from visterm.compute.processes import in_processes
 from visterm.compute.replicas import LocalReplicas, Replicas
-from visterm.compute.shards import LocalShards, Shards
 
 if TYPE_CHECKING:
     from visterm.compute.ray_cluster import RayCluster
@@ -57,20 +56,19 @@ def cluster() -> RayCluster | None:
 
 def map_batches(
     work: Callable[[list[Item]], Result],
-    batches: Sequence[list[Item]],
-    lost: Lost[Result, Item],
+    batches: Iterable[list[Item]],
     *,
     n_jobs: int = 1,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Results of batches, in order, a few batches ahead of whoever takes them.
 
-    An item that ends the process it is in costs only itself: ``lost(result, items)`` is asked to
-    name such items in the result of the others.
+    Where a batch ends its process, each time, it gives a result for each of its items, and
+    ``work.lost([item])`` is that of one which ends its process by itself.
     """
     found = cluster()
     if found is not None:
-        return found.map_batches(work, batches, lost)
-    return in_processes(work, batches, lost, n_jobs)
+        return found.map_batches(work, batches)
+    return in_processes(work, batches, n_jobs)
 
 
 def map_items(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -83,10 +81,10 @@ def map_items(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Res
     return [work(item) for item in items] if found is None else found.map_items(work, items)
 
 
-def spread(kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Shards:
+def spread(kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Replicas:
     """An object ``kind(*part)`` for each part, kept where it works: on the cluster, else here."""
     found = cluster()
-    return LocalShards(kind, parts) if found is None else found.spread(kind, parts)
+    return LocalReplicas(kind, parts) if found is None else found.replicated(kind, parts)
 
 
 @contextmanager

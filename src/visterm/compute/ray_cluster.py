@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from visterm.compute.processes import EndTogether, Lost
+from visterm.compute.processes import SINGLE_THREADED, survivors
 from visterm.compute.ray_replicas import RayReplicas, replica_counts
-from visterm.compute.ray_shards import RayShards
-from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.errors import BadInput, MissingExtra
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,7 +23,7 @@ OBJECT_STORE_BYTES = 256 << 20
 """Shared memory of a cluster that is begun here; containers have little, and Ray would take 30 %
 of all memory."""
 MAX_DEATHS = 3
-"""Workers that a batch may end before it is taken item by item."""
+"""Workers that a batch, or an item of it, may end before it is given up."""
 _BATCHES_A_CORE = 2
 _LOOK_AGAIN = 5.0
 """Seconds after which the size of the cluster is asked for again: nodes come and go."""
@@ -37,17 +36,6 @@ _QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",
 }
-# Replicas answer by gRPC, which takes half the time of Ray's tasks, and in the thread that hears
-# the question, which takes a quarter less again.
-_SERVE = {
-    "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
-    "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
-    "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),
-}
-# One task a core: threads of libraries would only wait for each other.
-_SINGLE = dict.fromkeys(
-    ("LOKY_MAX_CPU_COUNT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
 
 
 class RayCluster:
@@ -66,7 +54,7 @@ class RayCluster:
         Where there is none yet, it is begun, or without ``begin`` refused.
         """
         # Set before Ray is imported, which reads them then.
-        for name, value in (_QUIET | _SERVE).items():
+        for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
         try:
             import ray
@@ -77,7 +65,7 @@ class RayCluster:
         about: dict[str, Any] = {
             "log_to_driver": False,
             "logging_level": "error",
-            "runtime_env": {"env_vars": _SINGLE | _SERVE},
+            "runtime_env": {"env_vars": SINGLE_THREADED},
         }
         begun = about | {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
         try:
@@ -131,50 +119,37 @@ class RayCluster:
         self,
         work: Callable[[list[Item]], Result],
         batches: Iterable[list[Item]],
-        lost: Lost[Result, Item],
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Results in order; no more batches are under way than the cores need to stay busy."""
         import ray
 
-        gpus = getattr(work, "gpus", 0)
-        shared = ray.put(work)
-
-        def one_by_one(batch: list[Item]) -> Result:
-            alone = self._results(shared, ([item] for item in batch), lambda _: _CRASHED, gpus)
-            crashed = [found is _CRASHED for found in alone]
-            sound = [item for item, dead in zip(batch, crashed, strict=True) if not dead]
-            (result,) = self._results(shared, [sound], _end_together, gpus)
-            return lost(result, [item for item, dead in zip(batch, crashed, strict=True) if dead])
-
-        return self._results(shared, batches, one_by_one, gpus)
+        return self._results(work, ray.put(work), batches, getattr(work, "gpus", 0))
 
     def map_items(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Results of all items, which are worked on side by side."""
         import ray
 
-        return list(self._results(ray.put(_Single(work)), ([one] for one in items), _give_up, 0))
-
-    def spread(self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> RayShards:
-        """An actor for each part."""
-        return RayShards(kind, parts, self.cores)
+        single = _Single(work)
+        return list(self._results(single, ray.put(single), ([one] for one in items), 0))
 
     def replicated(
-        self, kind: Callable[..., Any], parts: Sequence[tuple[Any, ...]], name: str, replicas: int
+        self,
+        kind: Callable[..., Any],
+        parts: Sequence[tuple[Any, ...]],
+        *,
+        name: str | None = None,
+        replicas: int = 1,
     ) -> RayReplicas:
-        """A deployment of Ray Serve for each part."""
-        return RayReplicas(kind, parts, name=name, replicas=replicas, cores=self.cores)
+        """Actors for each part."""
+        return RayReplicas(kind, parts, cores=self.cores, name=name, replicas=replicas)
 
     def replica_counts(self) -> dict[str, int]:
         """Replicas that can answer, by the name of the application they belong to."""
         return replica_counts()
 
     def _results(
-        self,
-        work: Any,
-        batches: Iterable[list[Any]],
-        after_deaths: Callable[[list[Any]], Any],
-        gpus: int,
-    ) -> Iterator[Any]:
+        self, work: Any, stored: Any, batches: Iterable[list[Any]], gpus: int
+    ) -> Generator[Any, None, None]:
         source = iter(batches)
         waiting: deque[_Job] = deque()
         remote = _remote().options(num_cpus=0 if gpus else 1, num_gpus=gpus)
@@ -182,21 +157,21 @@ class RayCluster:
             while True:
                 room = _BATCHES_A_CORE * self.cores + 1 - len(waiting)
                 for _, batch in zip(range(room), source, strict=False):
-                    waiting.append(_Job(batch, remote, work))
+                    waiting.append(_Job(batch, remote, stored))
                 if not waiting:
                     return
-                self._collect(waiting, after_deaths)
-                while waiting and waiting[0].ref is None:
-                    yield waiting.popleft().result
+                self._collect(waiting)
+                while waiting and waiting[0].is_over:
+                    yield from waiting.popleft().results(work)
         finally:
             _cancel(waiting)
 
-    def _collect(self, waiting: deque[_Job], after_deaths: Callable[[list[Any]], Any]) -> None:
+    def _collect(self, waiting: deque[_Job]) -> None:
         """Take what is ready, and begin again what a dead worker or node held."""
         import ray
         from ray import exceptions
 
-        under_way = {job.ref: job for job in waiting if job.ref is not None}
+        under_way = {one.ref: one for job in waiting for one in job.under_way}
         ready, _ = ray.wait(list(under_way), num_returns=1, timeout=_LOOK_AGAIN)
         for ref in ready:
             job = under_way[ref]
@@ -206,26 +181,52 @@ class RayCluster:
                 raise error.cause if isinstance(error.cause, Exception) else error from None
             except exceptions.RayError:
                 self.retries += 1
-                job.deaths += 1
-                if job.deaths < MAX_DEATHS:
-                    job.begin()
-                else:
-                    job.finish(after_deaths(job.batch))
+                job.begin_again()
 
 
 class _Job:
-    """A batch under way: ``ref`` is None once its result is there."""
+    """A batch under way: ``ref`` is None once its result is there.
+
+    Where it has ended `MAX_DEATHS` workers, its items are done one by one.
+    """
 
     def __init__(self, batch: list[Any], remote: Any, work: Any) -> None:
         self.batch, self.deaths, self.result = batch, 0, None
         self._remote, self._work = remote, work
+        self._singles: list[_Job] = []
         self.begin()
 
     def begin(self) -> None:
         self.ref = self._remote.remote(self._work, self.batch)
 
+    def begin_again(self) -> None:
+        self.deaths += 1
+        if self.deaths < MAX_DEATHS:
+            self.begin()
+            return
+        self.ref = None
+        if len(self.batch) > 1:
+            self._singles = [_Job([item], self._remote, self._work) for item in self.batch]
+
+    @property
+    def under_way(self) -> list[_Job]:
+        found = [self] if self.ref is not None else []
+        return found + [one for one in self._singles if one.ref is not None]
+
+    @property
+    def is_over(self) -> bool:
+        return not self.under_way
+
     def finish(self, result: Any) -> None:
-        self.result, self.ref, self.batch = result, None, []
+        self.result, self.ref = result, None
+
+    def results(self, work: Any) -> list[Any]:
+        """What came of it: of the batch, or of its items."""
+        if self.deaths < MAX_DEATHS:
+            return [self.result]
+        if not self._singles:
+            return survivors(work, self.batch, [None] * len(self.batch))
+        return survivors(work, self.batch, [one.result for one in self._singles])
 
 
 class _Single:
@@ -236,21 +237,6 @@ class _Single:
 
     def __call__(self, batch: list[Any]) -> Any:
         return self.work(batch[0])
-
-
-_CRASHED = object()
-"""The result of an item that ends every worker it is given to."""
-
-
-def _end_together(batch: list[Any]) -> Any:
-    raise EndTogether
-
-
-def _give_up(batch: list[Any]) -> Any:
-    raise VistermError(
-        f"a piece of work ended {MAX_DEATHS} workers of the cluster; there may be too little "
-        "memory on its nodes"
-    )
 
 
 def _do(work: Callable[[list[Any]], Any], batch: list[Any]) -> Any:
@@ -269,7 +255,7 @@ def _cancel(waiting: Iterable[_Job]) -> None:
     it is cancelled would end this process, by a check of Ray's that fails."""
     import ray
 
-    under_way = [job.ref for job in waiting if job.ref is not None]
+    under_way = [one.ref for job in waiting for one in job.under_way]
     if under_way and ray.is_initialized():
         for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
             ray.cancel(ref, force=True)

@@ -1,30 +1,30 @@
-"""Parts of the data as deployments of Ray Serve, which begins a replica anew that has died."""
+"""Parts of the data kept by actors of Ray, which begins one anew that has died."""
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import threading
+import itertools
+import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from visterm.compute.replicas import Arguments
+from visterm.errors import VistermError
 
 PATIENCE = 20.0
-"""Seconds until a part that does not answer counts as missing, although it has replicas."""
-_LOOK_AGAIN = 0.25
-"""Seconds after which an answer that is waited for is given up if its part has no replica left."""
-_TRIES = 4
-_ALIVE = {"health_check_period_s": 1.0, "health_check_timeout_s": 60.0}
-"""A process that dies is noticed at once; one that reads from a cold disk may take its time."""
+"""Seconds until a part that does not answer a question counts as missing."""
+_LEAST_GRACE = 10.0
+_GRACE = 3.0
+"""Once half of the parts are done with a call, the others have so many times as long as that."""
+_ATTEMPTS = 3
+_NAMESPACE = "visterm"
 
 
 class RayReplicas:
-    """An application of Ray Serve a part: ``kind(*part)`` in each of its replicas.
+    """So many actors a part, each with an object ``kind(*part)``; they end with this.
 
-    Nobody but this process asks them, by handles: there is no proxy, and no port is opened. Ray's
-    router turns to another replica where one has died; where a part has none, `ask` gives None.
+    Actors of named parts can be counted by other drivers (`replica_counts`).
     """
 
     def __init__(
@@ -32,142 +32,126 @@ class RayReplicas:
         kind: Callable[..., Any],
         parts: Sequence[Arguments],
         *,
-        name: str,
-        replicas: int,
         cores: int,
+        name: str | None = None,
+        replicas: int = 1,
     ) -> None:
-        from ray import serve
-        from ray.serve.schema import LoggingConfig
+        import ray
 
-        quiet = LoggingConfig(log_level="ERROR", enable_access_log=False)
-        logging.getLogger("ray.serve").setLevel(logging.CRITICAL)
-        serve.start(proxy_location="Disabled", logging_config=quiet)
-        # Half a share of the cores each, so that replicas of a dead node find room on the others.
+        # Half a share of the cores each, so that actors of a dead node find room on the others.
         share = min(1.0, 0.5 * cores / (len(parts) * replicas))
-        deployment = serve.deployment(
-            _Replica,
-            num_replicas=replicas,
-            max_ongoing_requests=64,
-            ray_actor_options={"num_cpus": share},
-            graceful_shutdown_timeout_s=0.5,
-            logging_config=quiet,
-            **_ALIVE,
-        )
-        self._names = [f"{name}-{number}" for number in range(len(parts))]
-        self._handles = serve.run_many(
-            [
-                serve.RunTarget(deployment.bind(kind, part), name=one, route_prefix=None)
-                for one, part in zip(self._names, parts, strict=True)
+        host = ray.remote(_Host)
+        where = {"num_cpus": share, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
+        self._kind = ray.put(kind)
+        self._parts = [[ray.put(one) for one in part] for part in parts]
+        self._hosts = [
+            [host.options(**where, **_named(name, number)).remote() for _ in range(replicas)]
+            for number in range(len(parts))
+        ]
+        self._turn = itertools.count()
+        if name is not None:  # whoever serves wants all of them there
+            ready = [
+                self._send(one, number, "", ()) for number, some in self._all() for one in some
             ]
-        )
-        self._running = [replicas] * len(parts)
-        self._looked = time.monotonic()
-        self._looking = threading.Lock()
+            ray.get(ready)
+
+    def _all(self) -> list[tuple[int, list[Any]]]:
+        return list(enumerate(self._hosts))
 
     def __len__(self) -> int:
-        return len(self._handles)
+        return len(self._hosts)
 
     def ask(self, method: str, arguments: Sequence[Arguments | None]) -> list[Any]:
-        """What each part gives; None for those that were not asked or have no replica now."""
-        sent = [
-            None
-            if given is None or not self._has_replica(number)
-            else self._send(number, method, given)
-            for number, given in enumerate(arguments)
-        ]
-        return [
-            None if one is None or given is None else self._answer(number, one, method, given)
-            for number, (one, given) in enumerate(zip(sent, arguments, strict=True))
-        ]
+        """What each part gives; None for those that were not asked or have no actor now."""
+        import ray
 
-    def running(self) -> list[int]:
-        """How many replicas of each part can answer now."""
-        found = replica_counts()
-        return [found.get(name, 0) for name in self._names]
+        turn, until = next(self._turn), time.monotonic() + PATIENCE
+        results: list[Any] = [None] * len(self)
+        waiting = [number for number, given in enumerate(arguments) if given is not None]
+        for attempt in range(max(map(len, self._hosts))):
+            refs = {}
+            for number in waiting:
+                hosts, given = self._hosts[number], arguments[number]
+                host = hosts[(turn + attempt) % len(hosts)]
+                refs[self._send(host, number, method, given or ())] = number
+            left = max(0.0, until - time.monotonic())
+            done, _ = ray.wait(list(refs), num_returns=len(refs), timeout=left)
+            waiting = []
+            for ref in done:
+                results[refs[ref]], has_died = _result(ref)
+                if has_died:  # it did so with its answer, or before: another one is asked
+                    waiting.append(refs[ref])
+            if not waiting:
+                break
+        return results
+
+    def call(self, method: str, *arguments: Any) -> list[Any]:
+        """What every part gives; None for those that died or were left far behind the others."""
+        import ray
+
+        sent = tuple(ray.put(one) for one in arguments)
+        for _ in range(_ATTEMPTS):
+            began = time.monotonic()
+            refs = [self._send(some[0], number, method, sent) for number, some in self._all()]
+            done, left = ray.wait(refs, num_returns=(len(refs) + 1) // 2, timeout=None)
+            if left:
+                grace = max(_LEAST_GRACE, _GRACE * (time.monotonic() - began))
+                done += ray.wait(left, num_returns=len(left), timeout=grace)[0]
+            results = [_result(ref)[0] if ref in done else None for ref in refs]
+            if any(one is not None for one in results):
+                return results
+        raise VistermError("all shards of the cluster died several times; see its logs")
 
     def close(self) -> None:
-        """Take the applications off the cluster."""
-        from ray import serve
+        """End the actors."""
+        import ray
 
-        for name in self._names:
-            with contextlib.suppress(Exception):  # a cluster that has gone has none of them
-                serve.delete(name, _blocking=False)
+        if ray.is_initialized():  # a cluster that has gone has none of them
+            for some in self._hosts:
+                for host in some:
+                    ray.kill(host)
 
-    def _send(self, number: int, method: str, given: Arguments) -> Any:
-        return self._handles[number].remote(method, given)
-
-    def _answer(self, number: int, sent: Any, method: str, given: Arguments) -> Any:
-        from ray.exceptions import RayError, RayTaskError
-
-        until = time.monotonic() + PATIENCE
-        for _ in range(_TRIES):
-            try:
-                return self._wait(number, sent, until)
-            except RayTaskError as error:
-                raise error.cause if isinstance(error.cause, Exception) else error from None
-            except (RayError, ConnectionError, _rpc_error()):
-                sent = self._send(number, method, given)  # it died with its answer
-        return None
-
-    def _wait(self, number: int, sent: Any, until: float) -> Any:
-        while True:
-            try:
-                return sent.result(timeout_s=_LOOK_AGAIN)
-            except TimeoutError:
-                if time.monotonic() > until or not self._has_replica(number, newly=True):
-                    sent.cancel()
-                    return None
-
-    def _has_replica(self, number: int, *, newly: bool = False) -> bool:
-        """Whether a part has somebody to answer; what is known to be there is not asked about."""
-        if newly or not self._running[number]:
-            with self._looking:
-                if time.monotonic() - self._looked > _LOOK_AGAIN:
-                    self._running, self._looked = self.running(), time.monotonic()
-        return self._running[number] > 0
+    def _send(self, host: Any, number: int, method: str, given: Arguments) -> Any:
+        return host.call.remote(self._kind, self._parts[number], method, *given)
 
 
 def replica_counts() -> dict[str, int]:
-    """Replicas that can answer, by the name of their application; of all that the cluster runs."""
-    from ray import serve
-    from ray.serve.exceptions import RayServeException
+    """Actors by the names of the parts that they hold; of all that the cluster runs."""
+    from ray.util import list_named_actors
+
+    there = list_named_actors(all_namespaces=True)
+    names = [one["name"] for one in there if one["namespace"] == _NAMESPACE]
+    return dict(Counter(name.partition(":")[0] for name in names))
+
+
+def _named(name: str | None, number: int) -> dict[str, Any]:
+    if name is None:
+        return {}
+    return {"name": f"{name}-{number}:{os.urandom(4).hex()}", "namespace": _NAMESPACE}
+
+
+def _result(ref: Any) -> tuple[Any, bool]:
+    """What came of a call, and whether its actor died instead."""
+    import ray
+    from ray import exceptions
 
     try:
-        applications = serve.status().applications
-    except RayServeException:  # nobody serves anything there
-        return {}
-    return {
-        name: sum(one.replica_states.get("RUNNING", 0) for one in found.deployments.values())
-        for name, found in applications.items()
-    }
+        return ray.get(ref), False
+    except exceptions.RayTaskError as error:
+        raise error.cause if isinstance(error.cause, Exception) else error from None
+    except exceptions.RayError:
+        return None, True
 
 
-def _rpc_error() -> type[Exception]:
-    """What a replica that dies leaves of a call to it."""
-    from grpc import RpcError
+class _Host:
+    """The actor around an object of any class, made of its part when it is first called."""
 
-    return RpcError
+    def __init__(self) -> None:
+        self.kept: Any = None
 
+    def call(self, kind: Callable[..., Any], part: list[Any], method: str, *given: Any) -> Any:
+        import ray
 
-def _listen_on_own_address() -> None:
-    """Let this replica be reached at its node's address only, which is the loopback of a cluster
-    that was begun here: Ray Serve listens on all of them, and unpickles whatever comes."""
-    from ray.serve._private import replica
-    from ray.util import get_node_ip_address
-
-    own, add_port = get_node_ip_address(), replica.add_port_to_grpc_server
-    host = f"[{own}]" if ":" in own else own
-    replica.add_port_to_grpc_server = lambda server, address: add_port(
-        server, address.replace("[::]", host)
-    )
-
-
-class _Replica:
-    """The object of a part, in a process of its own."""
-
-    def __init__(self, kind: Callable[..., Any], part: Arguments) -> None:
-        _listen_on_own_address()
-        self.kept = kind(*part)
-
-    def __call__(self, method: str, given: Arguments) -> Any:
-        return getattr(self.kept, method)(*given)
+        if self.kept is None:
+            self.kept = kind(*ray.get(part))
+        return getattr(self.kept, method)(*given) if method else None

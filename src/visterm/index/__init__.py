@@ -1,8 +1,11 @@
-"""Text-space rows → exact top k: the same ids and scores as sorting the full product."""
+"""From feature rows and word columns to scores, and from scores to the best pictures.
+
+`feature_file` holds the rows of pictures, 8 bits a number; `columns` makes and keeps what each word
+says of every row, 16 bits a value; `scan` adds columns up to one score a row.
+"""
 
 from __future__ import annotations
 
-from visterm.index.columns import Index
-from visterm.index.dense import DenseIndex
+from visterm.index.memory_index import Index
 
-__all__ = ["DenseIndex", "Index"]
+__all__ = ["Index"]

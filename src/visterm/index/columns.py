@@ -1,270 +1,193 @@
-"""The index of text spaces made of words: exact top k from 8-bit columns."""
+"""Columns: what each word says of every row, made when it is first asked for, and kept.
+
+A column is a function of a word's weights and of the rows, one 16-bit code a row (`codes`). It is
+named by these weights, so that whatever changes them asks for another column, and whatever takes
+the change back finds the first one. Rows never move, so a column is extended when rows come.
+Deleting all columns loses nothing but the time to make them.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import hashlib
+import os
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-from visterm.compute.row_threads import n_threads, side_by_side
-from visterm.index.address_tables import AddressTables, tables
-from visterm.index.column_store import ColumnStore
-from visterm.index.filter_masks import Filter, read_filter
-from visterm.index.input_checks import whole_numbers
-from visterm.index.layout import BLOCK, Bytes, encode
-from visterm.index.manifest import Manifest
-from visterm.index.open_segments import OpenSegment
-from visterm.index.part_columns import part_column
-from visterm.index.query_vector import Query, read_count, read_query, rows_of, stacked
-from visterm.index.score import Floats, Integers, best, kth_largest, scores
+from visterm.errors import VistermError
+from visterm.files import write_whole
+from visterm.index.codes import Codes, odds_codes
+from visterm.index.feature_file import FeatureFile
 
-Bounded = tuple[Integers, Floats, Floats]
-"""Ids, and the lower and upper bounds of their scores."""
-Parts = tuple[OpenSegment, ...]
-
-_FEW = 512
-"""Where fewer than one picture in so many may be found, scoring just those beats any scan."""
-
-_KERNELS = "visterm.index._kernels"
-
-_SCANNED = 8 * BLOCK
-"""Codes of a word added up together, at most: any query of them fits the first cache."""
-_NARROW = 8
-"""Up to so many words, sums of codes in 16 bits are fine enough, and twice as fast as in 32."""
+_HEADER = struct.Struct("<8sQ32s16x")
+_MAGIC = b"vtcol1\0\0"
+_KEPT_FROM = 1 << 24
+"""Numbers of rows from which on making a column takes longer than keeping it."""
+_IN_MEMORY = 1 << 29
+"""Bytes of columns that are open together; those in files are mapped, and cost no memory."""
 
 
-class Index(ColumnStore):
-    """Text-space rows by word: ``search`` is exact and reads only the columns of its words.
+@dataclass(frozen=True, eq=False)
+class WordWeights:
+    """The log odds of a word for a row p: ``bias + vector · p``, and ``slope`` times what a model
+    that is not linear says of the row, where there is one."""
 
-    Segments hold up to a million pictures. In a segment every word has one contiguous column of
-    8-bit codes, what these bound, and the exact values (:mod:`~visterm.index.layout`); these are
-    left out where ``exact`` computes them anew (:mod:`~visterm.index.recomputed`). All files are
-    memory-mapped, so opening reads nothing; what a score is, and in which order equal ones come, is
-    said in :mod:`~visterm.index.score`.
+    bias: float
+    vector: NDArray[np.float32]
+    slope: float = 0.0
+    values: Callable[[FeatureFile], NDArray[np.float32]] | None = field(default=None, repr=False)
+    """What gives the model's values of all rows."""
+    name: str = ""
+    """What tells such values from others."""
 
-    One object serves many searching threads. Changes commit one by one; a reader keeps the state it
-    opened until :meth:`refresh`.
+    @cached_property
+    def key(self) -> str:
+        """The name of the column."""
+        digest = hashlib.sha256(struct.pack("<dd", self.bias, self.slope) + self.name.encode())
+        digest.update(np.ascontiguousarray(self.vector, "<f4").data)
+        return digest.hexdigest()[:32]
 
-    >>> import tempfile
-    >>> index = Index.create(tempfile.mkdtemp(), words=3)
-    >>> index.append([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
-    array([0, 1, 2])
-    >>> index.search(([1, 2], [1, 0.5]), k=2)
-    (array([2, 0]), array([3.5, 2. ], dtype=float32))
-    >>> index.remove([2])
-    1
-    >>> index.search(np.array([0, 1, 0.5]), k=2)
-    (array([0, 1]), array([2., 0.], dtype=float32))
-    """
 
-    plain_limit: int = 1 << 22
-    """Up to so many values, adding them all up takes less time than loading the kernels would."""
-    shared_from: int = 1 << 18
-    """From so many pictures on, threads count them side by side."""
+class ColumnCache:
+    """The columns over the rows of one folder; one object for all threads of a process."""
 
-    def search(
-        self, query: Query, k: int, *, allow: npt.ArrayLike | None = None, n_jobs: int = 1
-    ) -> tuple[Integers, Floats]:
-        """The ids and scores of the ``k`` best pictures, best first; equal scores by smaller id.
+    def __init__(self) -> None:
+        self._open: OrderedDict[tuple[Path, str], Codes] = OrderedDict()
+        self._changing = threading.Lock()
+        self._making = threading.Lock()
 
-        Parameters
-        ----------
-        query
-            A pair (words, weights), or a vector of one weight for every word. A query without any
-            weight gives every picture the score 0, so the ``k`` smallest ids. A matrix holds a
-            query a row, as `Vocabulary.query_vectors` gives them; so do the answers then.
-        k
-            How many pictures; fewer come back where there are fewer.
-        allow
-            The only pictures that may be found: their ids, or a boolean array indexed by id.
-        n_jobs
-            Segments are searched side by side by so many threads.
+    def columns(self, rows: FeatureFile, words: Sequence[WordWeights]) -> list[Codes]:
+        """The columns of some words, one code a row.
+
+        Those that are missing are made in one pass over the rows, by one thread at a time.
         """
-        if (queries := rows_of(query, self.words)) is not None:
-            return stacked(self.search(one, k, allow=allow, n_jobs=n_jobs) for one in queries)
-        chosen, weights = read_query(query, self.words)
-        return self._search(chosen, weights, read_count(k), allow, n_jobs, skip=True)[:2]
+        known = self._known(rows, words)
+        if any(column is None for column in known):
+            with self._making:
+                known = self._known(rows, words)  # whoever made them before us
+                missing = [w for w, column in zip(words, known, strict=True) if column is None]
+                self._make(rows, {word.key: word for word in missing})
+                known = self._known(rows, words)
+        columns = [column for column in known if column is not None]
+        assert len(columns) == len(words)
+        return columns
 
-    def count(self, query: Query, least: float, *, allow: npt.ArrayLike | None = None) -> int:
-        """How many pictures have a score of ``least`` or more; arguments as of :meth:`search`.
+    def _known(self, rows: FeatureFile, words: Sequence[WordWeights]) -> list[Codes | None]:
+        found: list[Codes | None] = []
+        for word in words:
+            column = self._before(rows, word.key)
+            found.append(column[: len(rows)] if column.size >= len(rows) else None)
+        return found
 
-        >>> index = Index.in_memory([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
-        >>> index.count(([1, 2], [1, 0.5]), 2.0)
-        2
-        """
-        words, weights = read_query(query, self.words)
-        sure, unsure = self._reaching(words, weights, least, allow, are_listed=False)
-        unsure = np.sort(unsure)  # so that each is looked up from the one before
-        found = scores(weights, self._exactly(words, unsure).T, unsure.size)
-        return sure + int((found >= np.float64(least)).sum())
+    def _before(self, rows: FeatureFile, key: str) -> Codes:
+        """What is known of a column: of all rows, of the first ones, or of none."""
+        place = column_folder(rows), key
+        with self._changing:
+            column = self._open.get(place)
+            if column is not None:
+                self._open.move_to_end(place)
+                return column
+        column = read_column(column_path(rows, key))
+        if column.size:
+            self._keep(place, column)
+        return column
 
-    def candidates(
-        self, query: Query, least: float, *, allow: npt.ArrayLike | None = None
-    ) -> Integers:
-        """The ids of all pictures that may have a score of ``least`` or more, in no order.
+    def _keep(self, place: tuple[Path, str], column: Codes) -> None:
+        with self._changing:
+            self._open[place] = column
+            self._open.move_to_end(place)
+            total = sum(kept.nbytes for kept in self._open.values())
+            while total > _IN_MEMORY and len(self._open) > 1:
+                total -= self._open.popitem(last=False)[1].nbytes
 
-        Bounds tell, so there may be others among them where exact values are computed anew.
-
-        >>> index = Index.in_memory([[0, 1, 2], [3, 0, 0], [0, 1, 5]])
-        >>> index.candidates(([1, 2], [1, 0.5]), 2.0)
-        array([0, 2])
-        """
-        words, weights = read_query(query, self.words)
-        return self._reaching(words, weights, least, allow, are_listed=True)[1]
-
-    def _reaching(
-        self,
-        words: Integers,
-        weights: Floats,
-        least: float,
-        allow: npt.ArrayLike | None,
-        *,
-        are_listed: bool,
-    ) -> tuple[int, Integers]:
-        """How many surely reach a score, if they are not to be listed, and who else may."""
-        parts = self._state[0]
-        chosen = read_filter(parts, allow)
-        edge = np.float64(least)  # which no comparison rounds
-        addresses = self._addresses(parts, chosen, words)
-        if addresses is not None:
-            from visterm.index._counting import count_from
-
-            shares = n_threads() if addresses.sizes.sum() >= self.shared_from else 1
-
-            def run(share: int) -> tuple[int, Integers]:
-                sure, unsure = count_from(addresses, weights, edge, are_listed, share, shares)
-                return int(sure), unsure
-
-            counts, found = zip(*side_by_side(run, range(shares)), strict=True)
-            return sum(counts), np.concatenate(found)
-        ids, lowers, uppers = self._bounded(parts, chosen, words, weights)
-        is_sure = (lowers >= edge) & (not are_listed)
-        return int(is_sure.sum()), ids[~is_sure & (uppers >= edge)]
-
-    def prepare(self) -> None:
-        """Load the compiled kernels now, so that no search has to wait for it.
-
-        Without this a small index is searched without them, which for a single search in a new
-        process is faster. A server prepares.
-        """
-        from visterm.index._kernels import find
-
-        nothing = tables((), 1, {})
-        for kind in (np.uint16, np.uint32):
-            find(nothing, np.ones(1, np.float32), 1, np.empty(_SCANNED, kind), True)
-        encode(np.zeros((1, 1), np.float32))
-
-    def _search(
-        self,
-        words: Integers,
-        weights: Floats,
-        k: int,
-        allow: npt.ArrayLike | None,
-        n_jobs: int,
-        *,
-        skip: bool,
-    ) -> tuple[Integers, Floats, Integers]:
-        """Search, and say how many blocks were scanned and pictures scored."""
-        parts = self._state[0]
-        chosen = read_filter(parts, allow)
-        living = chosen.count(parts)
-        k = min(k, living)
-        addresses = self._addresses(parts, chosen, words, 8 * k)
-        if addresses is None:
-            bounded = self._bounded(parts, chosen, words, weights)
-            return *self._settled(words, weights, k, bounded), np.array([0, living])
-        from visterm.index._kernels import find
-
-        kind = np.uint16 if words.size <= _NARROW else np.uint32
-
-        def run(segments: slice) -> tuple[Bounded, Integers]:
-            *found, counts = find(
-                addresses.segments(segments), weights, k, np.empty(_SCANNED, kind), skip
-            )
-            return (found[0], found[1], found[2]), counts
-
-        shares = min(max(n_jobs, 1), len(parts))
-        if shares == 1:
-            found, counts = run(slice(None))
-            return *self._settled(words, weights, k, found), counts
-        from concurrent.futures import ThreadPoolExecutor
-
-        edges = np.linspace(0, len(parts), shares + 1).astype(int)
-        with ThreadPoolExecutor(shares) as pool:
-            answers = list(pool.map(run, map(slice, edges[:-1], edges[1:])))
-        found = _together([some for some, _ in answers])
-        counts = np.sum([counts for _, counts in answers], axis=0)
-        return *self._settled(words, weights, k, found), counts
-
-    def _addresses(
-        self, parts: Parts, chosen: Filter, words: Integers, few: int = 0
-    ) -> AddressTables | None:
-        """What the kernels read; None where a scan without them is faster, or they cannot.
-
-        ``few`` pictures or less are soon scored one by one.
-        """
-        table, living = self._state[1], chosen.count(parts)
-        limit = 0 if _KERNELS in sys.modules else self.plain_limit
-        is_small = living < max(few, int(table.sizes.sum()) // _FEW)
-        if is_small or not words.size or living * words.size <= limit:
-            return None
-        found = table.of_words(words).with_filter(chosen)
-        return found if found.columns.all() else None  # some are in the layout of before
-
-    def _bounded(self, parts: Parts, chosen: Filter, words: Integers, weights: Floats) -> Bounded:
-        """All pictures that may be found, without compiled code, from the bounds of all values."""
-        nothing = np.empty(0, np.float32)
-        found: list[Bounded] = [(np.empty(0, np.int64), nothing, nothing)]
-        for number, part in enumerate(parts):
-            positions = chosen.positions(number, part)
-            numbers = part.ids(positions)
-            bounds = [part_column(part, word).bounds(positions) for word in words.tolist()]
-            pairs = [*zip(bounds, (weights > 0).tolist(), strict=True)]
-            highest = scores(weights, (pair[is_up] for pair, is_up in pairs), numbers.size)
-            lowest = highest
-            if any(low is not high for low, high in bounds):
-                lowest = scores(weights, (pair[not is_up] for pair, is_up in pairs), numbers.size)
-            found.append((numbers, lowest, highest))
-        return _together(found)
-
-    def _settled(
-        self, words: Integers, weights: Floats, k: int, found: Bounded
-    ) -> tuple[Integers, Floats]:
-        """The best of some pictures, by the bounds of their scores where these say enough."""
-        ids, lowers, uppers = found
-        if 0 < k < ids.size:
-            keep = uppers >= kth_largest(lowers, k)
-            ids, lowers, uppers = ids[keep], lowers[keep], uppers[keep]
-        if (lowers != uppers).any():
-            lowers = scores(weights, self._exactly(words, ids).T, ids.size)
-        return best(ids, lowers, k)
-
-    def values(self, words: npt.ArrayLike, ids: npt.ArrayLike) -> Floats:
-        """The exact values of some words for some pictures, one row a picture."""
-        chosen, numbers = whole_numbers(words), whole_numbers(ids)
-        is_known = bool((chosen < self.words).all()) and bool(self.holds(numbers).all())
-        return self._exactly(chosen, numbers) if is_known else super().values(chosen, numbers)
-
-    def _exactly(self, words: Integers, ids: Integers) -> Floats:
-        """As `values`, of words and pictures that are known to be there."""
-        if self.exact is not None and not self._state[1].kept[:, words].any():
-            found = self._anew(words, ids)  # which needs no bounds
-            if not np.isnan(found).any():
-                return found
-        return super().values(words, ids)
-
-    def _take(self, manifest: Manifest, parts: Parts) -> None:
-        super()._take(manifest, parts)
-        blanks: dict[int, Bytes] = {}
-        self._state: tuple[Parts, AddressTables, dict[int, Bytes]] = (
-            parts,
-            tables(parts, manifest.words, blanks),
-            blanks,
-        )
+    def _make(self, rows: FeatureFile, words: dict[str, WordWeights]) -> None:
+        """Make columns, or the rest of them, in as few passes as there are different rests."""
+        before = {key: self._before(rows, key) for key in words}
+        for done in sorted({column.size for column in before.values()}):
+            keys = [key for key, column in before.items() if column.size == done]
+            rest = computed(rows, [words[key] for key in keys], done)
+            for key, codes in zip(keys, rest, strict=True):
+                column = np.concatenate([before[key], codes])
+                if len(rows) * rows.width >= _KEPT_FROM:
+                    column = _written(column_path(rows, key), column)
+                self._keep((column_folder(rows), key), column)
 
 
-def _together(found: Sequence[Bounded]) -> Bounded:
-    ids, lowers, uppers = zip(*found, strict=True)
-    return np.concatenate(ids), np.concatenate(lowers), np.concatenate(uppers)
+def computed(rows: FeatureFile, words: Sequence[WordWeights], first: int = 0) -> list[Codes]:
+    """The codes of words for the rows from the ``first`` on."""
+    codes = np.empty((len(words), len(rows) - first), np.uint16)
+    biases = np.array([word.bias for word in words])[:, None]
+    values = {n: w.values(rows)[first:] for n, w in enumerate(words) if w.values is not None}
+
+    def use(part: slice, products: NDArray[np.float64]) -> None:
+        here = slice(part.start - first, part.stop - first)
+        products += biases
+        for number, of_model in values.items():
+            products[number] += words[number].slope * of_model[here].astype(np.float64)
+        codes[:, here] = odds_codes(products)
+
+    rows.multiply(np.stack([word.vector for word in words]), use, first)
+    return list(codes)
+
+
+def column_folder(rows: FeatureFile) -> Path:
+    """Where the columns over some rows lie."""
+    return rows.folder / (f"columns-{rows.start}" if rows.start else "columns")
+
+
+def column_path(rows: FeatureFile, key: str) -> Path:
+    """The file of a column."""
+    return column_folder(rows) / key
+
+
+def read_column(path: Path) -> Codes:
+    """The column in a file, mapped; empty where there is none that is whole."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER.size)
+            magic, count, _ = _HEADER.unpack(header)
+            if magic != _MAGIC or path.stat().st_size != _HEADER.size + 2 * count or not count:
+                return np.empty(0, np.uint16)
+            return np.asarray(np.memmap(file, "<u2", "r", _HEADER.size, (count,)))
+    except (OSError, struct.error):
+        return np.empty(0, np.uint16)
+
+
+def is_sound(path: Path) -> bool:
+    """Whether a file holds the column that was written into it."""
+    column = read_column(path)
+    with path.open("rb") as file:
+        _, _, digest = _HEADER.unpack(file.read(_HEADER.size).ljust(_HEADER.size, b"\0"))
+    return bool(column.size) and digest == hashlib.sha256(column.data).digest()
+
+
+def _written(path: Path, column: Codes) -> Codes:
+    """A column as its file has it, or as it is where no file can be written."""
+    header = _HEADER.pack(_MAGIC, column.size, hashlib.sha256(column.data).digest())
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, lambda file: file.writelines((header, column.data)))
+    except (VistermError, OSError):
+        return column  # a reader of somebody else's collection, or a full disk
+    return read_column(path)
+
+
+def sweep_columns(rows: FeatureFile, most_bytes: int) -> None:
+    """Delete the columns that were not asked for longest, so that the others fit."""
+    folder = column_folder(rows)
+    if not folder.is_dir() or folder.is_symlink():
+        return
+    files = [(entry.stat(), entry.path) for entry in os.scandir(folder) if entry.is_file()]
+    total = sum(stat.st_size for stat, _ in files)
+    for stat, path in sorted(files, key=lambda one: one[0].st_atime):
+        if total <= most_bytes:
+            break
+        Path(path).unlink(missing_ok=True)
+        total -= stat.st_size

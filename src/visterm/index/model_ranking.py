@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
-from visterm.index.columns import Index
-from visterm.index.dense import DenseIndex
-from visterm.index.score import Floats, Integers
+from visterm.index.memory_index import Index
+from visterm.index.top_k import Ids
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray
@@ -33,11 +32,11 @@ def rank(
     k: int = 10,
     *,
     text_space: Vocabulary | TextSpace | None = None,
-) -> tuple[Integers, Floats]:
+) -> tuple[Ids, NDArray[np.float32]]:
     """The ``k`` best pictures of each query and their scores, best first; equal scores by row.
 
-    It is exact: the same ids and scores as an `Index` of ``model.transform(X)`` gives, which is
-    what to build where the same pictures are searched often.
+    The same as an `Index` of ``model.transform(X)`` gives, which is what to build where the same
+    pictures are searched often.
 
     Parameters
     ----------
@@ -71,14 +70,7 @@ def rank(
     if isinstance(queries, str):
         ids, scores = rank(model, [queries], X, k, text_space=text_space)
         return ids[0], scores[0]
-    vectors: Any = _vectors(queries, text_space)
-    rows = np.asarray(model.transform(X))
-    if not hasattr(vectors, "tocsr"):
-        return DenseIndex.in_memory(rows).search(vectors, k)
-    if vectors.ndim == 2 and vectors.shape[1] == rows.shape[1]:
-        used = np.unique(vectors.tocsr().indices)  # Nobody asks for the columns of other words.
-        rows, vectors = rows[:, used], vectors.tocsr()[:, used]
-    return Index.in_memory(rows).search(vectors, k)
+    return Index(model.transform(X)).search(_vectors(queries, text_space), k)
 
 
 def _vectors(queries: Any, text_space: Vocabulary | TextSpace | None) -> Any:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection import Collection
+from visterm.collection import Collection, UndoneStep
+from visterm.collection.ingest import removal
 from visterm.errors import BadInput, VistermError
 from visterm.pictures import captions_of
 
@@ -29,17 +30,105 @@ def test_a_step_of_many_pictures_is_taken_back_as_one(learnt: Collection) -> Non
     assert learnt.caption_many([1, 2, 3], "lisbon", more=True) == 3
     assert learnt.captions(2)["person"] == "an old one\nlisbon"
     assert "lisbon" in learnt.captions(1)["person"]
-    assert learnt.undo_step() == 3
-    assert learnt.undo_step() == 4
-    assert state(learnt)[1:] == before[1:]
-    assert [one.relevant for one in learnt.judgements()] == [False]
-    with pytest.raises(BadInput, match="no step"):
-        learnt.undo_step()
+    assert learnt.undo_last().pictures == 3
+    assert learnt.undo_last().pictures == 4
+    assert state(learnt) == before, "every score as it was, bit for bit"
+    assert learnt.undo_last() == UndoneStep("caption", 1)
+    assert learnt.undo_last() == UndoneStep("answer to 'sky'", 1)
+    assert learnt.undo_last() == UndoneStep("caption", 60)  # the table
+    with pytest.raises(BadInput, match="nothing to undo"):
+        learnt.undo_last()
+
+
+def test_what_is_said_again_is_no_step(learnt: Collection) -> None:
+    for _ in range(2):
+        learnt.caption(2, "once and again")
+    assert learnt.undo_last() == UndoneStep("caption", 1)
+    assert "person" not in learnt.captions(2)
+    assert learnt.undo_last() == UndoneStep("caption", 60)
+
+
+def test_a_removal_is_taken_back_with_captions_clicks_and_every_score(learnt: Collection) -> None:
+    learnt.caption(2, "an old one")
+    learnt.judge("sky", 2, True)
+    learnt.judge("sky", 7, False)
+    learnt.judge("anna", 2, True)
+    (learnt.root / "scene-0020.jpg").unlink()
+    learnt.add()
+    before, shown = state(learnt), learnt.search("anna", 60)
+    paths = [learnt.root / f"scene-00{n}.jpg" for n in ("02", "05", "20")]
+    assert learnt.remove(paths) == 3
+    assert (len(learnt), len(learnt.judgements())) == (57, 1)
+    with pytest.raises(BadInput, match="not in the collection"):
+        learnt.caption(paths[0], "another")
+    learnt.caption(7, "said since")
+    learnt.undo_last()
+    assert learnt.undo_last() == UndoneStep("removal", 3)
+    assert len(learnt) == 59, "a file that had gone before is still gone"
+    assert (state(learnt), learnt.search("anna", 60)) == (before, shown)
+    assert not [one for one in vars(learnt.add()).values() if one], "nothing is read again"
+    assert learnt.check().is_well
+
+
+def test_what_was_removed_and_freed_is_described_again_when_it_comes_back(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_FREED", (1, 0.0))
+    before = state(learnt)
+    learnt.remove([learnt.root / "scene-0002.jpg"])
+    learnt.add()
+    assert learnt.catalogue.one("SELECT count(*) FROM rows") == 59
+    learnt.undo_last()
+    assert learnt.has_news
+    learnt.add()
+    assert state(learnt) == before
+
+
+def test_all_clicks_and_a_backup_are_taken_back_as_one(learnt: Collection, tmp_path: Path) -> None:
+    for query, picture in (("sky", 3), ("sea", 4), ("sky", 5)):
+        learnt.judge(query, picture, picture == 3)
+    before, file = state(learnt), tmp_path / "backup.jsonl"
+    file.write_text("\n".join(learnt.backup()))
+    assert learnt.forget_judgements() == 3
+    assert learnt.undo_last() == UndoneStep("answers", 3)
+    assert state(learnt) == before
+    learnt.judge("sky", 3, False)
+    learnt.caption(4, "a boat")
+    changed = state(learnt)
+    learnt.restore(file)
+    learnt.undo_last()
+    assert state(learnt) == changed
+
+
+def test_an_overwritten_caption_comes_back(learnt: Collection) -> None:
+    learnt.caption(2, "an old one")
+    learnt.caption(2, "a new one")
+    learnt.undo_last()
+    assert learnt.captions(2)["person"] == "an old one"
+    learnt.undo_last()
+    assert "person" not in learnt.captions(2)
+
+
+def test_a_changed_answer_comes_back_and_every_score_with_it(learnt: Collection) -> None:
+    learnt.judge("sky", 3, True)
+    before = state(learnt)
+    learnt.judge("sky", 3, False)
+    assert state(learnt) != before
+    learnt.undo_last()
+    assert state(learnt) == before
+
+
+def test_a_click_that_was_taken_back_by_its_number_is_no_step_any_more(learnt: Collection) -> None:
+    learnt.caption(2, "a boat")
+    said = learnt.judge("sky", 3, True)
+    learnt.undo(said.id)
+    assert learnt.undo_last() == UndoneStep("caption", 1)
 
 
 def test_answers_that_could_not_be_taken_back_as_one_are_not_given(learnt: Collection) -> None:
     learnt.catalogue.db.execute(
-        "CREATE TRIGGER full BEFORE INSERT ON steps BEGIN SELECT RAISE(ABORT, 'full'); END"
+        "CREATE TRIGGER full BEFORE UPDATE ON events WHEN new.before IS NOT NULL "
+        "BEGIN SELECT RAISE(ABORT, 'full'); END"
     )
     with pytest.raises(VistermError, match="no space left"):
         learnt.judge_many("sky", {3: True, 4: False})
@@ -49,7 +138,7 @@ def test_answers_that_could_not_be_taken_back_as_one_are_not_given(learnt: Colle
 def test_answers_that_are_no_news_are_no_step(learnt: Collection) -> None:
     assert learnt.judge_many("sky", {3: True, 4: True}) == 2
     assert learnt.judge_many("sky", {3: True}) == 0
-    assert learnt.undo_step() == 2
+    assert learnt.undo_last().pictures == 2
 
 
 def test_many_answers_teach_what_single_ones_do(learnt: Collection) -> None:
@@ -104,7 +193,7 @@ def test_a_backup_that_cannot_be_read_or_is_of_a_newer_visterm_changes_nothing(
 
 
 def test_pictures_are_taken_out_in_every_form(learnt: Collection, tmp_path: Path) -> None:
-    chosen = learnt.matches("before:2100 sky")[:3]
+    chosen = learnt.matches("sky")[:3]
     assert len(chosen) == 3
     paths = learnt.export_text(chosen, "list").splitlines()
     rows = json.loads(learnt.export_text(chosen, "json"))

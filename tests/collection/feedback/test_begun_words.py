@@ -109,7 +109,7 @@ def test_words_that_were_begun_survive_training_and_may_be_learnt(learnt: Collec
     names = learnt.root / "scene-0010.jpg", learnt.root / "scene-0011.jpg"
     for path in names:
         learnt.caption(path, "bruno")
-    learnt.train(max_iter=2000, force=True)
+    learnt.train(force=True)
     version = current(learnt.catalogue)
     assert version is not None
     assert version.new_words == ("anna",)
@@ -157,9 +157,9 @@ def test_a_killed_writer_leaves_the_word_to_the_next(learnt: Collection) -> None
     wanted = ranking(learnt, "anna")
     catalogue = learnt.catalogue
     with catalogue.writing("testing"), catalogue.transaction() as db:
-        db.execute("UPDATE taught SET direction = zeroblob(0)")
+        db.execute("DELETE FROM directions")
         catalogue.set("begun", None)
-        catalogue.set("clicks", "untold")
+        catalogue.set("clicks", "unlearnt")
     with Collection.open(learnt.root) as again:
         again.search("sea")
         assert ranking(again, "anna") == wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -12,9 +11,7 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.pictures.decoding import isolation
-from visterm.pictures.decoding.decoder_process import CRASHES, DecoderProcesses
-from visterm.pictures.decoding.isolation import decoders, decoding_elsewhere
+from visterm.pictures.sandbox import CRASHES, HANGS, Readers, reading_by
 
 # A child of an interpreter that loads this ends at a picture of that name, as by a bug in C.
 _DEADLY = """
@@ -22,7 +19,7 @@ import os, sys
 def dies(event, arguments):
     if event == "open" and "deadly" in str(arguments[0]):
         os.abort()
-if "decoder_process" in str(sys.orig_argv):
+if "visterm.pictures.sandbox" in str(sys.orig_argv):
     sys.addaudithook(dies)
 """
 
@@ -36,7 +33,6 @@ def deadly(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pipes cannot be waited for there")
 def test_a_picture_that_crashes_its_decoder_costs_itself(
     tmp_path: Path, deadly: dict[str, str]
 ) -> None:
@@ -48,24 +44,36 @@ def test_a_picture_that_crashes_its_decoder_costs_itself(
         assert len(found) == 5
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pipes cannot be waited for there")
-@pytest.mark.parametrize("command", ["false", "echo {}; exec sleep 60"])
-def test_of_a_decoder_that_never_starts_or_answers_no_picture_is_said_to_be_broken(
-    tmp_path: Path, command: str
-) -> None:
+def test_of_a_decoder_that_never_starts_no_picture_is_said_to_be_broken(tmp_path: Path) -> None:
     draw_scenes(tmp_path, 3, size=(48, 32))
     with Collection.open(tmp_path) as collection:
         collection.add(features="blocks")
         draw_scenes(tmp_path / "more", 3, seed=1, size=(48, 32))
-        with decoding_elsewhere(DecoderProcesses(1, 0.2, ("sh", "-c", command))):
+        with reading_by(Readers(1, command=("false",))):
             assert len(collection.add().skipped) == 3
         assert collection.add().new == 3
 
 
-def test_without_a_collection_files_are_decoded_in_this_process(tmp_path: Path) -> None:
-    gc.collect()  # may end collections that somebody forgot to close
-    before = isolation._users
-    with Collection.open(tmp_path):
-        assert isolation._users == before + 1
-        assert decoders() is not None or os.name == "nt"
-    assert isolation._users == before
+def test_a_picture_that_never_decodes_costs_its_time_once(tmp_path: Path) -> None:
+    draw_scenes(tmp_path, 3, size=(48, 32))
+    hanging = ("sh", "-c", "echo {}; exec sleep 60")
+    with Collection.open(tmp_path) as collection:
+        collection.add(features="blocks")
+        draw_scenes(tmp_path / "more", 1, seed=1, size=(48, 32))
+        with reading_by(Readers(1, 0.1, hanging)):
+            ((path, reason),) = collection.add().skipped
+            assert reason.startswith(HANGS)
+        with reading_by(Readers(1, command=("false",))):
+            assert collection.add().skipped == [], "it is not even tried"
+        assert collection.add().new == 0
+        assert collection.add([tmp_path / path]).new == 1, "unless it is named"
+
+
+def test_where_no_picture_decodes_each_costs_its_time_once(tmp_path: Path) -> None:
+    draw_scenes(tmp_path, 2, size=(48, 32))
+    with Collection.open(tmp_path) as collection:
+        with reading_by(Readers(2, 0.1, ("sh", "-c", "echo {}; exec sleep 60"))):
+            report = collection.add(features="blocks")
+        assert [reason.startswith(HANGS) for _, reason in report.skipped] == [True, True]
+        with reading_by(Readers(1, command=("false",))):
+            assert collection.add(features="blocks").skipped == [], "they are not even tried"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.cli.quick_search import SearchOptions
-from visterm.cli.search_command import run
+from visterm.cli.search import SearchOptions, run
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline
 from visterm.datasets.scenes import draw_scenes

@@ -11,7 +11,7 @@ import pytest
 from visterm.calibration.link import log_logistic
 from visterm.collection import Collection
 from visterm.collection.feedback.service import current_offsets
-from visterm.collection.store.active_model import active_model
+from visterm.collection.store.snapshot import snapshot
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.text.query import parse_query, query_vector
@@ -30,7 +30,7 @@ def seen(
     with Collection.open(folder) as collection:
         collection.add(features=request.param, n_jobs=1)
         collection.caption_from(folder / "captions.tsv")
-        collection.train(max_iter=2000)
+        collection.train()
         with collection.catalogue.writing("forgetting"), collection.catalogue.transaction() as db:
             db.execute("DELETE FROM captions")  # so that nothing but sight counts
         yield collection
@@ -52,8 +52,7 @@ def test_contributions_of_places_sum_to_the_score(seen: Collection, query: str) 
 
 def unseen(collection: Collection, query: str) -> float:
     """The score of a picture of which no place says anything."""
-    now = active_model(collection.catalogue)
-    assert now.link is not None
+    now = snapshot(collection.catalogue).words
     vector = query_vector(parse_query(query), now.vocabulary)
     signs = np.sign(vector.weights)
     odds = signs * now.link.intercepts[vector.numbers]

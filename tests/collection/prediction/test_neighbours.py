@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from visterm.collection.prediction.neighbours import Neighbours, neighbours_of, with_neighbours
-from visterm.collection.store.active_model import active_model
-from visterm.collection.store.feature_rows import Rows, vectors_of
+from visterm.collection.store.feature_rows import vectors_of
+from visterm.collection.store.snapshot import snapshot
 
 
 def test_a_neighbour_counts_one_at_most_and_a_usual_picture_next_to_nothing():
@@ -19,9 +19,9 @@ def test_a_neighbour_counts_one_at_most_and_a_usual_picture_next_to_nothing():
 
 
 def test_words_of_the_nearest_captions_move_probabilities(learnt):
-    catalogue, vocabulary = learnt.catalogue, active_model(learnt.catalogue).vocabulary
-    rows = Rows(catalogue, "thumbnails-1")
-    (near,) = neighbours_of(rows, vectors_of(catalogue, "thumbnails-1", [3]), [3])
+    catalogue, vocabulary = learnt.catalogue, snapshot(learnt.catalogue).words.vocabulary
+    vectors = vectors_of(catalogue, "thumbnails-1", [3])
+    (near,) = neighbours_of(snapshot(catalogue), "thumbnails-1", vectors, [3])
     assert 3 not in near.pictures
     assert near.cosines.tolist() == sorted(near.cosines, reverse=True)
     before = np.full((1, len(vocabulary)), 0.25)
@@ -36,7 +36,7 @@ def test_words_of_the_nearest_captions_move_probabilities(learnt):
 
 def test_without_captions_the_model_speaks_alone(learnt):
     nobody = Neighbours(np.empty(0, np.int64), np.empty(0, np.float32), 0.0)
-    vocabulary = active_model(learnt.catalogue).vocabulary
+    vocabulary = snapshot(learnt.catalogue).words.vocabulary
     before = np.random.default_rng(0).random((1, len(vocabulary)))
     after = with_neighbours(learnt.catalogue, vocabulary, before, [nobody])
     assert np.array_equal(before, after)

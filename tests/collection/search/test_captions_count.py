@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from visterm.collection import Collection, SearchRequest
-from visterm.collection.store.active_model import NotTrained
 from visterm.collection.store.caption_words import completeness
+from visterm.collection.store.snapshot import NotTrained
 from visterm.errors import BadInput
 
 
@@ -36,12 +36,12 @@ def test_captions_that_say_so_come_first_and_tell_it(learnt: Collection) -> None
     learnt.caption(last.path, "the sea")
     found = learnt.search("sea", k=60).results
     (now,) = (one for one in found if one.picture == last.picture)
-    assert now.parts is not None
-    assert now.parts.words == ("sea",)
-    assert now.score == pytest.approx(now.parts.sight + now.parts.caption)
-    without = [one for one in found if one.parts is not None and not one.parts.words]
+    assert now.evidence is not None
+    assert now.evidence.words == ("sea",)
+    assert now.score == pytest.approx(now.evidence.sight + now.evidence.caption, abs=1e-5)
+    without = [one for one in found if one.evidence is not None and not one.evidence.words]
     assert all(one.score < now.score for one in without)
-    assert all(one.parts.caption < 0 for one in without if one.parts is not None)
+    assert all(one.evidence.caption < 0 for one in without if one.evidence is not None)
 
 
 def test_one_word_is_read_and_the_other_seen(learnt: Collection) -> None:
@@ -59,8 +59,8 @@ def test_words_that_mean_the_same_are_read_as_well(learnt: Collection) -> None:
     answer = learnt.search("ocean", k=60)
     assert answer.replaced == {"ocean": ["sea"]}
     (found,) = (one for one in answer.results if one.picture == last.picture)
-    assert found.parts is not None
-    assert found.parts.words == ("sea",)
+    assert found.evidence is not None
+    assert found.evidence.words == ("sea",)
 
 
 def test_what_captions_hold_is_not_read_in_another_language(learnt: Collection) -> None:
@@ -73,9 +73,9 @@ def test_what_captions_hold_is_not_read_in_another_language(learnt: Collection) 
 def test_a_name_that_the_model_knows_is_read_as_a_whole(learnt: Collection) -> None:
     for number, text in ((1, "Aunt Rosa"), (2, "Rosa, and an aunt"), (3, "with Aunt Rosa")):
         learnt.caption(learnt.root / scene(number), text)
-    learnt.train(max_iter=2000, force=True)
+    learnt.train(force=True)
     found = learnt.search("Aunt Rosa", k=60).results
-    said = {one.path.name for one in found if one.parts is not None and one.parts.words}
+    said = {one.path.name for one in found if one.evidence is not None and one.evidence.words}
     assert said == {scene(1), scene(3)}
     assert {one.path.name for one in found[:2]} == said
 
@@ -141,8 +141,8 @@ def test_before_any_model_what_is_written_answers_alone(collection: Collection) 
     answer = collection.search("anna sea zebra")
     assert [one.path.name for one in answer.results] == [scene(1), scene(2)]
     assert (answer.unknown, answer.cutoff) == ({"zebra": []}, 1)
-    assert answer.results[0].parts is not None
-    assert answer.results[0].parts.words == ("anna", "sea")
+    assert answer.results[0].evidence is not None
+    assert answer.results[0].evidence.words == ("anna", "sea")
     assert names(collection, "anna -sea") == [scene(2), scene(1)]
     assert names(collection, "anna captioned:no") == []
     for query in ("zebra", "-anna"):

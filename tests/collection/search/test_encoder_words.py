@@ -6,19 +6,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from benchmarks.drawn_encoder import draw
 from benchmarks.encoder import average_precision
+from slow_scores import assert_ranked, slow_scores
 
 from visterm.collection import Collection
 from visterm.collection.search import SearchRequest
-from visterm.collection.search.evidence_ranking import EvidenceRanking
-from visterm.collection.search.rankers import WordRanker
-from visterm.collection.search.unseen_words import with_unseen
-from visterm.collection.store.active_model import active_model
+from visterm.collection.store.snapshot import parts_of
 from visterm.errors import BadInput
-from visterm.text.query import parse_query
 
 COUNT = 60
 
@@ -76,40 +72,20 @@ def test_unwanted_words_and_filters_count_for_words_that_no_model_has_met(
     }
 
 
-def test_scores_are_those_of_a_full_sort(shapes: Collection) -> None:
-    active = active_model(shapes.catalogue)
-    ranker = WordRanker(shapes.catalogue, active, parse_query("red crimson azure:0.5 -disc"))
-    ids = active.index.ids()
-    scores = ranker.scores(ids)
-    order = np.lexsort((ids, -scores))[:10]
-    found = ranker.best(10, None)
-    assert found[0].tolist() == ids[order].tolist()
-    np.testing.assert_allclose(found[1], scores[order])
-    assert isinstance(ranker.evidence, EvidenceRanking)
+def test_the_ranking_is_that_of_the_slow_formula(shapes: Collection) -> None:
+    text = "red crimson azure:0.5 -disc"
+    assert_ranked(shapes.search(text, k=COUNT).results, slow_scores(shapes, text), text)
 
 
-def test_columns_of_such_words_are_kept_in_memory_a_few_of_them_and_nothing_is_written(
+def test_columns_of_such_words_are_kept_and_a_few_pictures_are_worth_no_file(
     shapes: Collection,
 ) -> None:
-    before = {path: path.stat().st_mtime_ns for path in shapes.store.rglob("*") if path.is_file()}
-    active = active_model(shapes.catalogue)
-    active.unseen.most = 3
-    for word in ("crimson", "azure", "disc", "wedge"):
+    before = sorted((shapes.store / "features").rglob("*"))
+    kept = parts_of(shapes.catalogue).columns._open
+    for number, word in enumerate(("crimson", "azure", "disc", "azure", "crimson")):
         shapes.search(word)
-    version = active.index.version
-    kept = [
-        w
-        for w in ("crimson", "azure", "disc", "wedge")
-        if active.unseen.get((version, w)) is not None
-    ]
-    assert kept == ["azure", "disc", "wedge"]
-    same = with_unseen(shapes.catalogue, active, ["wedge"])
-    assert same.columns[0] is active.unseen.get((version, "wedge"))
-    after = {path: path.stat().st_mtime_ns for path in shapes.store.rglob("*") if path.is_file()}
-    assert {path for path in after if path.suffix != ".sqlite-shm"} == {
-        path for path in before if path.suffix != ".sqlite-shm"
-    }
-    assert all(after[path] == before[path] for path in after if "index" in path.parts)
+        assert len(kept) == min(number + 1, 3)
+    assert sorted((shapes.store / "features").rglob("*")) == before
 
 
 def test_clicks_begin_at_the_encoders_vector_and_undo_returns_to_it(

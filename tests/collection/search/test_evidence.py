@@ -3,176 +3,237 @@
 from __future__ import annotations
 
 import math
-from unittest.mock import patch
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.collection.search import evidence_ranking
-from visterm.collection.search.evidence import (
-    CERTAINTY,
-    NAME_SOURCES,
-    NamedPictures,
-    Term,
-)
-from visterm.collection.search.evidence_ranking import EvidenceRanking
-from visterm.index import Index
+from visterm.collection.search.evidence import CERTAINTY, Evidence, QueryTerm
+from visterm.collection.search.row_scores import RowScores, VideoRows, scored
+from visterm.index.codes import encoded, magnitudes
+from visterm.index.columns import WordWeights
+from visterm.index.feature_file import FeatureFile, only_ids
 
-PICTURES, COLUMNS = 40, 5
-HALF = np.array([0.0, 0.5])
+PICTURES = 40
+HALF = (0.0, 0.5)
+
+
+class GivenColumns:
+    """Columns that are known: a word's bias says which."""
+
+    def __init__(self, probabilities: np.ndarray) -> None:
+        self.codes = encoded(-np.log(np.asarray(probabilities, np.float64)))
+
+    def columns(self, rows: FeatureFile, words: Sequence[WordWeights]) -> list[np.ndarray]:
+        return [np.ascontiguousarray(self.codes[: len(rows), int(word.bias)]) for word in words]
+
+
+@dataclass
+class Problem:
+    """Some rows, captions and names, and the words of a query."""
+
+    columns: GivenColumns
+    terms: Sequence[QueryTerm]
+    lengths: np.ndarray
+    completeness: Sequence[float] = HALF
+    ids: np.ndarray | None = None
+    is_there: np.ndarray | None = None
+    videos: VideoRows | None = None
+
+    def scored(self) -> RowScores:
+        count = len(self.columns.codes)
+        ids = np.arange(count) if self.ids is None else self.ids
+        order = np.argsort(ids, kind="stable")
+
+        def positions(pictures: np.ndarray) -> np.ndarray:
+            here = pictures[np.isin(pictures, ids)]
+            return np.sort(order[np.searchsorted(ids[order], here)])
+
+        return scored(
+            only_ids(ids),
+            [Evidence.of(term, self.completeness, positions) for term in self.terms],
+            self.columns,  # type: ignore[arg-type]
+            lengths=self.lengths,
+            is_there=self.is_there,
+            videos=self.videos,
+        )
+
+    def chance(self, term: QueryTerm, place: int) -> float:
+        """The formula, written slowly."""
+        picture = place if self.ids is None else int(self.ids[place])
+        seen = term.frequency
+        if term.weights is not None:
+            seen = math.exp(-float(magnitudes()[self.columns.codes[place, int(term.weights.bias)]]))
+        if picture in term.captioned:
+            found = 1 - (1 - CERTAINTY) * (1 - seen)
+        else:
+            omitted = self.completeness[self.lengths[place]] if term.is_mentioned else 0.0
+            found = seen * (1 - omitted)
+        for pictures, certainty in term.named.values():
+            if picture in pictures:
+                found = 1 - (1 - certainty) * (1 - found)
+        return found
+
+    def slow_score(self, place: int) -> float:
+        return sum(
+            term.weight * math.log(self.chance(term, place))
+            if term.weight > 0
+            else -term.weight * math.log(max(1 - self.chance(term, place), 1e-6))
+            for term in self.terms
+        )
+
+
+def term(
+    word: str, column: int | None, held: Sequence[int] = (), weight: float = 1.0, **more: object
+) -> QueryTerm:
+    weights = None if column is None else WordWeights(float(column), np.empty(0, np.float32))
+    frequency = more.pop("frequency", 0.01)
+    return QueryTerm(word, weight, weights, np.array(held, np.int64), frequency, **more)  # type: ignore[arg-type]
 
 
 @st.composite
-def problems(draw):
-    """An index, captions, a query of some terms, a filter and a number of pictures."""
+def problems(draw: st.DrawFn) -> Problem:
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     # Few different values, so that scores are often equal.
-    levels = np.float32([-1e-37, -1e-9, -0.01, -0.5, -0.5000001, -2.0, -2.0000002, -9.0])
-    ids = np.sort(random.choice(2 * PICTURES, PICTURES, replace=False))
-    index = Index.in_memory(random.choice(levels, (PICTURES, COLUMNS)), ids)
-    captioned = random.random(3 * PICTURES) < draw(st.sampled_from([0.0, 0.5, 1.0]))
-    lengths = (captioned * random.integers(1, 4, captioned.size)).astype(np.uint8)
-    unused = list(range(COLUMNS))
+    levels = np.exp([-1e-7, -1e-4, -0.01, -0.5, -0.5001, -2.0, -2.001, -9.0])
+    ids = random.permutation(2 * PICTURES)[:PICTURES]
+    captioned = random.random(PICTURES) < draw(st.sampled_from([0.0, 0.5, 1.0]))
     terms = []
-    for number in range(draw(st.integers(0, 4))):
-        columns = tuple(unused.pop() for _ in range(min(len(unused), draw(st.integers(0, 2)))))
-        held = np.flatnonzero(captioned & (random.random(captioned.size) < draw(st.floats(0, 1))))
-        weight = draw(st.sampled_from([1.0, 2.0, 0.5, -1.0, -0.5]))
-        named = tuple(
-            NamedPictures(
-                source,
-                np.flatnonzero(random.random(captioned.size) < draw(st.floats(0, 1))),
+    for number in range(draw(st.integers(1, 4))):
+        column = draw(st.sampled_from([number, number, None]))
+        held = np.sort(ids[captioned & (random.random(PICTURES) < draw(st.floats(0, 1)))])
+        named = {
+            source: (
+                np.flatnonzero(random.random(2 * PICTURES) < draw(st.floats(0, 1))),
                 draw(st.sampled_from([0.1, 0.7, 0.95])),
             )
-            for source in draw(st.sampled_from([(), ("folder",), NAME_SOURCES]))
+            for source in draw(st.sampled_from([(), ("folder",), ("file", "folder")]))
+        }
+        terms.append(
+            term(
+                f"word{number}",
+                column,
+                held.tolist(),
+                draw(st.sampled_from([1.0, 2.0, 0.5, -1.0, -0.5])),
+                named=named,
+                frequency=0.1 + 0.2 * number,
+                is_mentioned=draw(st.booleans()),
+            )
         )
-        frequency = 0.1 + 0.2 * number
-        terms.append(Term(f"word{number}", weight, columns, held, frequency, names=named))
-    allow = None
-    if draw(st.booleans()):
-        allow = np.sort(random.choice(3 * PICTURES, draw(st.integers(0, PICTURES)), replace=False))
-    completeness = np.array([0.0, *(draw(st.sampled_from([0.05, 0.6, 0.95])) for _ in range(3))])
-    return (
-        EvidenceRanking(index, terms, lengths, completeness),
-        allow,
-        draw(st.integers(0, PICTURES)),
-    )
+    is_there = random.random(PICTURES) < 0.8 if draw(st.booleans()) else None
+    complete = [0.0, *(draw(st.sampled_from([0.05, 0.6, 0.95])) for _ in range(3))]
+    lengths = (captioned * random.integers(1, 4, PICTURES)).astype(np.uint8)
+    columns = GivenColumns(random.choice(levels, (PICTURES, 4)))
+    return Problem(columns, terms, lengths, complete, ids, is_there)
 
 
-@settings(max_examples=300, deadline=None)
-@given(problems(), st.sampled_from([0, PICTURES]))
-def test_the_best_and_their_count_are_those_of_sorting_the_scores_of_all(problem, small) -> None:
-    evidence, allow, k = problem
-    with patch.object(evidence_ranking, "_SMALL", small):
-        assert (evidence._scored is not None) == (small > 0)
-    every = evidence.index.ids()
-    if allow is not None:
-        every = np.intersect1d(every, allow)
-    wanted = [term for term in evidence.terms if term.weight > 0]
-    if wanted and not any(term.columns for term in wanted):
-        holders = [np.empty(0, int), *(some for term in evidence.terms for some in term.lists)]
-        every = np.intersect1d(every, np.concatenate(holders))
-    scores = evidence.parts(every).scores
-    order = np.lexsort((every, -scores))[:k]
-    mask = None if allow is None else np.isin(np.arange(3 * PICTURES), allow)
-    ids, found = evidence.best(k, mask)
-    assert ids.tolist() == every[order].tolist()
-    assert found.tolist() == scores[order].tolist()
-    for least in scores[order][-1:].tolist():
-        assert evidence.count(least, allow) == np.count_nonzero(scores >= least)
+@settings(max_examples=200, deadline=None)
+@given(problems(), st.integers(0, PICTURES))
+def test_scores_are_those_of_the_slow_formula_and_the_best_those_of_a_full_sort(
+    problem: Problem, k: int
+) -> None:
+    found = problem.scored()
+    scores = found.vector.scores.copy()
+    there = np.ones(PICTURES, bool) if problem.is_there is None else problem.is_there.copy()
+    wanted = [one for one in problem.terms if one.weight > 0]
+    if wanted and all(one.weights is None for one in wanted):
+        lists = [one.captioned for one in problem.terms]
+        lists += [pictures for one in problem.terms for pictures, _ in one.named.values()]
+        there &= np.isin(problem.ids, np.concatenate(lists))
+    assert np.isfinite(scores).tolist() == there.tolist()
+    expected = [problem.slow_score(place) for place in np.flatnonzero(there)]
+    assert scores[there].tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    order = [place for place in np.lexsort((problem.ids, -scores)).tolist() if there[place]]
+    assert found.best(k).tolist() == order[:k]
+    for least in scores[order[k - 1 : k]].tolist():
+        assert found.reaching(least).tolist() == [n for n in order if scores[n] >= least]
 
 
-def probability(evidence: EvidenceRanking, term: Term, picture: int) -> float:
-    """The formula, written slowly."""
-    seen = term.frequency
-    if term.columns:
-        seen = math.exp(min(0.0, sum(evidence.index.values(term.columns, [picture])[0].tolist())))
-    if picture in term.holders:
-        found = 1 - (1 - CERTAINTY) * (1 - seen)
-    else:
-        found = seen * (1 - float(evidence.completeness[evidence.lengths[picture]]))
-    for one in term.names:
-        if picture in one.pictures:
-            found = 1 - (1 - one.certainty) * (1 - found)
-    return found
-
-
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems())
-def test_a_score_is_the_sum_of_the_words_log_probabilities(problem) -> None:
-    evidence, _, _ = problem
-    pictures = evidence.index.ids()
-    expected = [
-        sum(
-            term.weight * math.log(chance)
-            if term.weight > 0
-            else -term.weight * math.log(max(1 - chance, 1e-6))
-            for term in evidence.terms
-            for chance in [probability(evidence, term, int(picture))]
-        )
-        for picture in pictures
-    ]
-    parts = evidence.parts(pictures)
-    assert parts.scores == pytest.approx(expected, rel=1e-5, abs=1e-6)
-    for place, term in enumerate(evidence.terms):
-        assert parts.held[:, place].tolist() == np.isin(pictures, term.holders).tolist()
-        named = {one.source: np.isin(pictures, one.pictures).tolist() for one in term.names}
-        for number, source in enumerate(NAME_SOURCES):
-            nobody = [False] * pictures.size
-            assert parts.named[:, place, number].tolist() == named.get(source, nobody)
+def test_the_parts_of_a_score_add_up_and_say_who_holds_the_word(problem: Problem) -> None:
+    found = problem.scored()
+    best = found.best(PICTURES)
+    for place, parts in zip(best.tolist(), found.parts(best), strict=True):
+        total = parts.sight + parts.caption + parts.name
+        assert total == pytest.approx(float(found.vector.scores[place]), rel=1e-4, abs=1e-4)
+        picture = int(problem.ids[place])  # type: ignore[index]
+        assert parts.words == tuple(one.word for one in problem.terms if picture in one.captioned)
+        for source, words in (("file", parts.file_words), ("folder", parts.folder_words)):
+            holding = [
+                one.word
+                for one in problem.terms
+                if source in one.named and picture in one.named[source][0]
+            ]
+            assert list(words) == holding
 
 
 def test_a_name_says_more_than_sight_alone_and_less_than_a_caption() -> None:
-    index = Index.in_memory(np.log(np.float32([[0.05], [0.05], [0.05], [0.6]])))
-    named = (NamedPictures("folder", np.array([1, 2]), 0.7),)
-    term = Term("coal", 1.0, (0,), np.array([0]), 0.1, names=named)
-    evidence = EvidenceRanking(index, [term], np.array([1, 0, 1, 0], np.uint8), HALF)
-    assert evidence.best(4)[0].tolist() == [0, 1, 2, 3]
-    parts = evidence.parts(np.arange(4))
-    expected = [math.log(1 - 0.3 * (1 - seen)) for seen in (0.05, 0.05 * 0.5)]
-    assert parts.name.tolist() == pytest.approx([0, *expected, 0])
-    assert parts.sight.tolist() == pytest.approx([0, 0, 0, math.log(0.6)])
-    assert parts.caption[1:].tolist() == [0, 0, 0]
-
-
-def asked(word: str, column: int | None, held: list[int], weight: float = 1.0) -> Term:
-    columns = () if column is None else (column,)
-    return Term(word, weight, columns, np.array(held, np.int64), 0.01)
+    named = {"folder": (np.array([1, 2]), 0.7)}
+    columns = GivenColumns(np.array([[0.05], [0.05], [0.05], [0.6]]))
+    problem = Problem(columns, [term("coal", 0, [0], named=named)], np.uint8([1, 0, 1, 0]))
+    found = problem.scored()
+    assert found.best(4).tolist() == [0, 1, 2, 3]
+    parts = found.parts(np.arange(4))
+    alone = math.log(0.05)
+    expected = [math.log(1 - 0.3 * (1 - seen)) - alone for seen in (0.05, 0.05 * 0.5)]
+    assert [one.name for one in parts] == pytest.approx([0, *expected, 0], rel=1e-3)
+    assert [one.caption for one in parts][1:] == [0, 0, 0]
+    assert parts[3].sight == pytest.approx(math.log(0.6), rel=1e-3)
 
 
 def test_written_words_come_first_and_captions_without_them_a_little_later() -> None:
-    index = Index.in_memory(np.log(np.float32([[0.05], [0.6], [0.6], [0.1]])))
-    captions = np.array([1, 1, 0, 0], np.uint8)
-    evidence = EvidenceRanking(
-        index, [asked("coal", 0, [0])], captions.astype(np.uint8), np.array([0.0, 0.5])
-    )
-    assert evidence.best(4)[0].tolist() == [0, 2, 1, 3]
+    columns = GivenColumns(np.array([[0.05], [0.6], [0.6], [0.1]]))
+    problem = Problem(columns, [term("coal", 0, [0])], np.uint8([1, 1, 0, 0]))
+    assert problem.scored().best(4).tolist() == [0, 2, 1, 3]
 
 
 def test_one_word_may_be_read_and_the_other_seen() -> None:
-    index = Index.in_memory(np.log(np.float32([[0.9], [0.1], [0.9]])))
-    captions = np.array([1, 1, 0], np.uint8)
-    terms = [asked("anna", None, [0, 1]), asked("beach", 0, [])]
-    evidence = EvidenceRanking(index, terms, captions, HALF)
-    assert evidence.best(3)[0].tolist() == [0, 1, 2]
-    parts = evidence.parts(np.array([0]))
-    assert parts.sight[0] == pytest.approx(math.log(0.9))
-    assert parts.caption[0] == pytest.approx(math.log(CERTAINTY) + math.log(0.5), abs=1e-3)
+    terms = [term("anna", None, [0, 1]), term("beach", 0)]
+    columns = GivenColumns(np.array([[0.9], [0.1], [0.9]]))
+    found = Problem(columns, terms, np.uint8([1, 1, 0])).scored()
+    assert found.best(3).tolist() == [0, 1, 2]
+    (parts,) = found.parts(np.array([0]))
+    assert parts.sight == pytest.approx(math.log(0.9), rel=1e-3)
+    assert parts.caption == pytest.approx(math.log(CERTAINTY) + math.log(0.5), abs=1e-3)
 
 
 def test_of_words_that_nobody_sees_only_captions_tell() -> None:
-    index = Index.in_memory(np.zeros((5, 1), np.float32))
-    captions = np.array([1, 1, 1, 0, 0], np.uint8)
-    evidence = EvidenceRanking(
-        index, [asked("anna", None, [1, 2]), asked("1987", None, [2])], captions, HALF
-    )
-    assert evidence.best(5)[0].tolist() == [2, 1]
+    terms = [term("anna", None, [1, 2]), term("1987", None, [2])]
+    columns = GivenColumns(np.ones((5, 1)))
+    assert Problem(columns, terms, np.uint8([1, 1, 1, 0, 0])).scored().best(5).tolist() == [2, 1]
 
 
 def test_an_unwanted_word_in_a_caption_takes_a_picture_far_down() -> None:
-    index = Index.in_memory(np.log(np.float32([[0.9, 0.01], [0.5, 0.01], [0.5, 0.9]])))
-    captions = np.array([1, 0, 0], np.uint8)
-    terms = [asked("beach", 0, []), asked("people", 1, [0], weight=-1.0)]
-    assert EvidenceRanking(index, terms, captions, HALF).best(3)[0].tolist() == [1, 2, 0]
+    columns = GivenColumns(np.array([[0.9, 0.01], [0.5, 0.01], [0.5, 0.9]]))
+    terms = [term("beach", 0), term("people", 1, [0], weight=-1.0)]
+    assert Problem(columns, terms, np.uint8([1, 0, 0])).scored().best(3).tolist() == [1, 2, 0]
+
+
+def test_of_a_video_only_its_best_row_is_found_the_first_of_equal_ones() -> None:
+    columns = GivenColumns(np.array([[0.5], [0.2], [0.9], [0.9], [0.3], [0.4]]))
+    videos = VideoRows(np.array([1, 2, 3, 0, 4]), np.array([0, 3]))
+    found = Problem(columns, [term("sea", 0)], np.zeros(6, np.uint8), videos=videos).scored()
+    assert found.best(6).tolist() == [2, 0, 5]
+    own = videos.between(0, 4)
+    assert (own.positions.tolist(), own.starts.tolist()) == ([1, 2, 3, 0], [0, 3])
+
+
+def test_refused_rows_come_right_behind_the_good_matches_and_keep_their_scores() -> None:
+    columns = GivenColumns(np.array([[0.9], [0.8], [0.7], [0.6], [0.5], [0.4]]))
+    found = Problem(columns, [term("sea", 0)], np.zeros(6, np.uint8)).scored()
+    before = found.scores(np.arange(6)).tolist()
+    found.settle(None, np.array([0, 2, 5]), least=float(before[3]))
+    assert found.best(6).tolist() == [1, 3, 0, 2, 4, 5]
+    assert found.scores(np.arange(6)).tolist() == before
+    assert found.reaching(before[3]).tolist() == [1, 3]
+
+
+def test_filters_let_nothing_else_be_found() -> None:
+    columns = GivenColumns(np.array([[0.9], [0.8], [0.7]]))
+    found = Problem(columns, [term("sea", 0)], np.zeros(3, np.uint8)).scored()
+    found.settle(np.array([False, True, True]), np.empty(0, np.int64), None)
+    assert found.best(3).tolist() == [1, 2]

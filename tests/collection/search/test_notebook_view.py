@@ -16,8 +16,8 @@ def test_a_notebook_shows_the_pictures_found(learnt: Collection):
 
 
 def test_a_notebook_says_what_was_replaced_and_what_is_unknown(tmp_path):
-    gone = SearchResult(1, 0.5, (tmp_path / "<gone>.jpg",), probability=0.25)
-    shown = SearchResponse([gone], {"xyzzy": []}, {"ocean": ["sea"]})._repr_html_()
+    gone = SearchResult(1, 0.5, tmp_path / "<gone>.jpg", probability=0.25)
+    shown = SearchResponse([gone], unknown={"xyzzy": []}, replaced={"ocean": ["sea"]})._repr_html_()
     assert "&#x27;ocean&#x27; is taken for sea" in shown
     assert "&#x27;xyzzy&#x27; is not known" in shown
     assert "&lt;gone&gt;.jpg<br>0.50, 25 %" in shown

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.calibration import Calibration
+from visterm.calibration import GOOD, POSSIBLE, Calibration
 from visterm.collection import Collection
 from visterm.collection.store.versions import CALIBRATION, current
+from visterm.collection.training import training_set
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 from visterm.text import Vocabulary
@@ -33,7 +34,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     (folder / "captions.tsv").unlink(missing_ok=True)
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
-        collection.train(max_iter=10_000)
+        collection.train()
         yield collection
 
 
@@ -54,10 +55,11 @@ def test_chances_fall_with_the_score_and_the_line_is_where_they_cross_it(
         chances = [one.probability or 0.0 for one in answer.results]
         assert chances == sorted(chances, reverse=True)
         vector = query_vector(parse_query(query), vocabulary)
-        best = answer.results[0].score
-        least = calibration.cutoff(vector.numbers, vector.weights, best)
+        least = calibration.least_score(vector.numbers, vector.weights, GOOD)
         assert answer.cutoff == sum(one.score >= least for one in answer.results)
-        assert 0 < answer.cutoff < len(chances)
+        assert answer.cutoff == sum(chance >= GOOD for chance in chances)
+        assert answer.possible == sum(POSSIBLE <= chance < GOOD for chance in chances)
+        assert 0 < answer.cutoff + answer.possible < len(chances)
 
 
 def test_chances_are_of_use(judged: Collection) -> None:
@@ -77,8 +79,7 @@ def test_under_a_filter_a_picture_keeps_its_chance(judged: Collection) -> None:
     everywhere = {one.picture: one.probability for one in judged.search("sea", k=1000).results}
     inland = judged.search("sea in:inland", k=1000)
     assert {one.picture: one.probability for one in inland.results}.items() <= everywhere.items()
-    least = min(one.probability for one in judged.search("sea", k=1000, good=True).results)  # type: ignore[type-var]
-    good = [one for one in inland.results if one.probability >= least]  # type: ignore[operator]
+    good = [one for one in inland.results if (one.probability or 0.0) >= GOOD]
     assert inland.cutoff == len(good)
 
 
@@ -97,7 +98,7 @@ def test_a_folder_without_forests_has_no_good_match_for_forest(tmp_path: Path) -
             path.with_suffix(".txt").write_text(name)
     with Collection.open(tmp_path) as collection:
         collection.add(features="thumbnails")
-        collection.train(max_iter=5000)
+        collection.train()
         assert 50 <= (collection.search("forest").cutoff or 0) <= 70
         nowhere = collection.search("forest in:city", k=5)
         assert nowhere.cutoff == 0
@@ -160,7 +161,11 @@ def test_answers_to_a_query_correct_the_probabilities_of_all_its_pictures(
     assert judged.search("sea house", k=1000) == before
 
 
-def test_without_held_out_pictures_nothing_is_claimed(learnt: Collection) -> None:
+def test_without_held_out_pictures_nothing_is_claimed(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_set, "_ENOUGH_TO_JUDGE", 1000)
+    learnt.train(model="pamir", max_iter=2000, force=True)  # which knows of no left-out pictures
     answer = learnt.search("sea", k=3, good=True)
     assert answer.cutoff is None
     assert [one.probability for one in answer.results] == [None] * 3
@@ -168,15 +173,15 @@ def test_without_held_out_pictures_nothing_is_claimed(learnt: Collection) -> Non
 
 def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None:
     found = judged.search("sea", k=1000).results[-1]
-    assert found.parts is not None
-    assert found.parts.words == ()
+    assert found.evidence is not None
+    assert found.evidence.words == ()
     words = judged.describe(found.picture, k=5)
     assert len(words) == 5
     assert [one.probability for one in words] == sorted(
         (one.probability for one in words), reverse=True
     )  # type: ignore[type-var]
     everything = {one.word: one for one in judged.describe(found.path, k=1000)}
-    assert everything["sea"].score == pytest.approx(found.parts.sight)
+    assert everything["sea"].score == pytest.approx(found.evidence.sight)
     with pytest.raises(BadInput, match="1 or more words"):
         judged.describe(found.picture, 0)
 

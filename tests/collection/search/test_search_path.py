@@ -11,10 +11,8 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
-from visterm.collection.search import evidence_ranking
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
-from visterm.index import Index
 from visterm.text.filters import Filters
 
 
@@ -121,24 +119,6 @@ def test_folding_fills_the_page_whatever_is_asked(trained: Collection) -> None:
         families = [one.path.stem.split("-")[:2] for one in response.results]
         copies = [family[1] for family in families if family[0] == "copy"]
         assert len(copies) == len(set(copies)), "of nine copies one is shown"
-
-
-def test_a_search_with_its_cutoff_asks_once_for_captions_of_each_length(
-    trained: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence_ranking, "_SMALL", 0)
-    asked: list[int] = []
-    search = Index.search
-
-    def counted(self: Index, query: object, k: int, **options: object) -> object:
-        asked.append(k)
-        return search(self, query, k, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Index, "search", counted)
-    response = trained.search("sea", 150)
-    assert response.cutoff is not None
-    assert set(asked) == {151}
-    assert len(asked) <= 4
 
 
 def test_a_no_takes_its_picture_out_of_the_good_matches(trained: Collection) -> None:

@@ -1,4 +1,4 @@
-"""Shards answer together as one index does, bit for bit, and say so where some of them cannot."""
+"""Shards answer together as one machine does, bit for bit, and say so where some of them cannot."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from visterm.collection import Collection, SearchRequest, SharedState
-from visterm.collection.search import sharded
 from visterm.collection.search.request import PartialAnswer
-from visterm.collection.search.shard import Lacking, SearchShard
-from visterm.collection.search.shard_vectors import SentRows, VectorSegments
-from visterm.collection.store.linear_values import LinearValues, LocatedRows
+from visterm.collection.search.shard import Answer, Lacking, SearchShard
 from visterm.compute import LocalReplicas
-from visterm.index.segments import Segmented
+from visterm.errors import VistermError
 
 REQUESTS = [
     *(SearchRequest(text, k=7) for text in ("sky", "sea -sky", "snow:2 tree", "house -tree:0.5")),
@@ -29,6 +27,7 @@ REQUESTS = [
     SearchRequest("captioned:yes", k=9),
     SearchRequest("boat sun", k=20, good=True),
     SearchRequest("sky", k=9, fold=True),
+    SearchRequest("sky", k=60, sort="time"),
     SearchRequest("lighthouse sea", k=9),
     SearchRequest("a tree in the snow", k=9, space="lsa"),
     SearchRequest("the sea in:some", k=9, space="lsa"),
@@ -42,14 +41,19 @@ class Kept(LocalReplicas):
     """
 
     def __init__(self, shards: int = 3) -> None:
-        super().__init__(SearchShard, [(number, shards) for number in range(shards)])
+        super().__init__(SearchShard, [() for _ in range(shards)])
         self.gone: set[int] = set()
         self.before: Callable[[], Any] = lambda: None
+        self.asked: list[list[Any]] = []
+        self.answered: list[list[Any]] = []
 
     def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
         self.before()
         given = [None if n in self.gone else one for n, one in enumerate(arguments)]
-        return as_sent(super().ask(method, as_sent(given)))
+        answers = as_sent(super().ask(method, as_sent(given)))
+        self.asked.append([*arguments])
+        self.answered.append(answers)
+        return answers
 
 
 def as_sent(values: list[Any]) -> list[Any]:
@@ -60,25 +64,23 @@ def as_sent(values: list[Any]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def made(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty pictures in segments of thirteen, some in a folder, two thirds of them captioned."""
+    """Sixty pictures, some in a folder, two thirds of them captioned."""
     folder = tmp_path_factory.mktemp("sharded") / "pictures"
     (folder / "some").mkdir(parents=True)
     for number, path in enumerate(sorted(drawn.glob("*.jpg"))):
         shutil.copy2(path, folder / "some" if 20 <= number < 40 else folder)
     captions = dict(line.split("\t") for line in (drawn / "captions.tsv").read_text().splitlines())
-    with pytest.MonkeyPatch.context() as patch, Collection.open(folder) as opened:
-        patch.setattr(Segmented, "segment_size", 13)
+    with Collection.open(folder) as opened:
         opened.add(features="thumbnails")
         for path in sorted(folder.rglob("*.jpg"))[:40]:
             opened.caption(path, captions[path.name])
-        opened.train(max_iter=2000)
+        opened.train()
         opened.train_space("lsa")
     return folder
 
 
 @pytest.fixture
-def one(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]:
-    monkeypatch.setattr(Segmented, "segment_size", 13)
+def one(made: Path, tmp_path: Path) -> Iterator[Collection]:
     with Collection.open(shutil.copytree(made, tmp_path / "pictures")) as opened:
         yield opened
 
@@ -99,26 +101,36 @@ def assert_alike(one: Collection, several: Collection) -> None:
         assert several.search(request) == one.search(request), request
 
 
-def test_shards_answer_as_one_index_does(one: Collection, several: Collection) -> None:
+def test_shards_answer_as_one_machine_does(
+    one: Collection, several: Collection, replicas: Kept
+) -> None:
     assert_alike(one, several)
     assert all(several.search(request).partial is None for request in REQUESTS)
+    parts = [len(question.rows) for (question,) in replicas.asked[-1]]
+    assert sum(parts) == 60
+    assert all(parts), "every shard has rows of its own"
 
 
-def test_what_a_shard_lacks_is_sent_once_however_many_ask(one: Collection) -> None:
+@pytest.mark.parametrize("shards", [1, 7, 90])
+def test_however_many_shards_there_are(one: Collection, shards: int) -> None:
+    with Collection.open(one.root, shared=SharedState(replicas=Kept(shards))) as several:
+        assert_alike(one, several)
+
+
+def test_what_a_shard_lacks_is_sent_once(one: Collection) -> None:
     both_lack = threading.Barrier(2, timeout=20)
     first = threading.local()
-    sent: list[int] = []
 
-    class Counted(Kept):
+    class Waiting(Kept):
         def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
-            sent.extend(n for n, given in enumerate(arguments) if given and given[0].arrays)
             answers = super().ask(method, arguments)
             if not hasattr(first, "answers"):
                 first.answers = [*map(type, answers)]
                 both_lack.wait()
             return answers
 
-    shared, expected = SharedState(replicas=Counted()), one.search("sky")
+    replicas = Waiting()
+    shared, expected = SharedState(replicas=replicas), one.search("sky")
 
     def search(_: int) -> Any:
         with Collection.open(one.root, shared=shared) as opened:
@@ -127,23 +139,22 @@ def test_what_a_shard_lacks_is_sent_once_however_many_ask(one: Collection) -> No
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(search, range(2)))
     assert [answer for answer, _ in found] == [expected, expected]
-    assert all(Lacking in kinds for _, kinds in found)
-    assert sorted(sent) == [0, 1, 2]
+    assert all(set(kinds) == {Lacking} for _, kinds in found)
+    asked, first.answers = len(replicas.asked), []
+    with Collection.open(one.root, shared=shared) as opened:
+        assert opened.search("sky") == expected
+    again = replicas.answered[asked:]
+    assert all(isinstance(answer, Answer) for answers in again for answer in answers)
+    assert all(not question.sent for asked in replicas.asked[asked:] for (question,) in asked)
 
 
-def test_rows_are_told_as_ranges_unless_some_picture_has_gone(one: Collection) -> None:
-    db = one.catalogue.db
-    number, extractor = db.execute("SELECT min(id), extractor FROM segments").fetchone()
-    every = VectorSegments(extractor)
-    whole = every.read(one.catalogue, number)
-    assert whole is not None
-    assert isinstance(whole.pictures, range)
-    assert len(whole.pictures) == len(whole.places) > 3
-    db.execute("DELETE FROM rows WHERE picture = ?", (whole.pictures[1],))
-    left = every.read(one.catalogue, number)
-    assert left is not None
-    assert list(left.pictures) == [whole.pictures[0], *whole.pictures[2:]]
-    assert list(left.places) == [whole.places[0], *whole.places[2:]]
+def test_a_shard_that_forgot_its_arrays_is_sent_them_again(
+    one: Collection, several: Collection, replicas: Kept
+) -> None:
+    expected = several.search("sky captioned:no", k=60)
+    replicas.before = lambda: [shard._arrays.clear() for shard in replicas._objects]
+    expected = one.search("sky captioned:no", k=60)
+    assert several.search("sky captioned:no", k=60) == expected
 
 
 def test_clicks_captions_and_other_pictures_reach_the_shards(
@@ -160,52 +171,59 @@ def test_clicks_captions_and_other_pictures_reach_the_shards(
     several.remove(sorted((several.root / "some").iterdir())[::2])
     assert_alike(one, several)
     several.undo()
-    several.train(max_iter=500, force=True)
+    several.train(force=True)
     assert_alike(one, several)
 
 
-def test_names_of_files_and_folders_reach_the_shards(
-    one: Collection, several: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_of_files_and_folders_reach_the_shards(one: Collection, several: Collection) -> None:
     (several.root / "some").rename(several.root / "Lisbon")
     asked = [SearchRequest(text, k=60) for text in ("lisbon", "sky -lisbon", "scene sea", "sky")]
     for names in ("both", "folders", "none"):
         several.add(names=names)
-        for small in (4096, 0):
-            monkeypatch.setattr(sharded, "_SMALL", small)
-            for request in asked[:4] if names != "none" else asked[3:]:
-                found = several.search(request)
-                assert found == one.search(request), (names, request)
+        for request in asked[:4] if names == "both" else asked[3:]:
+            assert several.search(request) == one.search(request), (names, request)
     several.add(names="both")
     said = several.search("lisbon", k=60).results
-    assert [one.parts.folder_words for one in said if one.parts] == [("lisbon",)] * 20
+    assert [one.evidence.folder_words for one in said if one.evidence] == [("lisbon",)] * 20
 
 
-def test_shards_compute_values_without_the_catalogue(
-    several: Collection, replicas: Kept, monkeypatch: pytest.MonkeyPatch
+def test_refused_good_matches_of_several_shards_come_behind_the_others(
+    one: Collection, several: Collection
 ) -> None:
-    read: list[LocatedRows] = []
-    computed = LinearValues._vectors
+    """They share the places below the cut-off, so that their order is that of one machine."""
+    for picture in range(1, 60, 6):
+        one.caption(picture, "a zeppelin in the sky")
+    good = [result.picture for result in one.search("sky zeppelin", k=60, good=True).results]
+    refused = good[1::2]
+    assert sorted(refused) != refused, "their order must be that of their scores"
+    for picture in refused:
+        one.judge("sky zeppelin", picture, False)
+    for k in (1, 3, len(good), 60):
+        request = SearchRequest("sky zeppelin", k=k)
+        assert several.search(request) == one.search(request)
+    shown = several.search("sky zeppelin", k=60)
+    assert shown.cutoff == len(good) - len(refused)
+    after = [result.picture for result in shown.results[shown.cutoff : len(good)]]
+    assert sorted(after) == sorted(refused)
 
-    def noting(values: LinearValues, rows: LocatedRows, pictures: Sequence[int]) -> Any:
-        read.append(rows)
-        return computed(values, rows, pictures)
 
-    monkeypatch.setattr(LinearValues, "_vectors", noting)
-    several.search("sky -sea", k=60)
-    assert read
-    assert all(isinstance(rows, SentRows) for rows in read)
-
-
-def test_long_lists_are_sent_once_and_named_after_that(
-    one: Collection, several: Collection, replicas: Kept, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sharded, "_SMALL", 0)
-    assert_alike(one, several)
-    asked: list[int] = []
-    replicas.before = lambda: asked.append(1)
-    several.search("sky")
-    assert len(asked) == 1
+def test_a_shard_needs_no_catalogue(several: Collection, replicas: Kept) -> None:
+    expected = several.search("sky -sea", k=60)
+    assert replicas.asked
+    for asked in replicas.asked:
+        for (question,) in asked:
+            assert not hasattr(pickle.loads(pickle.dumps(question)), "catalogue")
+    apart = [SearchShard() for _ in range(3)]
+    question = replace(replicas.asked[-1][0][0], sent={})
+    lacking = apart[0].answer(question)
+    assert isinstance(lacking, Lacking)
+    arrays = {name: replicas._objects[0]._arrays[name] for name in lacking.names}
+    answer = apart[0].answer(replace(question, sent=arrays))
+    assert isinstance(answer, Answer)
+    scores = dict(zip(answer.rows.tolist(), answer.scores.tolist(), strict=True))
+    shown = {one.picture: one.score for one in expected.results if one.picture in scores}
+    assert shown
+    assert shown.items() <= scores.items()
 
 
 def test_a_shard_that_nobody_answers_for_makes_the_answer_partial(
@@ -224,9 +242,7 @@ def test_a_shard_that_nobody_answers_for_makes_the_answer_partial(
     assert several.search("sky", k=60) == whole  # nothing of it was remembered
 
 
-def test_no_answer_mixes_two_states_of_the_index(
-    one: Collection, several: Collection, replicas: Kept
-) -> None:
+def test_no_answer_mixes_two_states(one: Collection, several: Collection, replicas: Kept) -> None:
     states = [one.search("sky", k=60)]
 
     def change(how: Callable[[], object]) -> None:
@@ -236,29 +252,30 @@ def test_no_answer_mixes_two_states_of_the_index(
     changes = iter(
         [
             lambda: one.judge("sky", states[0].results[50].picture, True),
-            lambda: one.train(max_iter=500, force=True),
+            lambda: one.train(force=True),
             lambda: one.judge("sky", states[0].results[40].picture, True),
             lambda: one.judge("sky", states[0].results[30].picture, True),
         ]
     )
     replicas.before = lambda: change(next(changes, lambda: None))
-    assert several.search("sky", k=60) in states[1:]
-    assert several.search("sky", k=60) in states[2:]
+    assert several.search("sky", k=60) == states[0], "it is of the state when it was asked"
     replicas.before = lambda: None
     assert several.search("sky", k=60) == states[-1] == one.search("sky", k=60)
-    assert len(states) > 3
+    assert len(states) > 2
+    assert states[0] != states[-1]
 
 
-def test_shards_that_see_other_files_are_named(
-    one: Collection, several: Collection, replicas: Kept, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sharded, "_PAUSE", 0)
-    monkeypatch.setattr(sharded, "fingerprint", lambda manifest: "another", raising=False)
-    monkeypatch.setattr("visterm.collection.search.shard.fingerprint", _counting())
-    with pytest.raises(Exception, match="all nodes must see the same files"):
-        several.search("sky")
+def test_shards_that_do_not_see_the_files_are_named(one: Collection) -> None:
+    class Elsewhere(Kept):
+        def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
+            moved = [
+                (replace(one, rows=replace(one.rows, folder=Path("/nowhere/at/all"))),)
+                for (one,) in arguments
+            ]
+            return super().ask(method, moved)
 
-
-def _counting() -> Callable[[object], str]:
-    numbers = iter(range(10_000))
-    return lambda manifest: str(next(numbers))
+    with (
+        Collection.open(one.root, shared=SharedState(replicas=Elsewhere())) as blind,
+        pytest.raises(VistermError, match="the shards do not see the files"),
+    ):
+        blind.search("sky")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from visterm.collection.sources.folders import look, walk
+from visterm.collection.sources.folders import look_at, walk
+from visterm.collection.sources.listing import File
 
 
 def put(path: Path, content: bytes = b"x") -> Path:
@@ -93,6 +94,6 @@ def test_a_sidecar_is_seen_to_come_change_and_go(tmp_path: Path) -> None:
     with_both = stamps()
     assert alone["a.jpg"] == "" != with_xmp["a.jpg"] != with_both["a.jpg"]
     assert {one["b.jpg"] for one in (alone, with_xmp, with_both)} == {""}
-    single = look(tmp_path, "", "a.jpg")
-    assert single is not None
+    single = look_at(tmp_path, "", ["a.jpg"])["a.jpg"]
+    assert isinstance(single, File)
     assert single.sidecars == with_both["a.jpg"]

@@ -60,17 +60,6 @@ def test_shards_and_tables_say_nothing_about_where_the_collection_is(
     assert sorted(found.split()) == [shard.url("1.jpg"), shard.url("2.jpg")]
 
 
-def test_a_preview_shows_pictures_that_lie_elsewhere(
-    bucket: Bucket, folder: Path, scene: Scene
-) -> None:
-    filled(bucket, scene)
-    add(folder, bucket.scope)
-    words = ("search", "--like", bucket.url("0.jpg"), "-k", "1", "--preview")
-    ran = visterm(*words, cwd=folder, environment={"VISTERM_PREVIEW": "kitty"})
-    assert "\033_G" in ran.stdout
-    assert ran.stderr == ""
-
-
 def test_sidecars_are_not_written_elsewhere(bucket: Bucket, folder: Path, scene: Scene) -> None:
     filled(bucket, scene)
     add(folder, bucket.scope)

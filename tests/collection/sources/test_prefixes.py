@@ -12,7 +12,7 @@ from places import Bucket, Folder, web_server
 from test_places import add, counts, filled
 
 from visterm.collection import Collection
-from visterm.collection.ingest import hashing
+from visterm.collection.ingest import description
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 Scene = Callable[[int], bytes]
@@ -88,14 +88,14 @@ def test_an_object_that_cannot_be_had_now_is_tried_again(
     bucket: Bucket, home: Collection, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(bucket, scene)
-    fetch = hashing.fetch
+    fetch = description.fetch
 
     def away(root: Path, path: str, *rest: Any) -> None:
         if path.endswith("1.jpg"):
-            raise hashing.Unavailable("it cannot be reached (timed out)", passing=True)
+            raise description.Unavailable("it cannot be reached (timed out)", passing=True)
         fetch(root, path, *rest)
 
-    monkeypatch.setattr(hashing, "fetch", away)
+    monkeypatch.setattr(description, "fetch", away)
     assert add(home, bucket.scope) == {"new": 2, "extracted": 2, "skipped": 1}
     monkeypatch.undo()
     assert add(home) == {"new": 1, "extracted": 1}
@@ -107,10 +107,10 @@ def test_a_server_that_goes_away_half_way_ends_the_add_and_keeps_what_is_done(
     filled(bucket, scene, 20)
 
     def away(*asked: Any) -> None:
-        raise hashing.Unavailable("it cannot be reached (timed out)", passing=True)
+        raise description.Unavailable("it cannot be reached (timed out)", passing=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr(hashing, "fetch", away)
+        patch.setattr(description, "fetch", away)
         with pytest.raises(VistermError, match="visterm add goes on there"):
             add(home, bucket.scope)
     assert add(home)["new"] == 20

@@ -17,7 +17,7 @@ from test_places import add, counts, filled
 
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline
-from visterm.collection.sources import shards
+from visterm.collection.sources import opening, shards
 
 Scene = Callable[[int], bytes]
 THUMBNAILS = Path(__file__).parents[1]
@@ -75,13 +75,13 @@ def test_an_unchanged_shard_is_not_read_again(
     second.put("sub/9.jpg", scene(9))
     assert add(home, bucket.scope)["new"] == 4
     opened: list[str] = []
-    reader = shards.opened_shard
+    reader = shards.opened_source
 
-    def noted(root: Path, location: str) -> Any:
+    def noted(root: Path, location: str, **how: Any) -> Any:
         opened.append(location)
-        return reader(root, location)
+        return reader(root, location, **how)
 
-    monkeypatch.setattr(shards, "opened_shard", noted)
+    monkeypatch.setattr(shards, "opened_source", noted)
     assert add(home) == {}
     assert opened == []
     second.put("sub/8.jpg", scene(8))
@@ -190,7 +190,7 @@ def test_headers_that_run_in_a_circle_end_the_reading(
 def test_a_web_server_without_byte_ranges_gives_a_reason_for_its_shards(
     web: Folder, home: Collection, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "_AHEAD", 4096)
+    monkeypatch.setattr(opening, "_AHEAD", 4096)
     filled(Shard(web, "0.tar"), scene, 20)
     report = home.add([web.scope], features="thumbnails")
     assert report.skipped == [

@@ -123,6 +123,35 @@ def test_what_is_no_table_is_refused_with_its_name(home: Collection, tmp_path: P
     parquet.write_table(pa.table({"x": [1]}), tmp_path / "b.parquet")
     with pytest.raises(BadInput, match=r"none of its columns \(x\) says where pictures lie"):
         home.add([tmp_path / "b.parquet"])
+    bytes_of_pictures = {"bytes": b"\xff\xd8\xff", "path": "a.jpg"}
+    for number, held in enumerate((b"\xff\xd8\xff", bytes_of_pictures)):
+        table = tmp_path / f"c{number}.parquet"
+        parquet.write_table(pa.table({"image": [held], "caption": ["sea"]}), table)
+        with pytest.raises(BadInput, match="its column image holds pictures, or no text"):
+            home.add([table])
+    assert counts(home.add()) == {}, "what was refused is not followed"
+
+
+def test_a_table_with_pictures_in_it_is_read_by_its_column_of_locations(
+    home: Collection, pictures: Path
+) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {"image": [b"\xff\xd8"], "url": [str(pictures / "0.jpg")], "tags": [["sea", "sky"]]}
+    parquet.write_table(pa.table(columns), pictures / "table.parquet")
+    assert add(home, str(pictures / "table.parquet"))["new"] == 1
+    assert home.captions(pictures / "0.jpg") == {"table": "sea\nsky"}
+
+
+def test_a_table_that_breaks_later_is_named_and_loses_nothing(
+    home: Collection, pictures: Path
+) -> None:
+    table = write(pictures / "table.csv", ("0.jpg", "a boat"))
+    assert add(home, table)["new"] == 1
+    Path(table).write_text('path,caption\n1.jpg,"a tree"\n0.jpg,"a boat')
+    assert counts(home.add()) == {"skipped": 1}
+    assert home.captions(pictures / "0.jpg") == {"table": "a boat"}
 
 
 def test_a_table_that_is_gone_loses_nothing(home: Collection, tmp_path: Path, scene: Scene) -> None:

@@ -1,3 +1,5 @@
+"""Rows that are appended, committed, killed on the way, described anew and written anew."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,156 +8,216 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
+from visterm.collection import Collection
 from visterm.collection.store import feature_rows
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import LARGEST, RUN, Rows, _due
-from visterm.collection.store.vector_files import as_stored, coded, decoded
+from visterm.collection.store.feature_rows import Rows, described, vectors_of
 from visterm.errors import VistermError
+from visterm.index.feature_file import coded, decoded
+
+EXTRACTOR = "test-1"
 
 
 def catalogue_of(folder: Path, pictures: int) -> Catalogue:
+    """A catalogue of pictures that are there."""
     catalogue = Catalogue(folder)
     with catalogue.writing("trying"), catalogue.transaction() as db:
-        db.executemany(
-            "INSERT INTO pictures (id, hash) VALUES (?, ?)",
-            ((number, bytes([number])) for number in range(1, pictures + 1)),
-        )
+        for number in range(1, pictures + 1):
+            db.execute("INSERT INTO pictures (id, hash) VALUES (?, ?)", (number, bytes([number])))
+            db.execute(
+                "INSERT INTO places (folder, name, picture, size, mtime_ns, sidecars)"
+                " VALUES ('', ?, ?, 1, 1, '')",
+                (f"{number}.jpg", number),
+            )
     return catalogue
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_vectors_come_back_as_they_were_through_any_number_of_merges(
-    tmp_path: Path, kind: str
-) -> None:
-    random = np.random.default_rng(0)
-    rows = Rows(catalogue_of(tmp_path, 3 * RUN), "test-1")
-    expected = {}
+def drawn(random: np.random.Generator, count: int, kind: str) -> np.ndarray | csr_array:
+    if kind == "dense":
+        return random.random((count, 7), np.float32)
+    return csr_array(random_array((count, 7), density=0.5, random_state=random, dtype=np.float32))
+
+
+def stored(vectors: np.ndarray | csr_array) -> np.ndarray:
+    """What comes back: dense vectors by 8 bits a number."""
+    return decoded(*coded(vectors)) if isinstance(vectors, np.ndarray) else vectors.toarray()
+
+
+def add(rows: Rows, vectors: np.ndarray | csr_array, pictures: list[int]) -> None:
     with rows.catalogue.writing("trying"):
-        for first in range(1, 3 * RUN + 1, 3):
-            sparse = random_array(
-                (3, 7), density=0.5, random_state=random, dtype=np.float32
-            ).tocsr()
-            vectors = sparse.toarray() if kind == "dense" else csr_array(sparse)
-            written = rows.write(vectors)
-            with rows.catalogue.transaction():
-                rows.name(written, [first, first + 1, first + 2])
-            expected |= dict(zip(range(first, first + 3), sparse.toarray(), strict=True))
-        with rows.catalogue.transaction() as db:
-            db.execute("DELETE FROM pictures WHERE id = 5")
-        del expected[5]
-        assert rows.merge()
-        assert not rows.merge()
-    assert rows.catalogue.one("SELECT count(*) FROM segments") == 1
-    found = rows.of(list(expected))
+        written = rows.write(vectors)
+        with rows.catalogue.transaction():
+            rows.name(written, pictures)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_vectors_come_back_as_they_were_stored_batch_by_batch(tmp_path: Path, kind: str) -> None:
+    random = np.random.default_rng(0)
+    rows = Rows(catalogue_of(tmp_path, 30), EXTRACTOR)
+    expected = {}
+    for first in range(1, 31, 3):
+        vectors, pictures = drawn(random, 3, kind), [first + 1, first, first + 2]
+        add(rows, vectors, pictures)
+        expected |= dict(zip(pictures, stored(vectors), strict=True))
+    found = rows.of(range(1, 99))
     assert found.keys() == expected.keys()
     for number, vector in expected.items():
         np.testing.assert_array_equal(found[number], vector)
-    ((ids, places, block),) = rows.blocks()
-    assert len(block) == len(expected), "removed rows are dropped by a merge"
-    query = random.standard_normal(7).astype(np.float32)
-    whole = np.stack([expected[number] for number in ids.tolist()])
-    np.testing.assert_allclose(block.products(query)[places], whole @ query, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(block.lengths()[places], np.linalg.norm(whole, axis=1), rtol=1e-5)
+    some = [7, 3, 30]
+    many = vectors_of(rows.catalogue, EXTRACTOR, some)
+    many = many if isinstance(many, np.ndarray) else many.toarray()
+    np.testing.assert_array_equal(many, np.stack([expected[number] for number in some]))
+    with pytest.raises(VistermError, match="picture 99 has no vector"):
+        vectors_of(rows.catalogue, EXTRACTOR, [1, 99])
 
 
-def test_merging_ends_and_rewrites_each_row_a_few_times_only() -> None:
-    sizes: dict[int, int] = {}
-    written = number = 0
-    for _ in range(1000):
-        number += 1
-        sizes[number] = 256
-        while run := _due(sorted(sizes.items())):
-            total = sum(sizes.pop(one) for one in run)
-            assert total <= LARGEST
-            number += 1
-            sizes[number] = total
-            written += total
-    assert len(sizes) < 40
-    assert written <= 3 * 1000 * 256
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_rows_that_were_not_committed_are_invisible_and_written_over(
+    tmp_path: Path, kind: str
+) -> None:
+    random = np.random.default_rng(1)
+    rows = Rows(catalogue_of(tmp_path, 9), EXTRACTOR)
+    first = drawn(random, 2, kind)
+    add(rows, first, [1, 2])
+    with rows.catalogue.writing("trying"):
+        rows.write(drawn(random, 4, kind))  # and killed
+    before = described(rows.catalogue, EXTRACTOR)
+    assert before is not None
+    assert before.ids.tolist() == [1, 2]
+    np.testing.assert_array_equal(before.file.dense(np.arange(2)), stored(first))
+
+    def killed() -> None:
+        with rows.catalogue.writing("trying"):
+            written = rows.write(drawn(random, 3, kind))
+            with rows.catalogue.transaction():
+                rows.name(written, [3, 4, 5])
+                raise KeyboardInterrupt  # with everything on the disk, but not committed
+
+    with pytest.raises(KeyboardInterrupt):
+        killed()
+    assert rows.located([1, 2, 3]) == {1: 0, 2: 1}
+    third = drawn(random, 1, kind)
+    add(rows, third, [6])
+    now = described(rows.catalogue, EXTRACTOR)
+    assert now is not None
+    assert now.ids.tolist() == [1, 2, 6]
+    np.testing.assert_array_equal(now.file.dense(np.array([2])), stored(third))
+    # Who opened the rows before sees what was there then.
+    assert len(before) == 2
+    np.testing.assert_array_equal(before.file.dense(np.arange(2)), stored(first))
+
+
+def test_a_picture_that_is_described_again_has_its_last_row(tmp_path: Path) -> None:
+    rows = Rows(catalogue_of(tmp_path, 4), EXTRACTOR)
+    random = np.random.default_rng(2)
+    add(rows, drawn(random, 3, "dense"), [1, 2, 3])
+    again = drawn(random, 1, "dense")
+    add(rows, again, [2])
+    pictures = described(rows.catalogue, EXTRACTOR)
+    assert pictures is not None
+    assert pictures.is_there is not None
+    assert pictures.is_there.tolist() == [True, False, True, True]
+    assert pictures.findable.tolist() == [1, 2, 3]
+    assert pictures.positions(np.array([2, 3])).tolist() == [2, 3]
+    np.testing.assert_array_equal(rows.of([2])[2], stored(again)[0])
+
+
+def test_pictures_that_vanished_or_were_forgotten_cannot_be_found(tmp_path: Path) -> None:
+    rows = Rows(catalogue_of(tmp_path, 5), EXTRACTOR)
+    add(rows, drawn(np.random.default_rng(3), 5, "dense"), [5, 4, 3, 2, 1])
+    with rows.catalogue.writing("trying"), rows.catalogue.transaction() as db:
+        db.execute("UPDATE places SET vanished = 1 WHERE picture = 2")
+        db.execute("DELETE FROM pictures WHERE id = 4")
+    pictures = described(rows.catalogue, EXTRACTOR)
+    assert pictures is not None
+    assert pictures.findable.tolist() == [1, 3, 5]
+    assert len(pictures) == 3
+    assert pictures.holds([1, 2, 3, 4, 9]).tolist() == [True, False, True, False, False]
+    positions, known = pictures.located(np.array([3, 2, 5]))
+    assert (positions.tolist(), known.tolist()) == ([2, 0], [True, False, True])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_dead_rows_are_left_out_when_enough_have_gathered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    random = np.random.default_rng(4)
+    rows = Rows(catalogue_of(tmp_path, 40), EXTRACTOR)
+    expected: dict[int, np.ndarray] = {}
+    for first in (1, 21):
+        vectors = drawn(random, 20, kind)
+        add(rows, vectors, list(range(first, first + 20)))
+        expected |= dict(zip(range(first, first + 20), stored(vectors), strict=True))
+    before = described(rows.catalogue, EXTRACTOR)
+    monkeypatch.setattr(feature_rows, "_DEAD_ROWS", (10, 0.25))
+    for forgotten, is_anew in ((range(1, 6), False), (range(6, 11), True)):
+        with rows.catalogue.writing("trying"):
+            with rows.catalogue.transaction() as db:
+                db.executemany("DELETE FROM pictures WHERE id = ?", ((n,) for n in forgotten))
+            rows.compact()
+        now = described(rows.catalogue, EXTRACTOR)
+        assert now is not None
+        assert before is not None
+        assert (now.file.folder != before.file.folder) == is_anew
+    assert now.is_there is None
+    assert now.ids.tolist() == list(range(11, 41))
+    for number, vector in rows.of(range(1, 41)).items():
+        np.testing.assert_array_equal(vector, expected.pop(number))
+    assert sorted(expected) == list(range(1, 11))
+    assert before.file.ids.tolist() == list(range(1, 41)), "a reader of before goes on"
+
+
+def test_a_kill_while_rows_are_written_anew_leaves_those_of_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Rows(catalogue_of(tmp_path, 6), EXTRACTOR)
+    add(rows, drawn(np.random.default_rng(5), 6, "dense"), [1, 2, 3, 4, 5, 6])
+    before = {number: vector.tobytes() for number, vector in rows.of(range(7)).items()}
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with rows.catalogue.writing("trying"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalogue, "transaction", killed)
+            with pytest.raises(KeyboardInterrupt):
+                rows.write_anew()
+        assert {n: vector.tobytes() for n, vector in rows.of(range(7)).items()} == before
+        rows.write_anew()
+    assert {n: vector.tobytes() for n, vector in rows.of(range(7)).items()} == before
+
+
+def test_vectors_of_another_width_are_refused(tmp_path: Path) -> None:
+    rows = Rows(catalogue_of(tmp_path, 2), EXTRACTOR)
+    add(rows, np.ones((1, 3), np.float32), [1])
+    with (
+        pytest.raises(VistermError, match="gave vectors of 4 numbers, where it gave 3 before"),
+        rows.catalogue.writing("trying"),
+    ):
+        rows.write(np.ones((1, 4), np.float32))
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    rows = Rows(catalogue_of(tmp_path, 1), "test-1")
-    with rows.catalogue.writing("trying"):
-        written = rows.write(np.ones((1, 3), np.float32))
-        with rows.catalogue.transaction():
-            rows.name(written, [1])
-    (path,) = rows.folder.glob("*.npy")
-    path.write_bytes(b"nonsense")
-    with pytest.raises(VistermError, match=r"rows\.npy is damaged .* visterm check --repair"):
+    rows = Rows(catalogue_of(tmp_path, 1), EXTRACTOR)
+    add(rows, np.ones((1, 3), np.float32), [1])
+    (path,) = rows.folder.glob("*/codes")
+    path.write_bytes(b"no")
+    with pytest.raises(VistermError, match=r"codes is damaged .* visterm check --repair"):
         rows.of([1])
 
 
-def test_vectors_of_the_cnn_take_8_bits_a_number_and_stay_so_to_the_bit(tmp_path: Path) -> None:
-    rows = Rows(catalogue_of(tmp_path, 3 * RUN), "cnn-1")
-    vectors = np.random.default_rng(0).random((3 * RUN, 40), np.float32)
-    with rows.catalogue.writing("trying"):
-        for first in range(0, 3 * RUN, 3):
-            written = rows.write(vectors[first : first + 3])
-            with rows.catalogue.transaction():
-                rows.name(written, [first + 1, first + 2, first + 3])
-        before = rows.of(range(1, 3 * RUN + 1))
-        assert rows.merge()
-    ((ids, places, block),) = rows.blocks()
-    assert block.arrays["codes"].nbytes == vectors.size
-    stored = np.stack([before[number] for number in ids.tolist()])
-    np.testing.assert_array_equal(block.vectors(places), stored)
-    steps = (vectors.max(axis=1) - vectors.min(axis=1)) / 255
-    np.testing.assert_array_less(np.abs(stored - vectors[ids - 1]).max(axis=1), 0.51 * steps)
-    query = np.random.default_rng(1).standard_normal(40).astype(np.float32)
-    np.testing.assert_allclose(block.products(query)[places], stored @ query, rtol=1e-5, atol=1e-6)
+def test_columns_take_no_more_disk_than_the_rows_they_are_made_of(learnt: Collection) -> None:
+    from visterm.collection.store.versions import sweep
+    from visterm.index.columns import column_folder
 
-
-@pytest.mark.parametrize("level", [0.0, -0.5, 30.0])
-def test_coding_what_was_decoded_changes_nothing(level: float) -> None:
-    vectors = np.random.default_rng(0).random((500, 30), np.float32) + np.float32(level)
-    codes, scales = coded(vectors)
-    again = coded(decoded(codes, scales))
-    np.testing.assert_array_equal(again[0], codes)
-    np.testing.assert_array_equal(again[1], scales)
-
-
-def test_constant_vectors_keep_their_number() -> None:
-    vectors = np.array([[0, 0, 0], [2.5, 2.5, 2.5]], np.float32)
-    np.testing.assert_array_equal(decoded(*coded(vectors)), vectors)
-
-
-def test_vectors_of_before_are_read_as_they_are_and_compacted_whatever_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = Rows(catalogue_of(tmp_path, 6), "cnn-1")
-    vectors = np.random.default_rng(0).random((6, 40), np.float32)
-    with rows.catalogue.writing("trying"):
-        with monkeypatch.context() as before:
-            before.setattr(feature_rows, "COMPACT", ("none",))
-            for first in (0, 3):
-                written = rows.write(vectors[first : first + 3])
-                with rows.catalogue.transaction() as db:
-                    rows.name(written, [first + 1, first + 2, first + 3])
-                    db.execute("DELETE FROM pending")
-        np.testing.assert_array_equal(rows.of([5])[5], vectors[4])
-
-        def killed(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as during:
-            during.setattr(Rows, "_insert", killed)
-            with pytest.raises(KeyboardInterrupt):
-                rows.compact()
-        np.testing.assert_array_equal(rows.of([1])[1], vectors[0])
-        assert rows.compact() == 3
-        assert rows.catalogue.one("SELECT count(*) FROM pending") == 3
-        assert rows.compact() == 3
-        assert rows.compact() == 0
-    kinds = [block.is_coded for _, _, block in rows.blocks()]
-    assert kinds == [True, True]
-    for number, vector in rows.of(range(1, 7)).items():
-        np.testing.assert_allclose(vector, vectors[number - 1], atol=0.002)
-
-
-def test_vectors_are_taken_by_their_codes_only_where_nothing_is_lost() -> None:
-    vectors = np.random.default_rng(0).random((5, 30), np.float32)
-    assert not as_stored(vectors).is_coded
-    stored = as_stored(decoded(*coded(vectors)))
-    assert stored.is_coded
-    np.testing.assert_array_equal(stored.arrays["codes"], coded(vectors)[0])
+    (extractor,) = learnt.catalogue.db.execute("SELECT extractor FROM feature_files").fetchone()
+    file = Rows(learnt.catalogue, extractor).file
+    assert file is not None
+    folder = column_folder(file)
+    folder.mkdir(exist_ok=True)
+    for number in range(3):
+        (folder / str(number)).write_bytes(bytes(len(file) * file.width // 2 + 1))
+    with learnt.catalogue.writing("sweeping"):
+        sweep(learnt.catalogue)
+    assert len(list(folder.iterdir())) == 1
+    assert learnt.search("sky", k=3).results

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.store.active_model import NotTrained, active_model
+from visterm.collection.store.snapshot import NotTrained, snapshot
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import VistermError
-from visterm.index import Index
 from visterm.starter import load_starter
 
 FIRST = 24
@@ -43,9 +42,11 @@ def begun(looked_at: Path, tmp_path: Path) -> Iterator[Collection]:
 
 def columns(collection: Collection, words: list[str]) -> np.ndarray:
     """What is seen of some words in all pictures, by word."""
-    active = active_model(collection.catalogue)
-    numbers = [active.vocabulary.number(word) for word in words]
-    return active.index.values(numbers, active.index.ids()).T
+    now = snapshot(collection.catalogue)
+    numbers = [now.words.vocabulary.number(word) for word in words]
+    pictures = now.pictures(now.words.version.extractor)
+    assert pictures is not None
+    return now.words.log_probabilities(pictures.file)[:, numbers].T
 
 
 def test_a_folder_without_captions_answers_at_once(begun: Collection):
@@ -64,7 +65,7 @@ def test_scores_are_those_of_the_shipped_starter(begun: Collection):
     starter = load_starter()
     rows = starter.calibration().link.rows(starter.model().transform(vectors))
     wanted = rows[:, starter.find("mountain")]
-    np.testing.assert_allclose([one.score for one in answer.results], wanted, atol=1e-5)
+    np.testing.assert_allclose([one.score for one in answer.results], wanted, atol=2e-3)
 
 
 def test_chances_and_the_line_under_good_matches_are_known(begun: Collection):
@@ -182,7 +183,7 @@ def test_held_out_pictures_say_nothing_of_words_that_nobody_taught(tmp_path: Pat
     with Collection.open(tmp_path) as collection:
         collection.add(n_jobs=1)
         collection.caption_from(tmp_path / "captions.tsv")
-        assert collection.train(max_iter=20_000).held_out >= 10
+        assert collection.train().held_out >= 10
         version = current(collection.catalogue)
         assert version is not None
         told, words = version.calibration(), version.vocabulary()
@@ -233,8 +234,3 @@ def test_other_features_have_no_starter(tmp_path: Path):
         collection.add(features="thumbnails", n_jobs=1)
         with pytest.raises(NotTrained):
             collection.search("sky")
-
-
-def test_the_index_holds_a_column_for_every_word(begun: Collection):
-    version = next((begun.store / "index").iterdir())
-    assert Index.open(version).words == len(load_starter().vocabulary)

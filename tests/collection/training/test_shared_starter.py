@@ -21,7 +21,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path, words in scenes:
             named = "landmark" if "sea" in words else "homeland"
             collection.caption(path, " ".join([*words, named]))
-        collection.train(max_iter=20_000, force=True)
+        collection.train(force=True)
         about = collection.export_starter(root / "shared.safetensors")
     assert about["captioned"] == 40
     return root / "shared.safetensors"
@@ -41,7 +41,7 @@ def test_another_collection_answers_by_it_and_trains_from_it(
         assert answer.results[0].probability is not None
         for path, words in scenes[:8]:
             collection.caption(path, " ".join(words))
-        collection.train(max_iter=2000, force=True)
+        collection.train(force=True)
         assert not collection.search("landmark", k=5).unknown
         assert collection.check().is_well
     with Collection.open(tmp_path, store=tmp_path / "again") as collection:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from visterm.collection import Collection, Watcher, follow
-from visterm.collection.ingest.mounts import AWAY
+from visterm.collection.ingest.plan import AWAY
 from visterm.collection.watching.watcher import is_network_drive
 
 
@@ -149,5 +149,24 @@ def test_training_is_due_when_enough_captions_have_changed(learnt: Collection) -
     for number in range(1, 21):
         learnt.caption(number, "sea boat" if number % 2 else "tree meadow")
     assert learnt.is_worth_training
-    learnt.train(max_iter=500)
+    learnt.train()
     assert not learnt.is_worth_training
+
+
+def test_a_watcher_without_handles_asks_instead_of_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import watchfiles
+
+    asked: list[bool] = []
+
+    def watch(*_: object, force_polling: bool, **__: object) -> Iterator[set[tuple[object, str]]]:
+        asked.append(force_polling)
+        if not force_polling:
+            raise OSError(24, "Too many open files")
+        yield {(1, str(tmp_path / "a.jpg"))}
+
+    monkeypatch.setattr(watchfiles, "watch", watch)
+    watcher = Watcher(tmp_path, polling=False)
+    assert next(watcher.changes()) == {""}
+    assert asked == [False, True]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from visterm.collection.duplicates.registration import SmallPicture, fit
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.feature_rows import described
 from visterm.errors import UnreadablePicture
 from visterm.progress import Progress, silent
 
@@ -35,8 +35,6 @@ they are laid over each other, for vectors of which that was measured. Smooth pi
 two sunsets, fit each other by chance, and then their vectors differ."""
 FITS = 0.84
 """The correlation alone, for other vectors."""
-_STILL = """rows.picture IN (SELECT id FROM pictures
-    WHERE present > 0 AND kind IS NOT 'video')"""
 _BLOCK = 1024
 _SIDE = 160
 FILE = "duplicates.json"
@@ -79,9 +77,8 @@ def near_duplicates(
         if first is not None and second is not None and is_one(fit(first, second), cosine):
             joined.join(one, other)
     groups = joined.groups()
-    sizes = thumbnails.sizes(records[one] for group in groups for one in group if one in records)
     return sorted(
-        (_ranked(group, records, sizes) for group in groups),
+        (_ranked(group, records) for group in groups),
         key=lambda found: (-len(found.others), found.best),
     )
 
@@ -139,13 +136,13 @@ def _candidates(
 def _directions(
     catalogue: Catalogue, extractor: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    ids, parts = [np.empty(0, np.int64)], list[NDArray[np.float32]]()
-    for numbers, places, block in Rows(catalogue, extractor).blocks(wanted=_STILL):
-        some = block.vectors(places)
-        dense = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), np.float32)
-        parts.append(dense / np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-12))
-        ids.append(numbers)
-    return np.concatenate(ids), np.concatenate(parts) if parts else np.empty((0, 1), np.float32)
+    pictures = described(catalogue, extractor)
+    if pictures is None:
+        return np.empty(0, np.int64), np.empty((0, 1), np.float32)
+    still = catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 AND video IS NULL")
+    ids = np.intersect1d(np.array(still.fetchall(), np.int64).ravel(), pictures.findable)
+    vectors = pictures.file.dense(pictures.located(ids)[0])
+    return ids, vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def _small(record: PictureRecord | None, thumbnails: Thumbnails) -> SmallPicture | None:
@@ -162,13 +159,12 @@ def _small(record: PictureRecord | None, thumbnails: Thumbnails) -> SmallPicture
     return SmallPicture.of(np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB")))
 
 
-def _ranked(
-    group: list[int], records: dict[int, PictureRecord], sizes: dict[int, tuple[int, int]]
-) -> DuplicateGroup:
+def _ranked(group: list[int], records: dict[int, PictureRecord]) -> DuplicateGroup:
     def worth(one: int) -> tuple[int, int, int]:
-        width, height = sizes.get(one, (0, 0))
-        size = max((file.size for file in records[one].files), default=0) if one in records else 0
-        return -width * height, -size, one
+        if one not in records:
+            return 0, 0, one
+        width, height = records[one].pixels or (0, 0)
+        return -width * height, -max((file.size for file in records[one].files), default=0), one
 
     best, *others = sorted(group, key=worth)
     return DuplicateGroup(best, tuple(others))

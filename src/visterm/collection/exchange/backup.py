@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from visterm.collection.feedback import log
-from visterm.collection.feedback.service import learn_again
+from visterm.collection.feedback.changes import GivenCaption, GivenClick
 from visterm.collection.media import captions
 from visterm.collection.media.records import records
 from visterm.collection.store.catalogue import Catalogue
@@ -64,41 +64,34 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
         )
 
 
-def restore(catalogue: Catalogue, root: Path, file: Path) -> Restored:
-    """Bring back what `backup_lines` wrote, all or nothing; the caller holds the lock.
+def read_backup(
+    catalogue: Catalogue, root: Path, file: Path
+) -> tuple[Restored, list[GivenCaption], list[GivenClick]]:
+    """What `backup_lines` wrote, of the pictures that are here."""
+    report, given, clicks = Restored(), list[GivenCaption](), list[GivenClick]()
+    for number, said in enumerate(_read(file), 2):
+        picture = _found(catalogue, root, said)
+        try:
+            if picture is None:
+                missing = next(iter(said.get("paths", ())), said.get("hash") or "?")
+                report.unknown.append(str(missing))
+            elif "caption" in said:
+                given.append((picture, str(said["source"]), str(said["caption"])))
+            else:
+                clicks.append(_click(picture, said))
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"neither a caption nor a judgement that can be read ({error})"
+            raise BadInput(f"{file}, line {number}: {reason}") from None
+    report.captions, report.judgements = len(given), len(clicks)
+    return report, given, clicks
 
-    What was said here since about the same picture gives way.
-    """
-    report = Restored()
-    with catalogue.transaction():
-        for number, said in enumerate(_read(file), 2):
-            try:
-                _bring_back(catalogue, root, said, report)
-            except (KeyError, TypeError, ValueError) as error:
-                reason = f"neither a caption nor a judgement that can be read ({error})"
-                raise BadInput(f"{file}, line {number}: {reason}") from None
-    learn_again(catalogue)
-    return report
 
-
-def _bring_back(catalogue: Catalogue, root: Path, said: dict[str, Any], report: Restored) -> None:
-    """What one line says; errors of Python's own where it is not as `backup_lines` writes it."""
-    picture = _found(catalogue, root, said)
-    if picture is None:
-        report.unknown.append(str(next(iter(said.get("paths", ())), said.get("hash") or "?")))
-    elif "caption" in said:
-        captions.give(catalogue, picture, str(said["source"]), str(said["caption"]))
-        report.captions += 1
-    else:
-        query = log.words_of(str(said["query"]))  # what cannot be read would stop every search
-        when, step = float(said["time"]), float(said["step"])
-        if not (math.isfinite(when) and math.isfinite(step)):
-            raise ValueError(f"{when} or {step} is no number")
-        entry = log.write(catalogue, query, picture, bool(said["relevant"]))
-        catalogue.db.execute(
-            "UPDATE feedback SET time = ?, step = ? WHERE id = ?", (when, step, entry.id)
-        )
-        report.judgements += 1
+def _click(picture: int, said: dict[str, Any]) -> GivenClick:
+    query = log.words_of(str(said["query"]))  # what cannot be read would stop every search
+    when, step = float(said["time"]), float(said["step"])
+    if not (math.isfinite(when) and math.isfinite(step)):
+        raise ValueError(f"{when} or {step} is no number")
+    return query, picture, bool(said["relevant"]), when, step
 
 
 def _line(**said: Any) -> str:

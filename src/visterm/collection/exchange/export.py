@@ -30,7 +30,7 @@ def export_rows(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -> li
         {
             "path": str(found[one].files[0].at(root)),
             "caption": said.get(one, ""),
-            **taken[one].fields(),
+            **taken[one],
             "hash": found[one].digest,
         }
         for one in pictures
@@ -84,7 +84,7 @@ def export_folder(
 
 def export_keywords(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -> int:
     """Write the lines of captions as keywords into XMP sidecars; returns how many changed."""
-    from visterm.pictures.metadata import sidecar_change
+    from visterm.pictures.sidecar_writer import sidecar_change
 
     count = 0
     found = records(catalogue, pictures)

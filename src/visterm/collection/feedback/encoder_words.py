@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import Link
-from visterm.collection.feedback.feature_matrix import feature_matrix
-from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import ENCODED
+from visterm.collection.store.feature_rows import DescribedPictures
+from visterm.collection.store.versions import is_encoded
 
 if TYPE_CHECKING:
     from visterm.encoders import Encoder
@@ -24,8 +23,7 @@ _SEPARATION = 1.5
 class EncoderWords:
     """The encoder's rows of words as directions; it remembers those it was asked for."""
 
-    catalogue: Catalogue
-    extractor: str
+    pictures: DescribedPictures
     encoder: Encoder
     _rows: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -35,20 +33,19 @@ class EncoderWords:
 
         if new := [word for word in words.values() if word not in self._rows]:
             rows = self.encoder.word_rows(new)
-            everything = feature_matrix(self.catalogue, self.extractor)
-            _, spread = usual_values(everything.products(rows, everything.ids))
+            _, spread = usual_values(self.pictures.file.products(rows).T)
             scaled = _SEPARATION * rows / np.maximum(spread, LEAST_SPREAD)[:, None]
             self._rows |= dict(zip(new, scaled.astype(np.float64), strict=True))
         return {number: self._rows[word] / link.slopes[number] for number, word in words.items()}
 
 
-def encoder_words(catalogue: Catalogue, extractor: str) -> EncoderWords | None:
+def encoder_words(extractor: str, pictures: DescribedPictures | None) -> EncoderWords | None:
     """The encoder of the pictures' vectors; None where another extractor made them."""
-    if not extractor.startswith(ENCODED):
+    if pictures is None or not is_encoded(extractor):
         return None
     from visterm.encoders import open_encoder
     from visterm.features.encoder_vectors import encoder_of
 
     named = encoder_of(extractor)
     assert named is not None
-    return EncoderWords(catalogue, extractor, open_encoder(named[0], digest=named[1]))
+    return EncoderWords(pictures, open_encoder(named[0], digest=named[1]))

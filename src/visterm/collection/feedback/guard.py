@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.snapshot import parts_of
 from visterm.collection.store.versions import HELD, JUDGED, Version
 from visterm.text.query import QueryVector
 
@@ -85,19 +86,8 @@ def guard_of(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     """The guard of a version; None where nobody was held out when it was trained."""
     if HELD not in version.files or JUDGED not in version.files:
         return None
-    store, trained = str(catalogue.store), (version.id, version.time)
-    known = _KNOWN.get(store)
-    if known is None or known[0] != trained:
-        _KNOWN.pop(store, None)  # before the next one is there: both would be a lot
-        while len(_KNOWN) >= _COLLECTIONS:
-            _KNOWN.pop(next(iter(_KNOWN)), None)
-        known = _KNOWN[store] = trained, _opened(catalogue, version)
-    return known[1]
-
-
-_COLLECTIONS = 4
-_KNOWN: dict[str, tuple[tuple[int, float], HeldOutGuard | None]] = {}
-"""Of each collection that of its newest version: nobody asks for those before."""
+    trained = (version.id, version.time)
+    return parts_of(catalogue).part("guard", trained, lambda: _opened(catalogue, version))
 
 
 def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:

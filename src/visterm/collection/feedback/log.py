@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
 from visterm.text.filters import parse_filter
-from visterm.text.query import Query, QueryVector, parse_query
+from visterm.text.query import Query, parse_query
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def spelt(query: Query) -> str:
 def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Entry]:
     """The log in its order; ``wanted`` is the WHERE of an SQL question."""
     found = catalogue.db.execute(
-        f"SELECT {_COLUMNS} FROM feedback WHERE {wanted} ORDER BY id", values
+        f"SELECT {_COLUMNS} FROM clicks WHERE {wanted} ORDER BY id", values
     )
     return [
         Entry(number, query, picture, bool(answer), at, step)
@@ -68,36 +65,18 @@ def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[En
     ]
 
 
+def by_query(catalogue: Catalogue) -> dict[str, list[Entry]]:
+    """The whole log, by the words of its queries."""
+    grouped: dict[str, list[Entry]] = {}
+    for entry in entries(catalogue):
+        grouped.setdefault(entry.query, []).append(entry)
+    return grouped
+
+
 def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
     """The relevance feedback for a query, given by its `words_of`: yes or no by picture."""
-    found = catalogue.db.execute("SELECT picture, answer FROM feedback WHERE query = ?", (words,))
+    found = catalogue.db.execute("SELECT picture, answer FROM clicks WHERE query = ?", (words,))
     return {picture: bool(answer) for picture, answer in found}
-
-
-def columns(catalogue: Catalogue) -> dict[int, int]:
-    """Words that clicks have changed, and their columns, counted after those of all words."""
-    found = catalogue.db.execute("SELECT word, place FROM taught WHERE length(direction) > 0")
-    return dict(found.fetchall())
-
-
-def with_clicks(
-    query: QueryVector, offsets: dict[int, int], words: int, there: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """What to ask the index: a query's words, and after all ``words`` what clicks added to them.
-
-    A column that was added a moment ago may not be among those that are ``there`` yet. Words that
-    a yes began, numbered from ``words`` on, have no column but what clicks added.
-    """
-    known = query.numbers < words
-    added = [
-        (words + offsets[word], weight)
-        for word, weight in zip(query.numbers.tolist(), query.weights, strict=True)
-        if word in offsets and words + offsets[word] < there
-    ]
-    if not added and known.all():
-        return query.numbers, query.weights
-    numbers = np.array([*query.numbers[known], *(place for place, _ in added)], np.int64)
-    return numbers, np.array([*query.weights[known], *(weight for _, weight in added)], np.float32)
 
 
 def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Entry:

@@ -1,15 +1,13 @@
 """Feedback offsets: for each word a direction that is added to what the model knows of it.
 
-The model and its columns in the index stay as they were trained. What clicks add lies in columns of
-its own, after those of all words: a model's value f_t(p) becomes f_t(p) + d_t · (p − m), m the mean
-of all pictures, and the column holds what that adds to the word's log-probability (`Link`). So
-taking clicks back restores the ranking bit for bit, scores are worth what they were, and any model
-can learn from clicks, linear or not.
+The model stays as it was trained: a model's value f_t(p) becomes f_t(p) + d_t · (p − m), m the mean
+of all pictures. A word's column is made from both, so a click makes one column anew, taking it back
+finds the one of before, and any model can learn from clicks, linear or not.
 
 The directions are a replay of the log of clicks, from nothing: each entry fits the directions of
 its words anew, to all clicks on them until then, those of other words being what they are. They
-are committed together with the log; the index is updated after that, and a mark in the catalogue
-says until when it has not been.
+are committed together with the log; where the log has changed otherwise, a mark says so until they
+are what it says.
 
 A yes whose words nobody knows begins them: they stand after the model's words in the vocabulary,
 and their direction is all there is of them. Where pictures are described by a dual encoder, any
@@ -29,42 +27,32 @@ from numpy.typing import NDArray
 
 from visterm.calibration.link import Link
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
-from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
-from visterm.collection.feedback.log import Entry, columns, entries, set_step, with_clicks
-from visterm.collection.feedback.offset_columns import OffsetColumns
+from visterm.collection.feedback.log import Entry, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.linear_values import linear_weights
+from visterm.collection.store.feature_rows import DescribedPictures, described
+from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import Version, set_new_words
-from visterm.index import Index
-from visterm.text.meaning import certain_meanings
+from visterm.collection.store.word_model import WordModel, read_directions
+from visterm.text.meaning import looked_up
 from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
 from visterm.text.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
-    from visterm.features.extractor import Rows as Vectors
     from visterm.text import Vocabulary
 
-UNSHOWN = "unshown"
-"""State of the clicks where all are learnt, and the index may not show it yet."""
+UNLEARNT = "clicks"
+"""The setting that says that the log has changed, and the directions are not what it says."""
 DOUBTED = 0.25
 """How much a no counts to a picture whose caption holds the words."""
-_ROOM = 16
-"""Columns that the index gets at a time for words that clicks are about."""
 
 
 def is_up_to_date(catalogue: Catalogue) -> bool:
-    """Whether the index shows what the log of clicks says."""
-    return catalogue.get("clicks") is None
-
-
-def mark_up_to_date(catalogue: Catalogue) -> None:
-    """The index shows what the log says; should this be lost, it is updated once more."""
-    with catalogue.transaction(lasting=False):
-        catalogue.set("clicks", None)
+    """Whether the directions are what the log of clicks says."""
+    return catalogue.get(UNLEARNT) is None
 
 
 @dataclass
@@ -72,34 +60,29 @@ class FeedbackOffsets:
     """Directions by word, and what is needed to change them."""
 
     catalogue: Catalogue
-    version: Version
+    model: WordModel
+    pictures: DescribedPictures | None
     vocabulary: Vocabulary
-    index: Index
-    places: dict[int, int] = field(default_factory=dict)
+    version: Version
     directions: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     _queries: dict[str, QueryVector] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, catalogue: Catalogue, model: WordModel) -> FeedbackOffsets:
+        """The offsets that the catalogue holds, to be changed."""
+        pictures = described(catalogue, model.version.extractor)
+        rows = catalogue.db.execute("SELECT word, direction FROM directions")
+        known = read_directions(rows)
+        return cls(catalogue, model, pictures, model.vocabulary, model.version, known)
+
     @cached_property
     def regression(self) -> ClickRegression:
-        linked = self._trained_link is not None
-        return ClickRegression(self.catalogue, self.version, self.index, linked)
+        return ClickRegression(self.catalogue, self.model, self.pictures)
 
     @cached_property
     def encoder_words(self) -> EncoderWords | None:
         """What begun words look like before any click; None without an encoder."""
-        return encoder_words(self.catalogue, self.version.extractor)
-
-    @classmethod
-    def read(
-        cls, catalogue: Catalogue, version: Version, vocabulary: Vocabulary, index: Index
-    ) -> FeedbackOffsets:
-        """The offsets that the catalogue holds."""
-        offsets = cls(catalogue, version, vocabulary, index)
-        for word, place, direction in catalogue.db.execute("SELECT * FROM taught"):
-            offsets.places[word] = place
-            if direction:
-                offsets.directions[word] = np.frombuffer(direction, np.float64)
-        return offsets
+        return encoder_words(self.version.extractor, self.pictures)
 
     def replay(self, log: Sequence[Entry], *, judge_again: bool = False) -> dict[int, float]:
         """Learn a whole log from nothing; returns how much each entry counts.
@@ -139,7 +122,7 @@ class FeedbackOffsets:
             self._drop_empty()
             return entry.step
         clicks = [(self.vector(one.query), one) for one in earlier]
-        link, words = self._log_odds_link(), query.numbers.tolist()
+        link, words = self.link, query.numbers.tolist()
         initial = (
             {}
             if self.encoder_words is None
@@ -187,7 +170,7 @@ class FeedbackOffsets:
         if text not in self._queries:
             query, meant = parse_query(text), None
             if self.encoder_words is None:
-                meant = certain_meanings  # whoever says yes to a name means no word like it
+                meant = looked_up  # whoever says yes to a name means no word like it
             self._queries[text] = query_vector(query, self.vocabulary, meant)
         return self._queries[text]
 
@@ -217,26 +200,6 @@ class FeedbackOffsets:
         if count < len(self.vocabulary):
             self._know(self.vocabulary.first(count))
 
-    def update_index(self, words: Iterable[int]) -> None:
-        """Let the index show the directions of these words."""
-        chosen = sorted(words)
-        for word in chosen:
-            self.places.setdefault(word, len(self.places))
-        if not chosen:
-            return
-        offset = self.version.words
-        need = offset + max(self.places[word] for word in chosen) + 1
-        if need > self.index.words:
-            self.index.add_words(-(-(need - self.index.words) // _ROOM) * _ROOM)
-        columns = np.zeros((len(chosen), self.index.places + 1), np.float32)
-        moved = [number for number, word in enumerate(chosen) if word in self.directions]
-        if moved:
-            everything = feature_matrix(self.catalogue, self.version.extractor)
-            words_moved = self._columns([chosen[number] for number in moved])
-            words_moved.fill(everything, self.index, columns, moved)
-        numbers = [offset + self.places[word] for word in chosen]
-        self.index.update_columns(numbers, columns[:, :-1])
-
     def changed_since(self, before: Mapping[int, NDArray[np.float64]]) -> set[int]:
         """Words whose directions are others than these."""
         words = before.keys() | self.directions.keys()
@@ -248,58 +211,24 @@ class FeedbackOffsets:
             set_new_words(self.catalogue, self.new_words)
             self.version = replace(self.version, new_words=self.new_words)
         for word in sorted(words):
-            place = self.places.setdefault(word, len(self.places))
             direction = self.directions.get(word)
-            self.catalogue.db.execute(
-                "INSERT OR REPLACE INTO taught VALUES (?, ?, ?)",
-                (word, place, b"" if direction is None else direction.tobytes()),
-            )
-
-    def rows(
-        self, vectors: Vectors, width: int, of_model: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """What clicks add for some pictures, in ``width`` columns after those of all words.
-
-        ``of_model`` are the same pictures in the columns before, those of the model's words.
-        """
-        from visterm.collection.feedback.feature_matrix import products
-        from visterm.collection.store.vector_files import as_stored
-
-        found = np.zeros((vectors.shape[0], width), np.float32)
-        words = [word for word in self.directions if self.places[word] < width]
-        if words:
-            moved_columns = self._columns(words)
-            directions = moved_columns.multiplied()
-            values = np.empty((len(directions), vectors.shape[0]), np.float32)
-            products(as_stored(vectors), np.arange(vectors.shape[0]), directions, values)
-            added = moved_columns.added(values, of_model[:, moved_columns.known_words].T)
-            found[:, [self.places[word] for word in words]] = added.T
-        return found
-
-    @cached_property
-    def _weights(self) -> NDArray[np.float32] | None:
-        """The model's own, where the index keeps none of the values that follow from them."""
-        return linear_weights(self.version)
-
-    def _columns(self, words: Sequence[int]) -> OffsetColumns:
-        directions = np.stack([self.directions[word] for word in words])
-        numbers = np.asarray(words, np.int64)
-        return OffsetColumns(numbers, directions, self.version, self.link, self._weights)
+            self.catalogue.db.execute("DELETE FROM directions WHERE word = ?", (word,))
+            if direction is not None:
+                self.catalogue.db.execute(
+                    "INSERT INTO directions VALUES (?, ?)", (word, direction.tobytes())
+                )
 
     @property
-    def link(self) -> Link | None:
+    def link(self) -> Link:
         """Of all words, those that were begun in this replay among them."""
-        link, begun = self._trained_link, len(self.new_words)
-        return link.with_more_words(begun, self.version.unit()) if link and begun else link
+        begun = len(self.new_words)
+        unit = float(np.median(self.model.calibration.deviations[: self.version.words]))
+        return self._trained_link.with_more_words(begun, unit)
 
     @cached_property
-    def _trained_link(self) -> Link | None:
-        return replace(self.version, new_words=()).link()
-
-    def _log_odds_link(self) -> Link:
-        """Of all words; where a version of before has none, all are as unsure as begun ones."""
-        nothing = Link(np.empty(0), np.empty(0))
-        return self.link or nothing.with_more_words(len(self.vocabulary), self.version.unit())
+    def _trained_link(self) -> Link:
+        link, count = self.model.link, self.version.words
+        return Link(link.intercepts[:count], link.slopes[:count])
 
     def _is_captioned_so(self, entry: Entry, query: QueryVector) -> bool:
         """Whether the caption of a judged picture holds all wanted words of the query."""
@@ -311,10 +240,6 @@ class FeedbackOffsets:
         """Held-out pictures that watch over what is learnt."""
         return guard_of(self.catalogue, self.version)
 
-    def asked(self, query: QueryVector) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """What to ask the index for a query's scores as things stand in the catalogue."""
-        return with_clicks(query, columns(self.catalogue), self.version.words, self.index.words)
-
 
 def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, float]) -> None:
     """Write how much of each entry's step was taken, inside a transaction."""
@@ -322,25 +247,23 @@ def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, floa
         set_step(catalogue, entry, steps.get(entry.id, entry.step))
 
 
-def relearn(offsets: FeedbackOffsets) -> None:
-    """Learn the log from the beginning, unless that is done, commit, and update the index; the
-    caller holds the lock."""
-    catalogue = offsets.catalogue
-    if catalogue.get("clicks") == UNSHOWN:
-        offsets.update_index(offsets.places)
-        mark_up_to_date(catalogue)
+def relearn(catalogue: Catalogue) -> None:
+    """Bring the directions to what the log says, from its beginning; the caller holds the lock."""
+    if is_up_to_date(catalogue):
         return
-    was_up_to_date = is_up_to_date(catalogue)
+    if snapshot(catalogue).version is None:
+        with catalogue.transaction() as db:
+            db.execute("DELETE FROM directions")
+            catalogue.set(UNLEARNT, None)  # whoever trains first learns the log too
+        return
+    offsets = FeedbackOffsets.of(catalogue, snapshot(catalogue).words)
     before = dict(offsets.directions)
     log = entries(catalogue)
     steps = offsets.replay(log)
-    changed = offsets.changed_since(before)
     with catalogue.transaction():
-        offsets.write(changed)
+        offsets.write(offsets.changed_since(before))
         keep_steps(catalogue, log, steps)
-        catalogue.set("clicks", UNSHOWN)
-    offsets.update_index(changed if was_up_to_date else {*offsets.places, *changed})
-    mark_up_to_date(catalogue)
+        catalogue.set(UNLEARNT, None)
 
 
 def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link, log_logistic, log_odds
+from visterm.calibration.link import Link, log_logistic
 from visterm.collection.feedback.clicked_vectors import CentredVectors, centred
 from visterm.collection.feedback.log import Entry
-from visterm.collection.store.active_model import frame_rows
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.frame_rows import FrameRows
-from visterm.collection.store.versions import Version
-from visterm.index import Index
+from visterm.collection.store.feature_rows import DescribedPictures
+from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
+from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
 
 if TYPE_CHECKING:
@@ -65,14 +63,12 @@ class ClickRegression:
     """What fits clicks to one version; it remembers the vectors it has met."""
 
     catalogue: Catalogue
-    version: Version
-    index: Index
-    is_linked: bool
-    """Whether the index holds log-probabilities, and not a model's values as they are."""
+    model: WordModel
+    pictures: DescribedPictures | None
     _vectors: dict[int, NDArray[np.float32] | None] = field(default_factory=dict)
 
     def finds(self, pictures: Iterable[int]) -> list[bool]:
-        """Whether each of some pictures is in the index, with a vector."""
+        """Whether each of some pictures can be found, with a vector."""
         wanted = list(pictures)
         self._read(wanted)
         return [self._vectors[one] is not None for one in wanted]
@@ -99,7 +95,9 @@ class ClickRegression:
         first = initial or {}
         known = (self._vectors[entry.picture] for _, entry in some)
         stored = [one for one in known if one is not None]
-        vectors = centred(stored, self.version.mean(len(stored[0])), self.version.metric())
+        vectors = centred(
+            stored, self.model.version.mean(len(stored[0])), self.model.version.metric()
+        )
         with one_thread():
             products = vectors.products()
             scale = self._square or products.diagonal().mean() or 1.0
@@ -112,7 +110,7 @@ class ClickRegression:
 
     @cached_property
     def _square(self) -> float | None:
-        return self.version.square()
+        return self.model.version.square()
 
     def _click_set(
         self,
@@ -157,50 +155,57 @@ class ClickRegression:
             for query, entry in clicks
             if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
-        if frames := frame_rows(self.catalogue):
+        if frames := self._frames:
             some = [(query, self._shown(query, entry, frames)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
 
+    @cached_property
+    def _frames(self) -> FrameRows:
+        return read_frame_rows(self.catalogue)
+
     def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
         """The entry, if it is about a video about its frame that answers best: it was shown."""
         rows = frames.rows(np.array([entry.picture]))
-        rows = rows[self.index.holds(rows)]
-        known = query.numbers < self.version.words
-        if rows.size < 2 or not known.any():
+        rows = rows[self.finds(rows.tolist())]
+        numbers = query.numbers[query.numbers < self.model.words]
+        if rows.size < 2 or not numbers.size:
             return entry
-        values = self.index.values(query.numbers[known], rows) @ query.weights[known]
+        logs = log_logistic(self._odds(numbers, rows.tolist(), self.model.link))
+        values = logs @ query.weights[query.numbers < self.model.words]
         return replace(entry, picture=int(rows[values.argmax()]))
 
     def _errors(self, queries: Sequence[QueryVector]) -> Floats:
         """How likely clicks are wrong: whoever begins a word knows better than anybody."""
         from visterm.models.feedback import ERROR
 
-        begun = [bool((query.numbers >= self.version.words).any()) for query in queries]
+        begun = [bool((query.numbers >= self.model.words).any()) for query in queries]
         return np.where(begun, 0.0, ERROR)
 
     def _prior(self, words: Sequence[int], pictures: Sequence[int], link: Link) -> Floats:
         """Log odds of words for pictures, as the model sees them."""
         numbers = np.array(words)
-        known = numbers < self.version.words
-        found = np.tile(link.intercepts[numbers], (len(pictures), 1))
-        values = self.index.values(numbers[known], pictures)
-        if self.is_linked:
-            found[:, known] = log_odds(values)
-        else:
-            found[:, known] += link.slopes[numbers[known]] * values
-        return found
+        known = numbers < self.model.words
+        odds = np.tile(link.intercepts[numbers], (len(pictures), 1))
+        odds[:, known] = self._odds(numbers[known], pictures, link)
+        return odds
+
+    def _odds(self, words: NDArray[np.int64], pictures: Sequence[int], link: Link) -> Floats:
+        """Log odds of the model's own words for pictures that were met."""
+        vectors = [self._vectors[picture] for picture in pictures]
+        rows = np.stack([vector for vector in vectors if vector is not None])
+        return link.odds(words, self.model.values(rows, words))
 
     def _read(self, pictures: Sequence[int]) -> None:
         """Meet pictures: read their vectors."""
         new = [one for one in dict.fromkeys(pictures) if one not in self._vectors]
-        if new:
-            stored = Rows(self.catalogue, self.version.extractor).of(new)
-            here = self.index.holds(new)
-            self._vectors |= {
-                one: stored.get(one) if is_here else None
-                for one, is_here in zip(new, here, strict=True)
-            }
+        if not new or self.pictures is None:
+            self._vectors |= dict.fromkeys(new)
+            return
+        positions, is_here = self.pictures.located(np.array(new, np.int64))
+        vectors = iter(self.pictures.file.dense(positions))
+        for picture, here in zip(new, is_here.tolist(), strict=True):
+            self._vectors[picture] = next(vectors) if here else None
 
 
 def needed_fits(queries: Sequence[frozenset[int]]) -> set[int]:

@@ -1,54 +1,34 @@
-"""The verbs of relevance feedback: judge, undo, forget, and learn again."""
+"""Relevance feedback: judgements are written down and learnt, in one commit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from visterm.collection.feedback import log
-from visterm.collection.feedback.feature_matrix import feature_matrix
+from visterm.collection.feedback.changes import click_row
 from visterm.collection.feedback.log import Judgement
-from visterm.collection.feedback.offsets import (
-    UNSHOWN,
-    FeedbackOffsets,
-    is_up_to_date,
-    mark_up_to_date,
-    relearn,
-)
-from visterm.collection.store import queue
-from visterm.collection.store.active_model import active_model
+from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
+from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.linear_values import open_index
-from visterm.errors import BadInput
-from visterm.text.query import QueryVector, UnknownWords, closest_words
-
-
-def judge(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
-    """Write a yes or no down, and learn it; the caller holds the lock.
-
-    Saying the same again changes nothing; saying the opposite takes the first back, in the same
-    transaction: whatever happens on the way, one of the two is there. Then the query's words are
-    fitted to all that is left, as after any click, and the rest of the log is not replayed.
-    """
-    return judge_many(catalogue, query, {picture: relevant})[picture]
+from visterm.collection.store.snapshot import snapshot
+from visterm.text.query import QueryVector, UnknownWords
+from visterm.text.spelling import closest_words
 
 
 def judge_many(
-    catalogue: Catalogue,
-    query: str,
-    answers: Mapping[int, bool],
-    also: Callable[[], None] = lambda: None,
+    catalogue: Catalogue, query: str, answers: Mapping[int, bool]
 ) -> dict[int, Judgement]:
-    """Several answers to one query, yes before no, learnt one after another in one commit.
+    """Write answers to one query down, yes before no, and learn them; the caller holds the lock.
 
-    ``also`` writes what must be there as soon as they are, and only then.
+    Saying the same again changes nothing; saying the opposite takes the first back, in the same
+    transaction: whatever happens on the way, one of the two is there. Then the query's words are
+    fitted to all that is left, and the rest of the log is not replayed. All answers are one commit,
+    and one step, which an undo takes back.
     """
     words = log.words_of(query)
+    relearn(catalogue)  # what a killed writer left
     offsets = current_offsets(catalogue)
-    if not is_up_to_date(catalogue):
-        relearn(offsets)  # what a killed writer left
     before = {
         entry.picture: entry
         for entry in log.entries(catalogue, "query = ?", words)
@@ -69,7 +49,9 @@ def judge_many(
     vector = offsets.vector(words)
     if not vector.numbers.size and not before:
         raise _nothing_to_correct(offsets, vector)
+    offsets.guard()  # is read before anything is written
     with catalogue.transaction():
+        rows = [click_row(catalogue, words, picture) for picture in new]
         for picture in new:
             entry = log.write(catalogue, words, picture, answers[picture])
             step = offsets.learn(entry, earlier, judge=True)
@@ -78,10 +60,8 @@ def judge_many(
             found[picture] = entry.judgement
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
-        catalogue.set("clicks", UNSHOWN)
-        also()
-    offsets.update_index(touched)
-    mark_up_to_date(catalogue)
+        catalogue.set(UNLEARNT, None)
+        events.finish(catalogue, {"clicks": rows})
     return found
 
 
@@ -95,56 +75,12 @@ def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> Unknow
 
 
 def prepare(catalogue: Catalogue) -> None:
-    """Load the kernels, and what a click needs to know, before somebody waits for it."""
-    now = active_model(catalogue)
-    now.index.prepare()
+    """Read what a click needs to know, before somebody waits for it."""
     offsets = current_offsets(catalogue)
     offsets.guard()
-    now.version.metric()
-    everything = feature_matrix(catalogue, now.version.extractor)
-    everything.places_in(now.index)
-    if everything.blocks:
-        nothing = np.zeros((1, everything.blocks[0][1].width), np.float32)
-        everything.products(nothing, everything.ids[:1])
-
-
-def undo(catalogue: Catalogue, number: int | None = None) -> Judgement:
-    """Take back one judgement, the last where none is named; the caller holds the lock."""
-    wanted, values = ("id = ?", (number,)) if number is not None else ("1", ())
-    found = log.entries(catalogue, wanted, *values)
-    if not found:
-        named = f"no yes or no has the number {number}" if number is not None else "nothing to undo"
-        raise BadInput(f"{named}; visterm feedback lists what was said")
-    with catalogue.transaction() as db:
-        db.execute("DELETE FROM feedback WHERE id = ?", (found[-1].id,))
-        queue.finish(catalogue)
-    learn_again(catalogue)
-    return found[-1].judgement
-
-
-def forget(catalogue: Catalogue) -> int:
-    """Take everything back; returns how much it was. The caller holds the lock."""
-    with catalogue.transaction() as db:
-        count = db.execute("DELETE FROM feedback").rowcount
-    learn_again(catalogue)
-    return int(count)
-
-
-def learn_again(catalogue: Catalogue) -> None:
-    """Bring the offsets, and the index, to what the log says; the caller holds the lock."""
-    if is_up_to_date(catalogue):
-        return
-    if catalogue.one("SELECT 1 FROM versions") is None:
-        with catalogue.transaction() as db:
-            db.execute("DELETE FROM taught")
-            catalogue.set("clicks", None)  # whoever trains first learns the log too
-        return
-    relearn(current_offsets(catalogue))
+    offsets.version.metric()
 
 
 def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
-    """The feedback offsets of the version that answers, with an index of one's own to change."""
-    now = active_model(catalogue)
-    return FeedbackOffsets.read(
-        catalogue, now.version, now.vocabulary, open_index(catalogue, now.version)
-    )
+    """The feedback offsets of the version that answers, to be changed."""
+    return FeedbackOffsets.of(catalogue, snapshot(catalogue).words)

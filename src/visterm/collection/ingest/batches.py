@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.ingest.description import Described, describe
-from visterm.collection.ingest.hashing import Opened
+from visterm.collection.ingest.description import Described, FileDescription
 from visterm.collection.ingest.plan import (
     CAPTIONS,
     LISTED,
@@ -20,10 +20,11 @@ from visterm.collection.ingest.plan import (
 from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.pictures.decoding.decoder_process import HANGS, NEVER_READY
+from visterm.collection.store.urls import is_url
 from visterm.progress import Progress
 
 if TYPE_CHECKING:
+    from visterm.compute.ray_cluster import RayCluster
     from visterm.features import Extractor
 
 
@@ -64,50 +65,62 @@ class Batches:
         self.rows = Rows(plan.catalogue, extractor.key)
         self.done, self.total = 0, len(plan)
 
-    def take(self, files: list[Opened]) -> None:
-        """Describe what is new in a batch, write the vectors, and commit."""
-        self.progress("adding pictures", self.done, self.total)
-        first: dict[bytes, Opened] = {}
-        for one in files:
-            if one.digest is not None and not self.knows(one.digest):
-                first.setdefault(one.digest, one)
-        here = self.done + len(files) - len(first)
-        described = describe(
-            self.extractor,
-            list(first.values()),
-            lambda what, done, total: self.progress("adding pictures", here + done, self.total),
-        )
-        self.commit(files, described)
+    def on_cluster(self, where: RayCluster) -> None:
+        """Tell of the cluster that does the work, too."""
+        told = self.progress
 
-    def commit(self, files: list[Opened], described: Described) -> None:
-        """Write the vectors of what is new in a batch, and all its news into the catalogue."""
-        for one in files:
-            one.reason = one.reason or described.reasons.get(one.digest)
-            # A busy machine may be at fault, and not the picture.
-            one.is_passing |= (one.reason or "").startswith((HANGS, NEVER_READY))
-        # A video that is described again for a lost frame has the others still.
-        kept = [
-            number
-            for number, one in enumerate(described.digests)
-            if one not in described.videos or not self.knows(one)
-        ]
-        digests = [described.digests[number] for number in kept]
-        written = None if described.vectors is None else self.rows.write(described.vectors[kept])
+        def progress(what: str, done: int, total: int) -> None:
+            self.report.nodes, self.report.retries = where.nodes, where.retries
+            told(f"{what} · {where}", done, total)
+
+        self.progress = progress
+
+    def heard(self, waiting: int) -> None:
+        """Say how many files are done, with those that wait for their commit."""
+        self.progress("adding pictures", self.done + waiting, self.total)
+
+    def commit(self, group: Sequence[Described]) -> None:
+        """Write the vectors of what is new in a group, and all its news into the catalogue."""
+        files, found = self._joined(group)
+        written = None if found.vectors is None else self.rows.write(found.vectors)
         with self.catalogue.transaction() as db:
-            numbers = {digest: _picture(db, digest) for digest in digests}
-            for digest, second in described.seconds.items():
-                whole = described.videos.get(digest)
+            numbers = {digest: _picture(db, digest) for digest in found.digests}
+            for digest, second in found.seconds.items():
+                whole = found.videos.get(digest)
                 db.execute(
                     "UPDATE pictures SET second = ?, video = ? WHERE hash = ?",
                     (second, None if whole is None else _picture(db, whole), digest),
                 )
             for one in files:
-                self._store(one, digests)
+                self._store(one, found.digests)
             if written is not None:
-                self.rows.name(written, [numbers[digest] for digest in digests])
-        self.report.extracted += sum(digest not in described.videos for digest in digests)
+                self.rows.name(written, [numbers[digest] for digest in found.digests])
+        self.report.extracted += sum(digest not in found.videos for digest in found.digests)
         self.done += len(files)
         self.progress("adding pictures", self.done, self.total)
+
+    def _joined(self, group: Sequence[Described]) -> tuple[list[FileDescription], Described]:
+        """A group as one; of equal contents, and of those known meanwhile, no vector twice."""
+        from visterm.features.extractor import stack_rows
+
+        files = [file for one in group for file in one.files]
+        sound = {file.digest for file in files if file.reason is None}
+        joined, parts = Described(), []
+        for one in group:
+            joined.videos |= one.videos
+            joined.seconds |= one.seconds
+            new = [
+                number
+                for number, digest in enumerate(one.digests)
+                if digest not in joined.digests
+                and one.videos.get(digest, digest) in sound
+                and not self.knows(digest)
+            ]
+            joined.digests += [one.digests[number] for number in new]
+            if new and one.vectors is not None:
+                parts.append(one.vectors[new])
+        joined.vectors = stack_rows(parts) if parts else None
+        return files, joined
 
     def knows(self, digest: bytes) -> bool:
         """Whether the content of this hash has a vector."""
@@ -115,7 +128,7 @@ class Batches:
             WHERE hash = ? AND rows.extractor = ?"""
         return bool(self.catalogue.one(question, digest, self.rows.extractor))
 
-    def _store(self, one: Opened, new: Sequence[bytes]) -> None:
+    def _store(self, one: FileDescription, new: Sequence[bytes]) -> None:
         """Write one file's news into the catalogue."""
         db, task = self.catalogue.db, one.task
         at = (task.folder, task.file.name)
@@ -128,11 +141,7 @@ class Batches:
             return
         if one.reason is not None:
             if self.extractor.ready:  # else it is only described another time
-                stamp = (task.file.size, task.file.mtime_ns)
-                db.execute(
-                    "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
-                    (*at, *stamp, one.reason),
-                )
+                self.plan.skip(task, one.reason)
             digest = "SELECT hash FROM pictures WHERE id = ?"
             if self.extractor.ready or (old and self.catalogue.one(digest, old[1]) != one.digest):
                 db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
@@ -145,13 +154,18 @@ class Batches:
             self._keep_listed(task, old[1], is_news=task.what == LISTED)
             return
         picture = old[1] if one.digest is None else _picture(db, one.digest)
+        if one.size is not None:
+            db.execute(
+                "UPDATE pictures SET width = ?, height = ? WHERE id = ? OR video = ?",
+                (*one.size, picture, picture),
+            )
         if task.what == READ:
             fresh = one.digest in new and not _elsewhere(self.catalogue, picture)
             self._place(task, picture, old, is_new=fresh)
         self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
         self._keep_listed(task, picture, is_news=bool(task.file.caption) and not one.captions)
 
-    def _skip(self, one: Opened) -> None:
+    def _skip(self, one: FileDescription) -> None:
         self.report.skipped.append((one.task.path, one.reason or ""))
         self.on_skip(one.task.path, one.reason or "")
 
@@ -186,7 +200,7 @@ class Batches:
             if is_new and not _elsewhere(self.catalogue, before):
                 captions.inherit(self.catalogue, before, picture)
 
-    def _keep_captions(self, one: Opened, picture: int, *, was_here: bool) -> None:
+    def _keep_captions(self, one: FileDescription, picture: int, *, was_here: bool) -> None:
         db, task = self.catalogue.db, one.task
         for problem in one.problems:
             where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
@@ -198,7 +212,7 @@ class Batches:
         if not alone and task.what == CAPTIONS:
             self.plan.elsewhere.add(picture)
         self.report.captions += bool(one.captions) or task.what == CAPTIONS
-        from visterm.pictures.decoding.formats import kind_of_name
+        from visterm.pictures.formats import kind_of_name
 
         at = one.capture
         if at is not None:
@@ -240,3 +254,26 @@ def _elsewhere(catalogue: Catalogue, picture: int) -> bool:
     question = """SELECT 1 FROM places WHERE picture = ? AND NOT vanished
         AND id NOT IN (SELECT place FROM temp.gone)"""
     return bool(catalogue.one(question, picture))
+
+
+def read_again(catalogue: Catalogue, root: Path, pictures: Iterable[int]) -> None:
+    """Read what lies beside the files of pictures that had others, inside a transaction.
+
+    So a catalogue that has followed its folder is one that is made anew. Pictures that also lie in
+    shards or elsewhere keep what was read there.
+    """
+    from visterm.pictures import captions_of
+
+    question = """SELECT DISTINCT picture FROM captions WHERE picture IN {numbers}
+        AND (source = 'txt' OR source LIKE 'xmp-sidecar:%')"""
+    for (picture,) in list(catalogue.among(question, sorted(set(pictures)))):
+        places = catalogue.db.execute(
+            """SELECT folder, name, offset FROM places WHERE picture = ? AND NOT vanished
+                ORDER BY folder, name""",
+            (picture,),
+        ).fetchall()
+        if not places or any(is_url(folder) or offset is not None for folder, _, offset in places):
+            continue
+        found = [one for folder, name, _ in places for one in captions_of(root / folder / name)]
+        said = [(one.source, one.text) for one in found]
+        captions.keep_read(catalogue, picture, said, all_there_is=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from visterm.collection.ingest.mounts import AWAY
 from visterm.collection.ingest.plan import (
+    AWAY,
     CAPTIONS,
     FACTS,
     LISTED,
@@ -23,7 +23,7 @@ from visterm.collection.ingest.plan import (
 )
 from visterm.collection.sources import FILE, TABLE, kind_of, listings, look_at
 from visterm.collection.sources.listing import File, Listing, join
-from visterm.collection.sources.unavailable import Unavailable
+from visterm.collection.sources.opening import Unavailable
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
@@ -91,12 +91,9 @@ def _survey_folder(plan: Survey, scope: str, extractor: str, on_skip: OnSkip) ->
     for listing in listings(plan.root, scope, stamps, plan.shards):
         if any(is_within(listing.folder, path) for path in plan.excluded):
             continue
-        if listing.problem is not None:
-            on_skip(listing.folder or ".", listing.problem)
-            closed.append(listing.folder)
-            continue
-        if plan.mounts.is_away(listing):
-            on_skip(listing.folder or ".", AWAY)
+        problem = listing.problem or (AWAY if plan.is_away(listing) else None)
+        if problem is not None:
+            on_skip(listing.folder or ".", problem)
             closed.append(listing.folder)
             continue
         for name, reason in listing.unusable:

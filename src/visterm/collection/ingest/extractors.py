@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.store.catalogue import Catalogue
-from visterm.errors import VistermError
+from visterm.errors import BadInput, VistermError
 from visterm.files import make_folder
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from visterm.features import Extractor
+    from visterm.features.own_features import Embedder
 
 PREFERRED = ("cnn", "blocks")
 """The first of these that can be used here describes the pictures of a new collection."""
+VECTORS = "vectors"
+"""What vectors of one's own are called where no name is given."""
 SAMPLE = 2000
 """An extractor that learns, such as a codebook, learns from so many pictures."""
 _FILE = "extractor.safetensors"
@@ -163,3 +167,37 @@ def _usable(name: str) -> bool:
     except (VistermError, ImportError):
         return False
     return True
+
+
+@contextmanager
+def named_features(
+    files: Sequence[Path], features: str | Embedder | None, vectors: ArrayLike | None
+) -> Iterator[str | None]:
+    """The name of the features in the notation of all commands; None where none are given.
+
+    A function is known by its name from now on, vectors for as long as the context lasts.
+    """
+    if vectors is None and (features is None or isinstance(features, str)):
+        yield features
+        return
+    import numpy as np
+
+    from visterm.features.own_features import OwnFeatures, use_function, use_vectors
+
+    if vectors is None:
+        yield f"{OwnFeatures.name}:{use_function(features)}"  # type: ignore[arg-type]
+        return
+    if callable(features):
+        raise BadInput("give vectors, with a name as features, or a function, not both")
+    rows = np.asarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or len(rows) != len(files) or not np.isfinite(rows).all():
+        raise BadInput(
+            f"vectors are one row of finite numbers for each of the {len(files)} files named; "
+            f"these have shape {rows.shape}"
+        )
+    folder = next((path for path in files if not path.is_file()), None)
+    if folder is not None:
+        raise BadInput(f"vectors are of files, and {folder} is none")
+    label = (features or VECTORS).removeprefix(f"{OwnFeatures.name}:")
+    with use_vectors(label, dict(zip(map(str, files), rows, strict=True))):
+        yield f"{OwnFeatures.name}:{label}"

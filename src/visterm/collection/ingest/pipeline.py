@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.collection.ingest.batches import Added, Batches
+from visterm.collection.ingest.batches import Added, Batches, read_again
+from visterm.collection.ingest.description import (
+    Asked,
+    Described,
+    FileDescriber,
+    delete_copies,
+    describe_here,
+)
 from visterm.collection.ingest.diff import survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
-from visterm.collection.ingest.hashing import INCOMING, Incoming, opened_batches
-from visterm.collection.ingest.plan import OnSkip, Survey
+from visterm.collection.ingest.plan import READ, IngestTask, OnSkip, Survey
 from visterm.collection.ingest.scopes import begin, finish
-from visterm.collection.ingest.sidecar_captions import read_again
 from visterm.collection.store.catalogue import Catalogue
-from visterm.compute import cluster
-from visterm.errors import BadInput
-from visterm.pictures.decoding.isolation import begin_decoding
+from visterm.compute import cluster, map_batches
+from visterm.pictures.sandbox import NEVER_READY, readers
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -25,8 +30,12 @@ if TYPE_CHECKING:
 
 BATCH = 256
 """Pictures of one commit."""
+TOGETHER = 32
+"""Pictures that are read and described together."""
 WORTH = 200
 """Pictures for which it is worth starting one more process."""
+INCOMING = "incoming"
+"""The folder of the store with copies of what is being added from elsewhere."""
 
 _FEW = 16
 """Pictures that show whether an extractor works that learns nothing."""
@@ -73,44 +82,83 @@ def ingest(
     plan = survey(catalogue, root, paths, key, skip, progress)
     if on_batch is not None:
         plan.newest_first(BATCH)
-    processes = min(n_jobs, 1 + len(plan) // WORTH)
-    if len(plan) and processes == 1:
-        begin_decoding()
-    with Incoming(root, catalogue.store / INCOMING) as incoming:
+    incoming = catalogue.store / INCOMING
+    shutil.rmtree(incoming, ignore_errors=True)  # what a killed writer left
+    try:
         if len(plan) and extractor is None:
+            with suppress(OSError):  # whoever asks for a picture is told
+                readers().begin()  # it loads its libraries while this process does other things
             extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)
         if extractor is not None:
-            extractor = prepare(catalogue, features, [], n_jobs=processes)
+            # Extractors that use all cores by themselves gain nothing by more processes.
+            n_jobs = 1 if extractor.uses_threads else min(n_jobs, 1 + len(plan) // WORTH)
+            extractor = prepare(catalogue, features, [], n_jobs=n_jobs)
             batches = Batches(plan, extractor, report, on_skip, progress)
             try:
-                _take_all(batches, incoming, on_batch)
+                _take_all(batches, incoming, n_jobs, on_batch)
             except KeyboardInterrupt:
                 raise Stopped(report) from None
-            while batches.rows.merge():
-                pass
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
     _mark_vanished(plan, report)
     return report
 
 
-def _take_all(batches: Batches, incoming: Incoming, on_batch: OnBatch | None) -> None:
-    """Describe and commit what the survey found, wherever work runs."""
-    where = cluster()
-    if where is not None and batches.extractor.portable:
-        from visterm.collection.ingest.cluster import ingest_on
-
-        ingest_on(where, batches, BATCH)
-        return
+def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch | None) -> None:
+    """Describe what the survey found, wherever work runs, and commit it in groups."""
+    plan, extractor, where = batches.plan, batches.extractor, cluster()
+    together = min(BATCH, TOGETHER)
+    asked = _asked(plan, batches.rows.extractor, together)
+    if extractor.portable and (where is not None or n_jobs > 1):
+        if where is not None:
+            batches.on_cluster(where)
+        answers = map_batches(FileDescriber(plan.root, extractor), asked, n_jobs=n_jobs)
+    else:
+        answers = describe_here(FileDescriber(plan.root, extractor, incoming), asked)
+    group: list[Described] = []
     # Closed here: it waits for a thread, which a garbage collector must never do.
-    with closing(opened_batches(batches.plan, incoming, BATCH)) as opened:
-        for batch in opened:
-            batches.take(batch)
+    with closing(answers):
+        for answer in answers:
+            group.append(answer)
+            waiting = sum(len(one.files) for one in group)
+            batches.heard(waiting)
+            if waiting >= BATCH:
+                batches.commit(group)
+                group = []
+                if on_batch is not None:
+                    on_batch(batches.done, batches.total)
+        if group:
+            batches.commit(group)
             if on_batch is not None:
                 on_batch(batches.done, batches.total)
 
 
+def _asked(plan: Survey, extractor: str, size: int) -> Iterator[list[Asked]]:
+    """The survey's files; contents that moved need no vector, and are of the size they were."""
+    db = plan.catalogue.db
+    db.executescript("DROP TABLE IF EXISTS temp.known")
+    db.execute(
+        """CREATE TEMP TABLE known AS SELECT DISTINCT places.size AS size, hex(hash) AS hash
+            FROM temp.todo JOIN places ON places.size = todo.size
+            JOIN pictures ON pictures.id = places.picture
+            JOIN rows ON rows.picture = pictures.id AND rows.extractor = ? WHERE what = ?""",
+        (extractor, READ),
+    )
+    db.execute("CREATE INDEX temp.known_sizes ON known (size)")
+    for tasks in plan.tasks(size):
+        yield [Asked(task, _known(plan, task)) for task in tasks]
+
+
+def _known(plan: Survey, task: IngestTask) -> tuple[str, ...]:
+    if task.what != READ:
+        return ()
+    question = "SELECT lower(hash) FROM temp.known WHERE size = ?"
+    return tuple(one for (one,) in plan.catalogue.db.execute(question, (task.file.size,)))
+
+
 def _fitted(
     plan: Survey,
-    incoming: Incoming,
+    incoming: Path,
     features: str,
     n_jobs: int,
     progress: Progress,
@@ -118,26 +166,26 @@ def _fitted(
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
     from visterm.features import parse_features
-    from visterm.features.picture_batches import over_pictures
+    from visterm.features.extractor import NothingRead
 
     named = parse_features(features)
     learns = bool(named.arrays) or hasattr(named, "parts")
     while tasks := plan.sample(SAMPLE if learns else _FEW):
-        sample = incoming.take(tasks)
-        files = [str(one.file) for one in sample]
+        sample, copies = FileDescriber(plan.root, named, incoming).fetched(tasks)
+        by_path = {str(one.path): one for one in sample}
         try:
-            return prepare(plan.catalogue, features, files, n_jobs=n_jobs, progress=progress)
-        except BadInput:
+            return prepare(plan.catalogue, features, [*by_path], n_jobs=n_jobs, progress=progress)
+        except NothingRead as nothing:
             # Nothing but broken pictures: they are reported, left out, and others tried.
-            broken = [one for part in over_pictures(len, files) for one in part.skipped]
-            if not broken:
-                raise
-            for one in broken:
-                found = sample[one.number]
-                skip(found.task.path, found.reason or one.reason)
-                plan.drop(found.task.path)
+            with plan.catalogue.transaction():
+                for broken in nothing.skipped:
+                    one = by_path[broken.picture]
+                    one.is_passing |= broken.reason == NEVER_READY
+                    one.reason = one.reason or broken.reason
+                    skip(one.task.path, one.reason)
+                    plan.leave_out(one.task, None if one.is_passing else one.reason)
         finally:
-            incoming.delete_copies(sample)
+            delete_copies(copies)
     return None
 
 

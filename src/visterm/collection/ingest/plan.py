@@ -6,15 +6,16 @@ no more memory than ten.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from visterm.collection.ingest.mounts import Mounts
-from visterm.collection.sources.contents import is_local
-from visterm.collection.sources.listing import File, join
+from visterm.collection.sources.listing import File, Listing, join
+from visterm.collection.sources.opening import is_local
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.urls import is_url, shard_of
+from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.progress import Progress
 
 READ = "read"
@@ -55,6 +56,22 @@ class IngestTask:
         return self.what in (READ, CAPTIONS)
 
 
+_TABLES = {
+    "todo": """number INTEGER PRIMARY KEY, folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER,
+        sidecars TEXT, offset INTEGER, caption TEXT, listed TEXT, what TEXT""",
+    "gone": "place INTEGER PRIMARY KEY",
+    "listed": "folder TEXT PRIMARY KEY, mtime_ns INTEGER",
+    "stamped": "location TEXT PRIMARY KEY, stamp INTEGER",
+    "mended": "folder TEXT, name TEXT",
+    "table_rows": """folder TEXT, name TEXT, caption TEXT, listed TEXT,
+        PRIMARY KEY (folder, name)""",
+    "missing": "folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER, reason TEXT",
+    "unlisted": "place INTEGER PRIMARY KEY",
+}
+AWAY = "the drive that was mounted here is away; what is known of its pictures is kept"
+_MOUNTS = "mounts"
+
+
 class Survey:
     """The differences between sources and catalogue, gathered by `survey`."""
 
@@ -66,30 +83,39 @@ class Survey:
         """Folders, prefixes and shards that were listed, each with all it contains."""
         self.tables: list[str] = []
         self.shards: set[str] = set()
-        self.mounts = Mounts(catalogue, root)
         self.elsewhere: set[int] = set()
         """Pictures of which a file was found, or was changed, beside others that they have."""
+        self._mounts_before: set[str] = set(json.loads(catalogue.get(_MOUNTS) or "[]"))
+        self._mounts: set[str] = set()
         db = catalogue.db
         self.excluded = {path for (path,) in db.execute("SELECT path FROM excluded")}
         self.named = {path for (path,) in db.execute("SELECT location FROM sources WHERE named")}
-        db.executescript("""
-            DROP TABLE IF EXISTS temp.todo; DROP TABLE IF EXISTS temp.gone;
-            DROP TABLE IF EXISTS temp.listed; DROP TABLE IF EXISTS temp.mended;
-            DROP TABLE IF EXISTS temp.stamped; DROP TABLE IF EXISTS temp.table_rows;
-            DROP TABLE IF EXISTS temp.missing; DROP TABLE IF EXISTS temp.unlisted;
-            CREATE TEMP TABLE todo (number INTEGER PRIMARY KEY, folder TEXT, name TEXT,
-                size INTEGER, mtime_ns INTEGER, sidecars TEXT, offset INTEGER, caption TEXT,
-                listed TEXT, what TEXT);
-            CREATE TEMP TABLE gone (place INTEGER PRIMARY KEY);
-            CREATE TEMP TABLE listed (folder TEXT PRIMARY KEY, mtime_ns INTEGER);
-            CREATE TEMP TABLE stamped (location TEXT PRIMARY KEY, stamp INTEGER);
-            CREATE TEMP TABLE mended (folder TEXT, name TEXT);
-            CREATE TEMP TABLE table_rows (folder TEXT, name TEXT, caption TEXT, listed TEXT,
-                PRIMARY KEY (folder, name)) WITHOUT ROWID;
-            CREATE TEMP TABLE missing (folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER,
-                reason TEXT);
-            CREATE TEMP TABLE unlisted (place INTEGER PRIMARY KEY);
-        """)
+        for name, columns in _TABLES.items():
+            db.execute(f"DROP TABLE IF EXISTS temp.{name}")
+            db.execute(f"CREATE TEMP TABLE {name} ({columns})")
+
+    def is_away(self, listing: Listing) -> bool:
+        """Whether a folder is the empty place of a drive; notes mount points on the way.
+
+        A network drive or a card that is not mounted leaves an empty folder. Which folders were
+        mount points when they were last listed is remembered, so that an empty one is told from one
+        that was emptied.
+        """
+        folder = listing.folder
+        if is_url(folder) or shard_of(folder):
+            return False
+        is_mount = os.path.ismount(os.path.join(self.root, folder))
+        is_away = not is_mount and folder in self._mounts_before and listing.is_bare
+        if is_mount or is_away:
+            self._mounts.add(folder)
+        return is_away
+
+    def keep_mounts(self) -> None:
+        """Remember what is mounted now, inside a transaction."""
+        before = self._mounts_before
+        others = {one for one in before if not any(is_within(one, s) for s in self.scopes)}
+        found = sorted(others | self._mounts)
+        self.catalogue.set(_MOUNTS, json.dumps(found) if found else None)
 
     def __len__(self) -> int:
         return int(self.catalogue.one("SELECT count(*) FROM temp.todo"))
@@ -126,29 +152,27 @@ class Survey:
         )
         return [task_of(*row) for row in found]
 
-    def drop(self, path: str) -> None:
-        """Leave a file out."""
-        folder, _, name = path.rpartition("/")
+    def leave_out(self, task: IngestTask, reason: str | None) -> None:
+        """Do not read a file, and not in later adds either where a reason is given; inside a
+        transaction."""
+        db, at = self.catalogue.db, (task.folder, task.file.name)
+        db.execute("DELETE FROM temp.todo WHERE folder = ? AND name = ?", at)
+        if reason is not None:
+            self.skip(task, reason)
+
+    def skip(self, task: IngestTask, reason: str) -> None:
+        """Note that a file cannot be read, as it is now; inside a transaction."""
+        file = task.file
         self.catalogue.db.execute(
-            "DELETE FROM temp.todo WHERE folder = ? AND name = ?", (folder, name)
+            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
+            (task.folder, file.name, file.size, file.mtime_ns, reason),
         )
 
     def put(self, task: IngestTask) -> None:
         """One more thing to be done."""
-        file = task.file
+        facts = (task.folder, *astuple(task.file), task.what)
         self.catalogue.db.execute(
-            "INSERT INTO temp.todo VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                task.folder,
-                file.name,
-                file.size,
-                file.mtime_ns,
-                file.sidecars,
-                file.offset,
-                file.caption,
-                file.listed,
-                task.what,
-            ),
+            "INSERT INTO temp.todo VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", facts
         )
 
     def heard(self, path: str, files: int) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from visterm.collection.ingest.plan import Survey
 from visterm.collection.sources import FILE, FOLDER, kind_of
 from visterm.collection.sources.folders import list_folder
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within
+
+if TYPE_CHECKING:
+    from visterm.collection.ingest.plan import Survey
 
 
 def begin(catalogue: Catalogue, root: Path, paths: Iterable[str]) -> None:
@@ -36,7 +39,7 @@ def finish(plan: Survey) -> None:
         for (path,) in db.execute(f"SELECT {key} FROM {table}{unnamed}").fetchall():
             if any(is_within(path, scope) for scope in plan.scopes):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (path,))
-    plan.mounts.keep(plan.catalogue, plan.scopes)
+    plan.keep_mounts()
     db.execute("INSERT OR REPLACE INTO folders SELECT * FROM temp.listed")
     db.execute(
         """INSERT INTO sources SELECT location, 0, stamp FROM temp.stamped WHERE true

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -18,9 +19,10 @@ from visterm.collection.ingest.diff import (
 from visterm.collection.ingest.plan import OnSkip, Survey
 from visterm.collection.sources import look_at
 from visterm.collection.sources.listing import join
+from visterm.collection.sources.opening import Unavailable
 from visterm.collection.sources.tables import resolved, table_rows
-from visterm.collection.sources.unavailable import Unavailable
 from visterm.collection.store.urls import is_url, is_within
+from visterm.errors import BadInput
 
 _AT_ONCE = 1024
 _NO_SIZE = -1
@@ -32,9 +34,16 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
     for table in tables:
         try:
             stamp = _stamp(plan, table)
-            _gather(plan, table, on_skip)
+            with _whole(plan):
+                _gather(plan, table, on_skip)
         except Unavailable as reason:
             on_skip(table, str(reason))
+            continue
+        except BadInput as reason:
+            if not _was_read(plan, table):
+                _forget(plan, table)
+                raise
+            on_skip(table, str(reason))  # what it listed before is kept
             continue
         plan.tables.append(table)
         plan.catalogue.db.execute(
@@ -55,6 +64,33 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
             if not file.passing:
                 _miss(plan, folder, name, (table, str(file)), known.get(name))
     _mark_unlisted(plan)
+
+
+@contextmanager
+def _whole(plan: Survey) -> Iterator[None]:
+    """Take back what was gathered where a table breaks half-way."""
+    db = plan.catalogue.db
+    db.execute("SAVEPOINT gathering")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK TO gathering")
+        raise
+    finally:
+        db.execute("RELEASE gathering")
+
+
+def _was_read(plan: Survey, table: str) -> bool:
+    """Whether a table was one when it was read before."""
+    question = """SELECT 1 FROM sources WHERE location = ? AND stamp != -1
+        UNION ALL SELECT 1 FROM places WHERE listed = ? LIMIT 1"""
+    return plan.catalogue.one(question, table, table) is not None
+
+
+def _forget(plan: Survey, table: str) -> None:
+    """Do not follow what is refused: the next ``add`` would be refused for it, too."""
+    with plan.catalogue.transaction() as db:
+        db.execute("DELETE FROM sources WHERE location = ?", (table,))
 
 
 def _mark_unlisted(plan: Survey) -> None:

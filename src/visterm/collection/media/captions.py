@@ -34,10 +34,15 @@ class Imported:
     unknown: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list, repr=False)
     """The pictures that got captions."""
+    unread: list[str] = field(default_factory=list)
+    """Columns of the table that nothing was read from."""
 
 
 def give(catalogue: Catalogue, picture: int, source: str, text: str) -> None:
     """Set one caption, inside a transaction; an empty text takes it away."""
+    known = "SELECT text FROM captions WHERE picture = ? AND source = ?"
+    if (catalogue.one(known, picture, source) or "") == text.strip():
+        return  # what is said again is no change
     if text.strip():
         catalogue.db.execute(
             "INSERT OR REPLACE INTO captions VALUES (?, ?, ?)", (picture, source, text.strip())
@@ -66,7 +71,7 @@ def keep_read(
 
 def drop_machine_written(catalogue: Catalogue) -> None:
     """Forget what an earlier reading of files took for captions; the caller holds the lock."""
-    from visterm.pictures.metadata.texts import values
+    from visterm.pictures.texts import values
 
     stored = catalogue.db.execute(
         "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", GIVEN
@@ -110,8 +115,8 @@ def inherit(catalogue: Catalogue, old: int, new: int) -> None:
         (new, old, *GIVEN),
     )
     db.execute(
-        """INSERT OR IGNORE INTO feedback (query, picture, answer, time, against, step)
-            SELECT query, ?, answer, time, against, step FROM feedback WHERE picture = ?""",
+        """INSERT OR IGNORE INTO feedback (query, picture, answer, time, step)
+            SELECT query, ?, answer, time, step FROM feedback WHERE picture = ?""",
         (new, old),
     )
 
@@ -140,7 +145,7 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     A person's own caption stands alone; otherwise every source counts. With the setting
     ``folders`` the names of a picture's folders are words to learn, too.
     """
-    from visterm.pictures.metadata.path_words import folder_words
+    from visterm.pictures.path_words import folder_words
 
     question = """
         SELECT pictures.id, hash, source, text FROM pictures
@@ -186,8 +191,8 @@ def let_count(catalogue: Catalogue, names: str | None, folders: bool | None) -> 
         catalogue.set("folders", "yes" if learns else None)
 
 
-def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
-    """Captions from a table of paths and texts, inside a transaction.
+def read_table(catalogue: Catalogue, root: Path, table: Path) -> tuple[Imported, dict[int, str]]:
+    """Captions by picture, from a table of paths and texts.
 
     Paths count from the table's folder or from the collection's; a bare name will do where only
     one picture has it. A picture that stands in several rows gets the words of them all.
@@ -195,17 +200,15 @@ def import_table(catalogue: Catalogue, root: Path, table: Path) -> Imported:
     from visterm.pictures import read_caption_table
 
     said: dict[int, list[str]] = {}
-    report = Imported()
-    for path, text in read_caption_table(table):
+    report, unread = Imported(), set[str]()
+    for path, text in read_caption_table(table, unread=unread):
         picture = _named(catalogue, root, table.parent, path)
         if picture is None:
             report.unknown.append(path)
         elif text not in said.setdefault(picture, []):
             said[picture].append(text)
-    for picture, texts in said.items():
-        give(catalogue, picture, TABLE, "\n".join(texts))
-    report.pictures, report.numbers = len(said), list(said)
-    return report
+    report.pictures, report.numbers, report.unread = len(said), list(said), sorted(unread)
+    return report, {picture: "\n".join(texts) for picture, texts in said.items()}
 
 
 def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int:
@@ -235,7 +238,7 @@ def at_path(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> i
     inside = below(root, path)
     if inside is None:
         return None
-    exact = "SELECT picture FROM places WHERE folder = ? AND name = ?"
+    exact = "SELECT picture FROM places WHERE folder = ? AND name = ? AND vanished >= 0"
     for spelt in dict.fromkeys((inside, *_normal_forms(inside))):
         folder, _, name = spelt.rpartition("/")
         picture = catalogue.one(exact, folder, name)

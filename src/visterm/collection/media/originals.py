@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from visterm.collection.media.records import PictureFile, PictureRecord
-from visterm.collection.sources.contents import fetch, is_local
-from visterm.collection.sources.unavailable import Unavailable
+from visterm.collection.sources.opening import Unavailable, fetch, is_local
 from visterm.collection.store.location import is_unchanged, may_write
 from visterm.errors import UnreadablePicture
 
@@ -71,12 +70,6 @@ class Originals:
             yield copy, True
         finally:
             part.unlink(missing_ok=True)
-
-    def is_near(self, record: PictureRecord, file: PictureFile) -> bool:
-        """Whether a picture's bytes are here now, so that nobody has to be asked for them."""
-        if is_local(file.path, file.offset):
-            return os.path.exists(self.root / file.path)
-        return self._copy(record).exists()
 
     @property
     def folder(self) -> Path:

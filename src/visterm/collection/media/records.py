@@ -47,67 +47,46 @@ class PictureRecord:
     files: tuple[PictureFile, ...]
     second: float | None = None
     """When a frame is shown."""
+    pixels: tuple[int, int] | None = None
+    """Width and height, upright; None where they were not read yet."""
 
 
-@dataclass(frozen=True)
-class CaptureRecord:
-    """When and where a picture was taken, and how the time is known: exif, xmp, name,
-    video (its header) or file."""
+def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """When and where pictures were taken, by number, with the keys that every front end shows.
 
-    taken: datetime | None = None
-    source: str | None = None
-    latitude: float | None = None
-    longitude: float | None = None
-    kind: str = "picture"
-
-    def fields(self) -> dict[str, Any]:
-        """As every front end writes it.
-
-        >>> UNKNOWN_CAPTURE.fields()["taken"] is None
-        True
-        """
-        return {
-            "taken": self.taken and self.taken.isoformat(),
-            "taken_from": self.source,
-            "latitude": self.latitude,
-            "longitude": self.longitude,
-            "type": self.kind,
-        }
-
-
-UNKNOWN_CAPTURE = CaptureRecord()
-
-
-def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, CaptureRecord]:
-    """When and where pictures were taken, by number."""
+    ``taken_from`` says how the time is known: exif, xmp, name, video (its header) or file.
+    """
     question = """SELECT id, taken, taken_from, latitude, longitude, kind FROM pictures
         WHERE id IN {numbers}"""
     return {
-        picture: CaptureRecord(
-            None if taken is None else _EPOCH + timedelta(seconds=taken),
-            source or None,
-            latitude,
-            longitude,
-            kind or "picture",
+        picture: {
+            "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
+            "taken_from": source or None,
+            "latitude": latitude,
+            "longitude": longitude,
+            "type": kind or "picture",
+        }
+        for picture, seconds, source, latitude, longitude, kind in catalogue.among(
+            question, pictures
         )
-        for picture, taken, source, latitude, longitude, kind in catalogue.among(question, pictures)
     }
 
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    found: dict[int, tuple[str, float | None, list[PictureFile]]] = {}
-    question = """SELECT pictures.id, hex(hash), second, folder, name, size, mtime_ns, offset
+    found: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
+    question = """SELECT pictures.id, hex(hash), second, width, height, folder, name,
+            places.size, mtime_ns, offset
         FROM pictures JOIN places ON places.picture = coalesce(video, pictures.id)
         WHERE NOT vanished AND pictures.id IN {numbers} ORDER BY folder, name"""
     rows = catalogue.among(question, list(dict.fromkeys(pictures)))
-    for picture, digest, second, folder, name, *facts in rows:
+    for picture, digest, second, width, height, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
-        about = found.setdefault(picture, (digest.lower(), second, []))
-        about[2].append(PictureFile(path, *facts))
+        about = digest.lower(), second, None if width is None else (width, height)
+        found.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
     return {
-        picture: PictureRecord(picture, digest, tuple(files), second)
-        for picture, (digest, second, files) in found.items()
+        picture: PictureRecord(picture, digest, tuple(files), second, pixels)
+        for picture, ((digest, second, pixels), files) in found.items()
     }
 
 

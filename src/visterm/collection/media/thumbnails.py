@@ -9,7 +9,6 @@ import contextlib
 import io
 import os
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +32,6 @@ CREATE TABLE IF NOT EXISTS thumbnails (
     jpeg BLOB NOT NULL,
     UNIQUE (digest, side)
 );
-CREATE TABLE IF NOT EXISTS sizes (
-    digest TEXT PRIMARY KEY, width INTEGER NOT NULL, height INTEGER NOT NULL
-) WITHOUT ROWID;
 """
 
 
@@ -80,33 +76,20 @@ class Thumbnails:
         """
         if side not in SIDES:
             raise BadInput(f"a thumbnail's side is one of {', '.join(map(str, SIDES))}, not {side}")
-        kept = self._one("SELECT jpeg FROM thumbnails WHERE digest = ? AND side = ?", record, side)
-        if kept is not None:
-            return Thumbnail(kept[0], sure=True)
+        key = (record.digest, side)
+        # Another thread may be writing, or the disk be full: then it is made again next time.
+        with contextlib.suppress(sqlite3.Error):
+            question = "SELECT jpeg FROM thumbnails WHERE digest = ? AND side = ?"
+            kept = self._db.execute(question, key).fetchone()
+            if kept is not None:
+                return Thumbnail(kept[0], sure=True)
         jpeg, sure = self._make(record, side)
         if sure:
-            self._keep(
-                "INSERT OR IGNORE INTO thumbnails VALUES (NULL, ?, ?, ?)", record, side, jpeg
-            )
+            with contextlib.suppress(sqlite3.Error):
+                statement = "INSERT OR IGNORE INTO thumbnails VALUES (NULL, ?, ?, ?)"
+                self._db.execute(statement, (*key, jpeg))
             self._forget_oldest()
         return Thumbnail(jpeg, sure)
-
-    def sizes(self, records: Iterable[PictureRecord]) -> dict[int, tuple[int, int]]:
-        """Width and height of pictures, upright; those whose files cannot be read are left out."""
-        wanted = {record.digest: record for record in records}
-        marks = ",".join("?" * len(wanted))
-        kept: dict[str, tuple[int, int]] = {}
-        with contextlib.suppress(sqlite3.Error):
-            for digest, width, height in self._db.execute(
-                f"SELECT digest, width, height FROM sizes WHERE digest IN ({marks})", list(wanted)
-            ):
-                kept[digest] = (width, height)
-        found: dict[int, tuple[int, int]] = {}
-        for digest, record in wanted.items():
-            size = kept.get(digest) or self._measure(record)
-            if size is not None:
-                found[record.picture] = size
-        return found
 
     def _make(self, record: PictureRecord, side: int) -> tuple[bytes, bool]:
         from PIL import Image
@@ -125,33 +108,6 @@ class Thumbnails:
             Image.fromarray(pixels).save(jpeg, "JPEG", quality=84, optimize=side <= 640)
             return jpeg.getvalue(), sure
         raise UnreadablePicture(record.files[0].path if record.files else "the picture", reason)
-
-    def _measure(self, record: PictureRecord) -> tuple[int, int] | None:
-        from visterm.pictures.decoding import picture_size
-
-        for file in record.files:
-            # A disk or a server may be away, with thousands of pictures on it.
-            if not self._originals.is_near(record, file):
-                continue
-            with (
-                contextlib.suppress(UnreadablePicture),
-                self._originals.opened(record, file) as (path, sure),
-            ):
-                size = picture_size(path)
-                if sure:
-                    self._keep("INSERT OR IGNORE INTO sizes VALUES (?, ?, ?)", record, *size)
-                return size
-        return None
-
-    def _one(self, question: str, record: PictureRecord, *values: int) -> tuple | None:
-        with contextlib.suppress(sqlite3.Error):
-            return self._db.execute(question, (record.digest, *values)).fetchone()
-        return None
-
-    def _keep(self, statement: str, record: PictureRecord, *values: int | bytes) -> None:
-        # Another thread may be writing, or the disk be full: then it is made again next time.
-        with contextlib.suppress(sqlite3.Error):
-            self._db.execute(statement, (record.digest, *values))
 
     def _forget_oldest(self) -> None:
         with contextlib.suppress(sqlite3.Error):

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.name_words import FILE, counting
+from visterm.collection.store.snapshot import snapshot
 from visterm.errors import VistermError
-from visterm.pictures.metadata.path_words import file_words, folder_words
+from visterm.pictures.path_words import file_words, folder_words
 from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form, tokens
@@ -80,7 +80,7 @@ def _learnt_form(token: str, vocabulary: Vocabulary) -> str:
 
 def _counted(catalogue: Catalogue) -> list[CountedWord]:
     try:
-        vocabulary = active_model(catalogue).vocabulary
+        vocabulary = snapshot(catalogue).words.vocabulary
     except VistermError:  # nothing learnt, or damaged: captions have words all the same
         vocabulary = None
     counts: Counter[str] = (

@@ -15,17 +15,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import columns
 from visterm.collection.ingest.extractors import described_by, vectors_of_files
 from visterm.collection.media import captions
 from visterm.collection.media.records import located
-from visterm.collection.prediction.explanations import Likely, likeliest, values_of
+from visterm.collection.prediction.explanations import Likely, likeliest, mapped, values_of
 from visterm.collection.prediction.neighbours import SHARPNESS, Neighbours, neighbours_of
-from visterm.collection.store.active_model import ActiveModel, NotTrained, active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.snapshot import Snapshot, reading
 from visterm.collection.store.urls import Url, as_path
-from visterm.collection.store.versions import MODEL
+from visterm.collection.store.word_model import WordModel
 from visterm.errors import VistermError
 from visterm.progress import Progress, silent
 
@@ -38,7 +37,7 @@ class LikelyPhrase:
     """A phrase of captions of the pictures most alike, and the weight of those that hold it."""
 
     kind: str
-    text: str
+    phrase: str
     share: float
 
 
@@ -85,36 +84,39 @@ def descriptions(
 ) -> Iterator[Description]:
     """What is to be said of each picture, in order."""
     extractor = described_by(catalogue)
-    try:
-        now = active_model(catalogue)
-    except NotTrained:
-        if not captions.any_there(catalogue):
-            raise
-        now = None
-    if now is not None and now.version.extractor != extractor:
-        raise VistermError(
-            "the model learnt from other features than the pictures now have; visterm train"
-        )
     for first in range(0, len(paths), AT_ONCE):
         some = [as_path(path) for path in paths[first : first + AT_ONCE]]
-        yield from _described(catalogue, root, Rows(catalogue, extractor), now, some, wanted)
+        with reading(catalogue) as now:
+            yield from list(_described(now, root, extractor, _model(now, extractor), some, wanted))
         progress("describing pictures", first + len(some), len(paths))
 
 
+def _model(now: Snapshot, extractor: str) -> WordModel | None:
+    """What knows words; None where nothing but captions does."""
+    if now.version is None and captions.any_there(now.catalogue):
+        return None
+    if now.words.version.extractor != extractor:
+        raise VistermError(
+            "the model learnt from other features than the pictures now have; visterm train"
+        )
+    return now.words
+
+
 def _described(
-    catalogue: Catalogue,
+    now: Snapshot,
     root: Path,
-    rows: Rows,
-    now: ActiveModel | None,
+    extractor: str,
+    model: WordModel | None,
     paths: list[Path | Url],
     wanted: Wanted,
 ) -> Iterator[Description]:
+    catalogue = now.catalogue
     numbers = [captions.at_path(catalogue, root, path) for path in paths]
-    looked = _looked(catalogue, rows, paths, numbers)
+    looked = _looked(catalogue, Rows(catalogue, extractor), paths, numbers)
     seen = [place for place in range(len(paths)) if looked.reasons[place] is None]
     theirs = [numbers[place] for place in seen]
-    near = neighbours_of(rows, looked.vectors, theirs)
-    words = _words(catalogue, now, looked.vectors, theirs, near, wanted.words)
+    near = neighbours_of(now, extractor, looked.vectors, theirs)
+    words = _words(now, model, looked.vectors, theirs, near, wanted.words)
     alike: list[list[_Near]] = [[] for _ in seen]
     if wanted.phrases or wanted.captions:
         alike = _alike(catalogue, root, near)
@@ -162,46 +164,26 @@ def _looked(
 
 
 def _words(
-    catalogue: Catalogue,
-    now: ActiveModel | None,
+    now: Snapshot,
+    model: WordModel | None,
     vectors: NDArray[np.float32],
     numbers: list[int | None],
     near: list[Neighbours],
     k: int,
 ) -> list[list[Likely]]:
-    """The likeliest words of each picture: from the index where it stands there, else mapped."""
-    if now is None or not k or not numbers:
+    """The likeliest words of each picture: of all frames of videos, else of its vector."""
+    if model is None or not k or not numbers:
         return [[] for _ in numbers]
-    known = np.array([number is not None for number in numbers])
-    ids = [number for number in numbers if number is not None]
-    known[known] = now.index.holds(ids)
-    values = np.empty((len(numbers), len(now.vocabulary)))
-    inside = [n for n, here in zip(numbers, known, strict=True) if here and n is not None]
-    values[known] = values_of(catalogue, now, inside)
-    if not known.all():
-        values[~known] = _mapped(catalogue, now, vectors[~known])
-    return likeliest(catalogue, now, values, near, k)
-
-
-def _mapped(
-    catalogue: Catalogue, now: ActiveModel, vectors: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """The value of every word for pictures that are in no index, with what clicks added."""
-    from visterm.collection.feedback.offsets import FeedbackOffsets
-    from visterm.collection.store.index_rows import index_rows
-    from visterm.models import load_model
-
-    mapped = np.zeros((vectors.shape[0], len(now.vocabulary)))
-    rows = index_rows(now.version, load_model(now.version.folder / MODEL))(vectors)
-    mapped[:, : now.version.words] = rows
-    more = now.index.words - now.version.words
-    if more:
-        offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
-        added = offsets.rows(vectors, more, rows)
-        for word, place in columns(catalogue).items():
-            if place < more:
-                mapped[:, word] += added[:, place]
-    return mapped
+    values = mapped(model, vectors)
+    pictures = now.pictures(model.version.extractor)
+    known = [
+        n
+        for n, number in enumerate(numbers)
+        if number is not None and pictures is not None and pictures.holds([number])[0]
+    ]
+    if now.frames and known:
+        values[known] = values_of(now, model, [numbers[n] or 0 for n in known])
+    return likeliest(now, model, values, near, k)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.link import log_logistic
-from visterm.collection.feedback.log import columns
-from visterm.collection.feedback.offsets import FeedbackOffsets
 from visterm.collection.ingest.extractors import kept
 from visterm.collection.media.originals import Originals
 from visterm.collection.media.records import record
@@ -21,16 +19,20 @@ from visterm.collection.prediction.neighbours import (
     with_neighbours,
 )
 from visterm.collection.search import ScoreParts
-from visterm.collection.search.frame_folding import FoldedRanker
-from visterm.collection.search.rankers import word_ranker
-from visterm.collection.store.active_model import ActiveModel, active_model, frame_rows
+from visterm.collection.search.query_terms import query_terms
+from visterm.collection.search.ranking import word_scores
+from visterm.collection.search.searcher import only_unknown
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.versions import MODEL
+from visterm.collection.store.feature_rows import DescribedPictures
+from visterm.collection.store.snapshot import Snapshot, reading
+from visterm.collection.store.word_model import WordModel
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.text.query import parse_query
+from visterm.index.feature_file import in_memory
+from visterm.text.query import UnknownWords, parse_query
+from visterm.text.stop_words import PICTURE_TALK
 from visterm.text.unoffered_words import is_unoffered
+from visterm.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from visterm.features.contributions import Parts
@@ -76,159 +78,127 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
 
     Of a video, it is the best frame that is explained.
     """
-    now = active_model(catalogue)
-    ranker = word_ranker(catalogue, now, parse_query(text))
-    _check_found(now, picture)
-    if frames := frame_rows(catalogue):
-        picture = FoldedRanker(ranker, frames).rows([picture])[0]
-    total = float(ranker.scores(np.array([picture]))[0])
-    (evidence,) = ranker.parts([picture])
-    parts = _parts(catalogue, root, now, picture) if ranker.numbers.size else None
-    weights = None if parts is None else _weights(catalogue, now, ranker.numbers)
-    if parts is None or weights is None:
+    with reading(catalogue) as now:
+        model, query = now.words, parse_query(text)
+        pictures = _found(now, model, picture)
+        terms = query_terms(query, now)
+        if query.words and not terms.terms:
+            raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
+        scores = word_scores(now, pictures, terms).scores
+        rows = pictures.positions(now.frames.rows(np.array([picture])))
+        position = rows[[int(np.argmax(scores.scores(rows)))]]
+        picture = int(pictures.ids[position[0]])
+        total = float(scores.scores(position)[0])
+        (evidence,) = scores.parts(position)
+        numbers, weights = terms.numbers, terms.weights
+    parts = _parts(catalogue, root, model, picture) if numbers.size else None
+    if parts is None or model.weights is None:
         return Explanation({}, total, total, evidence=evidence)
-    asked_for = zip(ranker.numbers.tolist(), ranker.weights.tolist(), *weights, strict=False)
-    words = {
-        now.vocabulary.words[number]: _contributions(now, number, weight, parts.scores(row), moved)
-        for number, weight, row, moved in asked_for
-    }
+    words = {}
+    for number, weight in zip(numbers.tolist(), weights.tolist(), strict=False):
+        made = model.word_weights(number)  # linked: its bias is what any picture has
+        contributions = _contributions(weight, parts.scores(made.vector), made.bias)
+        words[model.vocabulary.words[number]] = contributions
     rest = total - float(sum(contributions.sum() for contributions in words.values()))
     return Explanation(words, rest, total, parts.box, evidence)
 
 
 def describe(catalogue: Catalogue, picture: int, k: int) -> list[Likely]:
     """The words that a picture most likely shows, likeliest first."""
-    now = active_model(catalogue)
-    _check_found(now, picture)
-    rows = Rows(catalogue, now.version.extractor)
-    vectors = np.stack([rows.of([picture])[picture]])
-    near = neighbours_of(rows, vectors, [picture])
-    return likeliest(catalogue, now, values_of(catalogue, now, [picture]), near, k)[0]
+    with reading(catalogue) as now:
+        model = now.words
+        pictures = _found(now, model, picture)
+        position = pictures.positions(np.array([picture]))
+        near = neighbours_of(now, model.version.extractor, pictures.file.dense(position), [picture])
+        return likeliest(now, model, values_of(now, model, [picture]), near, k)[0]
 
 
-def values_of(catalogue: Catalogue, now: ActiveModel, pictures: list[int]) -> NDArray[np.float64]:
-    """The value of every word for pictures of the index, with what clicks added.
+def values_of(now: Snapshot, model: WordModel, pictures: list[int]) -> NDArray[np.float64]:
+    """Log-probabilities of all words for pictures that can be found.
 
     A video shows what any of its frames shows.
     """
-    if frames := frame_rows(catalogue):
-        numbers = (frames.rows(np.array([one])) for one in pictures)
-        every = [_row_values(catalogue, now, one[now.index.holds(one)]) for one in numbers]
-        return np.stack([one.max(axis=0) for one in every])
-    return _row_values(catalogue, now, np.array(pictures))
+    every = now.pictures(model.version.extractor)
+    assert every is not None
+    rows = [every.positions(now.frames.rows(np.array([picture]))) for picture in pictures]
+    logs = model.log_probabilities(every.file.at(np.concatenate(rows)))
+    starts = np.cumsum([0, *(len(some) for some in rows)])[:-1]
+    return np.maximum.reduceat(logs.astype(np.float64), starts, axis=0)
 
 
-def _row_values(
-    catalogue: Catalogue, now: ActiveModel, numbers: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    count = now.version.words
-    rows = now.index.rows(numbers)
-    values = np.zeros((len(rows), len(now.vocabulary)))
-    values[:, :count] = rows[:, :count]
-    for word, place in columns(catalogue).items():
-        if count + place < rows.shape[1]:
-            values[:, word] += rows[:, count + place]
-    return values
+def mapped(model: WordModel, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The same for vectors of pictures that are not in the collection."""
+    return model.log_probabilities(in_memory(vectors)).astype(np.float64)
 
 
 def likeliest(
-    catalogue: Catalogue,
-    now: ActiveModel,
+    now: Snapshot,
+    model: WordModel,
     values: NDArray[np.float64],
     near: list[Neighbours],
     k: int,
 ) -> list[list[Likely]]:
     """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
-    found = _word_probabilities(now, values)
-    if found is not None:
-        found = with_neighbours(catalogue, now.vocabulary, found, near)
+    found = None
+    if model.calibration.is_known:
+        found = model.calibration.word_probabilities(values)
+        found = with_neighbours(now.catalogue, model.vocabulary, found, near)
     ranked = (values if found is None else found).copy()
-    ranked[:, _unoffered(catalogue, now)] = -np.inf
+    ranked[:, _unoffered(now, model)] = -np.inf
     order = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
 
     def likely(row: int, word: int) -> Likely:
         probability = None if found is None else float(found[row, word])
-        return Likely(now.vocabulary.words[word], float(values[row, word]), probability)
+        return Likely(model.vocabulary.words[word], float(values[row, word]), probability)
 
     return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
 
 
-def _unoffered(catalogue: Catalogue, now: ActiveModel) -> list[int]:
-    """Words that are not to be said of strangers, and that no caption here uses."""
+def _unoffered(now: Snapshot, model: WordModel) -> list[int]:
+    """Words about pictures, and those that are not said of strangers unless a caption uses them."""
+    talk = Vocabulary.of_words(sorted(PICTURE_TALK))
+    words = zip(model.vocabulary.words, model.vocabulary.keys, strict=True)
     return [
         number
-        for number, (word, key) in enumerate(
-            zip(now.vocabulary.words, now.vocabulary.keys, strict=True)
-        )
-        if is_unoffered(word) and not holders(catalogue.db, key).size
+        for number, (word, key) in enumerate(words)
+        if any(part in talk for part in word.split())
+        or (is_unoffered(word) and not holders(now.catalogue.db, key).size)
     ]
 
 
-def _word_probabilities(
-    now: ActiveModel, values: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    if now.calibration is None or not now.calibration.is_known:
-        return None
-    return now.calibration.word_probabilities(values)
-
-
-def _check_found(now: ActiveModel, picture: int) -> None:
-    if not now.index.holds([picture])[0]:
+def _found(now: Snapshot, model: WordModel, picture: int) -> DescribedPictures:
+    pictures = now.pictures(model.version.extractor)
+    if pictures is None or not pictures.holds([picture])[0]:
         raise BadInput(
             f"picture {picture} cannot be found now: its files have gone, or visterm add has not "
             "described it yet"
         )
+    return pictures
 
 
-def _contributions(
-    now: ActiveModel, word: int, weight: float, parts: NDArray[np.float64], moved: float
-) -> NDArray[np.float64]:
-    """What parts of a word's value contribute to the score, by the word's log-probability, or by
-    that of its absence where it is unwanted.
+def _contributions(weight: float, parts: NDArray[np.float64], start: float) -> NDArray[np.float64]:
+    """What parts of a word's log odds contribute to the score, by its log-probability, or by that
+    of its absence where it is unwanted.
 
-    ``moved`` is what clicks add to any picture.
+    ``start`` are the log odds of any picture.
     """
-    if now.link is None:
-        return weight * parts
-    slope, start = now.link.slopes[word], now.link.intercepts[word] + now.link.slopes[word] * moved
     if weight < 0:
-        slope, start = -slope, -start
-    rise = slope * float(parts.sum())
+        parts, start = -parts, -start
+    rise = float(parts.sum())
     if abs(rise) < 1e-9:
-        return abs(weight) * parts * slope * (1 - np.exp(log_logistic(start)))
-    share = (log_logistic(start + rise) - log_logistic(start)) / rise
-    return np.asarray(abs(weight) * parts * slope * share)
+        return abs(weight) * parts * (1 - np.exp(float(log_logistic(np.array(start)))))
+    low, high = log_logistic(np.array([start, start + rise]))
+    share = float(high - low) / rise
+    return np.asarray(abs(weight) * parts * share)
 
 
-def _weights(
-    catalogue: Catalogue, now: ActiveModel, words: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The model's weights of words, with what clicks added, and what those add to any picture;
-    None where a model has none."""
-    from visterm.models import load_model
-
-    learnt = load_model(now.version.folder / MODEL).linear_weights()
-    if learnt is None:
-        return None
-    weights = np.zeros((len(words), learnt.shape[1]))
-    known = words < now.version.words  # of words that a yes began only clicks say something
-    weights[known] = learnt[words[known]]
-    offsets = FeedbackOffsets.read(catalogue, now.version, now.vocabulary, now.index)
-    moved = np.zeros(len(weights))
-    for place, word in enumerate(words.tolist()):
-        if word in offsets.directions:
-            weights[place] += offsets.directions[word]
-            moved[place] = -offsets.directions[word] @ now.version.mean(weights.shape[1])
-    return weights, moved
-
-
-def _parts(catalogue: Catalogue, root: Path, now: ActiveModel, picture: int) -> Parts | None:
+def _parts(catalogue: Catalogue, root: Path, model: WordModel, picture: int) -> Parts | None:
     """A picture's vector by place, from its file."""
     from visterm.features.contributions import parts_of
     from visterm.pictures import read_picture
 
     extractor = kept(catalogue, catalogue.get("features") or "")
-    if extractor is None or extractor.key != now.version.extractor:
+    if extractor is None or extractor.key != model.version.extractor:
         return None
     originals, about = Originals(root, catalogue.store), record(catalogue, picture)
     for file in about.files:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import FINDABLE, Rows
-from visterm.index.score import best
+from visterm.collection.store.snapshot import Snapshot
+from visterm.index.top_k import best
 from visterm.text import Vocabulary
 
 NEIGHBOURS = 12
@@ -25,7 +25,10 @@ _NEAR, _FALL = 0.75, 10.0
 and the model's opinion one; nearness is 0 for a usual picture and 1 for the same. Of some values
 these gave the most right labels among the first five on held-out IAPR TC-12 training pictures, and
 the best likelihood, with 300 captions as with 16,000."""
-_CAPTIONED = f"{FINDABLE} AND rows.picture IN (SELECT picture FROM captions)"
+
+
+_AT_ONCE = 4096
+"""Pictures that are compared together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +46,29 @@ class Neighbours:
 
 
 def neighbours_of(
-    rows: Rows, vectors: NDArray[np.float32], own: list[int | None]
+    now: Snapshot, extractor: str, vectors: NDArray[np.float32], own: list[int | None]
 ) -> list[Neighbours]:
-    """For each vector the captioned pictures most alike, itself left out, in one pass."""
-    if not own:
-        return []
+    """For each vector the captioned pictures most alike, itself left out."""
+    pictures = now.pictures(extractor)
+    if not own or pictures is None:
+        return [Neighbours(np.empty(0, np.int64), np.empty(0, np.float32), 0.0) for _ in own]
+    captioned = now.catalogue.db.execute("SELECT DISTINCT picture FROM captions ORDER BY picture")
+    ids = np.fromiter((picture for (picture,) in captioned), np.int64)
+    positions, known = pictures.located(ids)
+    ids = ids[known]
+    lengths = now.remembered("lengths of vectors", pictures.file.lengths)[positions]
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
-    nearest: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = [
-        (np.empty(0, np.int64), np.empty(0, np.float32)) for _ in own
-    ]
-    total, count = np.zeros(len(own)), 0
-    for numbers, places, block in rows.blocks(wanted=_CAPTIONED):
-        lengths = np.maximum(block.lengths()[places], np.finfo(np.float32).tiny)
-        near = np.asarray(block.vectors(places) @ units.T, np.float32) / lengths[:, None]
-        total += near.sum(axis=0, dtype=np.float64)
-        count += len(numbers)
-        for n, (ids, cosines) in enumerate(nearest):
-            others = numbers != own[n]
-            nearest[n] = best(
-                np.concatenate([ids, numbers[others]]),
-                np.concatenate([cosines, near[others, n]]),
-                NEIGHBOURS,
-            )
-    usual = total / max(count, 1)
-    return [Neighbours(*one, float(mean)) for one, mean in zip(nearest, usual, strict=True)]
+    near = np.empty((len(own), ids.size), np.float32)
+    for first in range(0, ids.size, _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        rows = pictures.file.vectors(positions[part])
+        near[:, part] = np.asarray(rows @ units.T).T / np.maximum(lengths[part], 1e-30)
+    found = []
+    for number, cosines in zip(own, near, strict=True):
+        others = ids != number
+        nearest = best(ids[others], cosines[others], NEIGHBOURS)
+        found.append(Neighbours(*nearest, float(cosines.mean()) if cosines.size else 0.0))
+    return found
 
 
 def with_neighbours(

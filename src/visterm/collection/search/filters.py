@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.active_model import kept_masks
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue, below_pattern
+from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.name_words import FOLDER, name_key
+from visterm.collection.store.snapshot import Snapshot
 from visterm.errors import BadInput
-from visterm.text.filters import Circle, Filters, Period
-from visterm.text.query import closest_words
+from visterm.text.dates import Period
+from visterm.text.filters import Circle, Filters
+from visterm.text.spelling import closest_words
 from visterm.text.tokens import stem
 
 Mask: TypeAlias = NDArray[np.bool_]
 """By the number of a picture, whether it may answer; those beyond it may not."""
 
+DATED = "taken_from != 'file'"
+"""The time of a file is that of a copy or scan, and says nothing about when a picture was taken."""
 _EARTH_KM = 6371.0
+_MASKS = 64
+"""Filters of which it is remembered what they let through."""
 
 
-def allowed(catalogue: Catalogue, filters: Filters) -> Mask | None:
-    """The pictures that filters let through; None where there is no filter.
+def allowed(now: Snapshot, pictures: DescribedPictures, filters: Filters) -> Mask | None:
+    """The rows that filters let through, by position; None where there is no filter.
 
     What was asked before is remembered until files or captions change.
     """
     if not filters:
         return None
-    version = filter_version(catalogue)
-    masks = kept_masks(catalogue)
-    found = masks.get(version, filters)
-    if found is None:
-        found = _mask(catalogue, filters)
-        masks.keep(version, filters, found)
-    if not found.any():
-        _explain_nothing(catalogue, filters)
-    return found
-
-
-def filter_version(catalogue: Catalogue) -> Hashable:
-    """Another one whenever filters may let other pictures through."""
-    found = catalogue.db.execute(
-        "SELECT value FROM settings WHERE name IN ('caption_words', 'place_changes') ORDER BY name"
-    )
-    return tuple(found.fetchall())
+    by_number = now.masks.get(filters)
+    if by_number is None:
+        if len(now.masks) >= _MASKS:
+            now.masks.clear()
+        by_number = now.masks[filters] = _mask(now.catalogue, filters)
+    if not by_number.any():
+        _explain_nothing(now.catalogue, filters)
+    spread = now.frames.spread(by_number)
+    return np.append(spread, False)[np.minimum(pictures.ids, spread.size)]
 
 
 def _mask(catalogue: Catalogue, filters: Filters) -> Mask:
@@ -76,10 +74,11 @@ def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) ->
     """Pictures that were taken in one of them, or whose captions or folders say so."""
     condition = " OR ".join(["(taken >= ? AND taken < ?)"] * len(periods))
     days = [_seconds(day) for period in periods for day in period]
-    mask = _by_sql(catalogue, [f"({condition})"], days, size)
-    for word in (stem(str(period)) for period in periods):
-        for key in (word, name_key(FOLDER, word)):
-            mask[holders(catalogue.db, key)] = True
+    mask = _by_sql(catalogue, [f"({condition})", DATED], days, size)
+    for words in (words for period in periods for words in period.written):
+        keys = [stem(word) for word in words]
+        for some in (keys, [name_key(FOLDER, key) for key in keys]):
+            mask[reduce(np.intersect1d, (holders(catalogue.db, key) for key in some))] = True
     return mask
 
 
@@ -112,7 +111,7 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
         values.append(None if filters.kind == "picture" else filters.kind)
     for day, sign in ((filters.after, ">="), (filters.before, "<")):
         if day is not None:
-            conditions.append(f"taken {sign} ?")
+            conditions.append(f"taken {sign} ? AND {DATED}")
             values.append(_seconds(day))
     return conditions, values
 

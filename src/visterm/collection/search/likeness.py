@@ -1,8 +1,4 @@
-"""Ranking by likeness to a picture, and folding of near-duplicates.
-
-Here the text space is that of the pictures' own vectors, the model leaves them as they are, and the
-rows are those that the extractor gave: a score is a cosine.
-"""
+"""Likeness of pictures by the cosine of their vectors, and folding of near-duplicates."""
 
 from __future__ import annotations
 
@@ -15,12 +11,9 @@ from numpy.typing import NDArray
 
 from visterm.collection.ingest.extractors import current_key, described_by, vectors_of_files
 from visterm.collection.media.captions import at_path
-from visterm.collection.search.rankers import Ranked, Ranker, Scores
-from visterm.collection.store.active_model import frame_rows
-from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import FINDABLE, Rows
-from visterm.errors import BadInput, UnreadablePicture, VistermError
-from visterm.index.score import best
+from visterm.collection.store.feature_rows import DescribedPictures, Rows
+from visterm.collection.store.snapshot import Snapshot
+from visterm.errors import BadInput, UnreadablePicture
 
 ALIKE = {"cnn-1": 0.88}
 """Cosines from which two pictures are near-duplicates: other sizes, qualities or crops of one.
@@ -31,54 +24,31 @@ On 75 Corel pictures, copies at half size, with 5 % cut off or of JPEG quality 3
 ALIKE_OTHERWISE = 0.97
 
 
-class LikenessRanker(Ranker):
-    """Likeness to a picture by cosine, itself left out.
-
-    With ``beside``, what else is asked for counts as much: both kinds of scores are standardised
-    over all pictures and added up, ``z(F(q, p)) + z(cos(x, p))``.
-    """
-
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        root: Path,
-        picture: int | str | os.PathLike[str],
-        beside: Ranker | None = None,
-    ) -> None:
-        super().__init__()
-        if beside is not None:
-            self.unknown, self.replaced = beside.unknown, beside.replaced
-            self.unsure = beside.unsure
-        rows = Rows(catalogue, described_by(catalogue))
-        vector, own = _vector(catalogue, root, rows, picture)
-        known = frame_rows(catalogue)
-        itself = known.pictures(np.array([] if own is None else [own], np.int64))
-        self.ids, self.cosines = _cosines(rows, vector, known.rows(itself))
-        if beside is not None and self.ids.size:
-            both = _standardised(beside.scores(self.ids)) + _standardised(self.cosines)
-            self.cosines = both.astype(np.float32)
-
-    def best(self, k: int, allow: NDArray[np.bool_] | None) -> Ranked:
-        if allow is None:
-            return best(self.ids, self.cosines, k)
-        keep = np.flatnonzero(self.ids < allow.size)
-        keep = keep[allow[self.ids[keep]]]
-        return best(self.ids[keep], self.cosines[keep], k)
-
-    def scores(self, pictures: NDArray[np.int64]) -> NDArray[np.float32]:
-        order = np.argsort(self.ids)
-        return self.cosines[order[np.searchsorted(self.ids, pictures, sorter=order)]]
+def cosines(
+    now: Snapshot, root: Path, picture: int | str | os.PathLike[str]
+) -> tuple[DescribedPictures, NDArray[np.float32]]:
+    """The rows of all pictures, and the cosine of each to a picture; -∞ for its own rows."""
+    extractor = described_by(now.catalogue)
+    pictures = now.pictures(extractor)
+    if pictures is None:
+        raise BadInput("no picture has been described yet; visterm add does")
+    vector, own = _vector(now, root, Rows(now.catalogue, extractor), picture)
+    lengths = now.remembered("lengths of vectors", pictures.file.lengths)
+    scale = np.maximum(lengths, np.finfo(np.float32).tiny) * (float(np.linalg.norm(vector)) or 1.0)
+    near = (pictures.file.products(vector[None])[0] / scale).astype(np.float32)
+    if own is not None:
+        itself = now.frames.pictures(np.array([own], np.int64))
+        near[pictures.positions(now.frames.rows(itself))] = -np.inf
+    return pictures, near
 
 
-def without_near_duplicates(
-    catalogue: Catalogue, pictures: Sequence[int], wanted: int
-) -> list[int]:
+def without_near_duplicates(now: Snapshot, pictures: Sequence[int], wanted: int) -> list[int]:
     """The first ``wanted`` of the pictures, best first, that are like no better one."""
-    extractor = current_key(catalogue)
+    extractor = current_key(now.catalogue)
     if extractor is None:
         return list(pictures[:wanted])
     limit = ALIKE.get(extractor, ALIKE_OTHERWISE)
-    vectors = Rows(catalogue, extractor).of(pictures)
+    vectors = Rows(now.catalogue, extractor).of(pictures)
     shown: list[int] = []
     directions: list[NDArray[np.float32]] = []
     for picture in pictures:
@@ -95,10 +65,10 @@ def without_near_duplicates(
 
 
 def _vector(
-    catalogue: Catalogue, root: Path, rows: Rows, picture: int | str | os.PathLike[str]
+    now: Snapshot, root: Path, rows: Rows, picture: int | str | os.PathLike[str]
 ) -> tuple[NDArray[np.float32], int | None]:
     """The vector of a picture of the collection, with its number, or of any other file."""
-    number = picture if isinstance(picture, int) else at_path(catalogue, root, picture)
+    number = picture if isinstance(picture, int) else at_path(now.catalogue, root, picture)
     if number is not None:
         found = rows.of([number]).get(number)
         if found is not None:
@@ -107,42 +77,7 @@ def _vector(
         raise BadInput(f"picture {picture} has not been described yet; visterm add does")
     if not Path(picture).exists():
         raise BadInput(f"there is no picture {os.fspath(picture)}")
-    vectors, reasons = vectors_of_files(catalogue, [str(picture)])
+    vectors, reasons = vectors_of_files(now.catalogue, [str(picture)])
     if reasons:
         raise UnreadablePicture(str(picture), reasons[0])
     return vectors[0], None
-
-
-def _cosines(
-    rows: Rows, vector: NDArray[np.float32], own: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Every row that can be found, but for a picture's ``own``, with its cosine to a vector."""
-    for attempt in (1, 2):
-        try:
-            return _pass(rows, vector, own)
-        except FileNotFoundError as error:
-            # A writer may have merged segments since we read their names.
-            if attempt == 2:
-                raise VistermError(
-                    f"{error.filename} is missing; visterm check --repair"
-                ) from error
-    raise AssertionError("unreachable")
-
-
-def _pass(
-    rows: Rows, vector: NDArray[np.float32], own: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    length = float(np.linalg.norm(vector)) or 1.0
-    ids, cosines = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-    for numbers, places, block in rows.blocks(wanted=FINDABLE):
-        lengths = np.maximum(block.lengths(), np.finfo(np.float32).tiny)
-        near = (block.products(vector) / (lengths * length)).astype(np.float32)[places]
-        keep = ~np.isin(numbers, own)
-        ids.append(numbers[keep])
-        cosines.append(near[keep])
-    return np.concatenate(ids), np.concatenate(cosines)
-
-
-def _standardised(scores: Scores) -> NDArray[np.float64]:
-    deviation = float(scores.std(dtype=np.float64)) or 1.0
-    return (scores - scores.mean(dtype=np.float64)) / deviation

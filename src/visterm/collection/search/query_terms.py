@@ -1,4 +1,4 @@
-"""A query's words as terms: what the index sees of each, and which captions hold it."""
+"""A query's words as terms: what pictures show of each, and which captions hold it."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection.search.evidence import Floats, Ids, NamedPictures, Term
-from visterm.collection.search.unseen_words import calibrated, knows_any_word
+from visterm.collection.search.encoded_words import calibrated, encoded_weights, knows_any_word
+from visterm.collection.search.evidence import Ids, QueryTerm
 from visterm.collection.store.name_words import certainty
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
-from visterm.text.query import Query, closest_words, query_vector
+from visterm.text.query import Query, query_vector
+from visterm.text.spelling import closest_words
+from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import stem
 from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
-    from visterm.collection.store.active_model import ActiveModel
     from visterm.collection.store.caption_words import Postings
+    from visterm.collection.store.snapshot import Snapshot
+    from visterm.collection.store.word_model import WordModel
     from visterm.text import Vocabulary
+
+Floats = NDArray[np.float64]
 
 _LEARNT = 2
 """Captions with a word from which on training has decided whether pictures can show it."""
-_FRACTION, _LEVEL = 0.5, 0.05
-"""A good match has at least this fraction of the best one's probability, and at least this one."""
 
 
 @dataclass(frozen=True)
 class QueryTerms:
     """The terms of a query, and what is to be said of its other words."""
 
-    terms: list[Term]
+    terms: list[QueryTerm]
     numbers: Ids
     """Of those terms that the vocabulary knows, which come first."""
     unknown: dict[str, list[str]]
@@ -42,75 +45,82 @@ class QueryTerms:
     unsure: tuple[str, ...] = ()
     """Those of the replaced words for which the known ones are a guess."""
     encoded: tuple[str, ...] = ()
-    """Words and phrases that an encoder makes a column of, in the order of their columns."""
+    """Words and phrases that an encoder makes a column of, the last of the terms."""
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        return np.array([term.weight for term in self.terms], np.float32)
 
 
-def query_terms(
-    query: Query, active: ActiveModel, postings: Postings, offsets: dict[int, int]
-) -> QueryTerms:
-    """Read a query; ``offsets`` are the columns of what clicks added, by word.
+def query_terms(query: Query, now: Snapshot) -> QueryTerms:
+    """Read a query.
 
-    A word that the model does not know is read in captions, if some hold it; by sight its synonyms
-    stand for it, if they are known. One that no caption holds is replaced by words close to it.
+    Stop words are ignored. A word that the model does not know is read in captions, if some hold
+    it; by sight its synonyms stand for it, if they are known. One that no caption holds is replaced
+    where its meaning or spelling is known, and else left out and named, with words close to it.
     """
-    reader = _Reader(active.vocabulary, postings, active.version.words)
-    if knows_any_word(active):
-        return _encoded_terms(query, active, reader, offsets)
-    query, phrases = read_phrases(query, active.vocabulary, reader.is_held)
-    vector = query_vector(query, active.vocabulary, reader.meant)
-    weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
-    terms = [
-        reader.known(number, weight, _columns(active, offsets, number))
-        for number, weight in weights
-    ]
+    model = now.words
+    reader = _Reader(model.vocabulary, now.postings, model.words)
+    if knows_any_word(model):
+        return _encoded_terms(query, now, reader)
+    query, phrases = read_phrases(query, model.vocabulary, reader.is_held)
+    vector = query_vector(query, model.vocabulary, reader.meant)
+    terms = _known_terms(vector.numbers, vector.weights, model, reader)
     terms += [
         reader.read(word, weight)
         for word, weight in reader.unseen(query).items()
         if word in vector.unknown
     ]
-    words = active.vocabulary.words
+    words = model.vocabulary.words
     unknown = {
         word: closest_words(word, words) for word in vector.unknown if word not in reader.own
     }
     replaced = phrases | vector.replaced
-    unsure = tuple(word for word in replaced if is_guess(word, active.vocabulary))
+    unsure = tuple(word for word in replaced if is_guess(word, model.vocabulary))
     return QueryTerms(terms, vector.numbers, unknown, replaced, unsure)
 
 
-def _encoded_terms(
-    query: Query, active: ActiveModel, reader: _Reader, offsets: dict[int, int]
-) -> QueryTerms:
+def _known_terms(
+    numbers: Ids, weights: NDArray[np.floating], model: WordModel, reader: _Reader
+) -> list[QueryTerm]:
+    """Words of the vocabulary, in its order: so scores do not depend on how a query is written."""
+    return [
+        replace(reader.known(number, weight), weights=model.word_weights(number))
+        for number, weight in zip(numbers.tolist(), weights.tolist(), strict=True)
+    ]
+
+
+def _encoded_terms(query: Query, now: Snapshot, reader: _Reader) -> QueryTerms:
     """As `query_terms`, where any word can be seen: those that no model has met go together.
 
     But words that stand in captions which were learnt from, and that still have no column, are
     words that pictures cannot show.
     """
-    vector = query_vector(query, active.vocabulary)
-    weights = zip(vector.numbers.tolist(), vector.weights.tolist(), strict=True)
-    terms = [
-        reader.known(number, weight, _columns(active, offsets, number))
-        for number, weight in weights
-    ]
+    model = now.words
+    vector = query_vector(query, model.vocabulary)
+    terms = _known_terms(vector.numbers, vector.weights, model, reader)
     encoded: dict[str, float] = {}
     read: dict[str, float] = {}
-    for phrase, weight in unknown_phrases(query, active.vocabulary, reader.holds):
+    for phrase, weight in unknown_phrases(query, model.vocabulary, reader.holds):
         captions = reader.own.get(phrase, NOBODY).captions
-        is_unseen = captions.size >= _LEARNT and active.version.is_trained
+        is_unseen = captions.size >= _LEARNT and model.version.is_trained
         where = read if is_unseen else encoded
         where[phrase] = where.get(phrase, 0.0) + weight
     terms += [reader.read(word, weight) for word, weight in read.items()]
-    for place, (phrase, weight) in enumerate(encoded.items()):
-        columns = (active.index.words + place,)
-        found = reader.term(phrase, weight, columns, reader.own.get(phrase, NOBODY))
-        terms.append(replace(found, is_mentioned=bool(found.holders.size)))
+    made = encoded_weights(now, list(encoded))
+    for (phrase, weight), weights in zip(encoded.items(), made, strict=True):
+        term = reader.term(phrase, weight, reader.own.get(phrase, NOBODY))
+        terms.append(replace(term, weights=weights, is_mentioned=bool(term.captioned.size)))
     return QueryTerms(terms, vector.numbers, {}, {}, encoded=tuple(encoded))
 
 
-def written_terms(query: Query, postings: Postings) -> tuple[list[Term], list[str]]:
-    """The words of a query that captions or names hold, where there is no model; and the others."""
+def written_terms(query: Query, postings: Postings) -> QueryTerms:
+    """The words of a query that captions or names hold, where there is no model."""
     reader = _Reader(None, postings, 0)
-    unknown = [word for word, _ in query.words if not reader.holds(word)]
-    return [reader.read(word, weight) for word, weight in reader.unseen(query).items()], unknown
+    words = [word for word, _ in query.words if word not in STOP_WORDS]
+    unknown: dict[str, list[str]] = {word: [] for word in words if not reader.holds(word)}
+    terms = [reader.read(word, weight) for word, weight in reader.unseen(query).items()]
+    return QueryTerms(terms, np.empty(0, np.int64), unknown, {})
 
 
 class Calibrated(Protocol):
@@ -118,21 +128,21 @@ class Calibrated(Protocol):
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats: ...
 
-    def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float: ...
+    def least_score(self, words: ArrayLike, weights: ArrayLike, probability: float) -> float: ...
 
 
-def calibration_of(active: ActiveModel, found: QueryTerms) -> Calibrated | None:
+def calibration_of(model: WordModel, found: QueryTerms) -> Calibrated | None:
     """How to tell probabilities and the cut-off of a query; None where nothing is known."""
-    known = active.calibration
+    known = model.calibration
     if not found.terms:
         return None
-    if not all(term.is_seen for term in found.terms):
+    if any(term.weights is None for term in found.terms):
         return IndependentWords()
     # Of words that a yes began no held-out picture says what a score is worth.
-    is_new = (found.numbers >= active.version.words).any()
-    if known is None or not known.is_known or is_new:
+    is_new = (found.numbers >= model.words).any()
+    if not known.is_known or is_new:
         return None
-    return calibrated(known, len(found.encoded)) if found.encoded else known  # type: ignore[arg-type]
+    return calibrated(known, len(found.encoded)) if found.encoded else known
 
 
 class IndependentWords:
@@ -141,16 +151,15 @@ class IndependentWords:
     >>> found = IndependentWords()
     >>> found.probabilities([], [1.0, 2.0], np.log([0.125])).round(2).tolist()
     [0.25]
-    >>> round(float(np.exp(found.cutoff([], [1.0], np.log(0.8)))), 2)
+    >>> round(float(np.exp(found.least_score([], [1.0], 0.4))), 2)
     0.4
     """
 
     def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
         return np.exp(np.minimum(self._scale(weights) * np.asarray(scores, np.float64), 0.0))
 
-    def cutoff(self, words: ArrayLike, weights: ArrayLike, best: float) -> float:
-        highest = float(self.probabilities(words, weights, best))
-        return float(np.log(max(_FRACTION * highest, _LEVEL))) / self._scale(weights)
+    def least_score(self, words: ArrayLike, weights: ArrayLike, probability: float) -> float:
+        return float(np.log(probability)) / self._scale(weights)
 
     @staticmethod
     def _scale(weights: ArrayLike) -> float:
@@ -225,16 +234,16 @@ class _Reader:
         names = {source: postings.holders(key, source) for source in postings.sources}
         return Holders(postings.holders(key), names)
 
-    def known(self, number: int, weight: float, columns: tuple[int, ...]) -> Term:
+    def known(self, number: int, weight: float) -> QueryTerm:
         assert self.vocabulary is not None
         holders = self._holders(self.vocabulary.keys[number])
         for word in self.standing.get(number, ()):
             holders = holders | self.own[word]
-        found = self.term(self.vocabulary.words[number], weight, columns, holders)
-        return replace(found, is_mentioned=number < self.learnt)
+        term = self.term(self.vocabulary.words[number], weight, holders)
+        return replace(term, is_mentioned=number < self.learnt)
 
-    def read(self, word: str, weight: float) -> Term:
-        return self.term(word, weight, (), self.own[word])
+    def read(self, word: str, weight: float) -> QueryTerm:
+        return self.term(word, weight, self.own[word])
 
     def unseen(self, query: Query) -> dict[str, float]:
         """The words that only captions and names know, with their weights."""
@@ -244,24 +253,16 @@ class _Reader:
                 weights[word] = weights.get(word, 0.0) + weight
         return weights
 
-    def term(self, word: str, weight: float, columns: tuple[int, ...], holders: Holders) -> Term:
+    def term(self, word: str, weight: float, holders: Holders) -> QueryTerm:
         count = holders.count
         frequency = (count + 0.5) / (self.postings.worded + count + 1)
-        names = tuple(
-            NamedPictures(source, some, self.certainty[source])
-            for source, some in holders.names.items()
-            if some.size
-        )
-        return Term(word, weight, columns, holders.captions, frequency, names=names)
+        named = {
+            source: (pictures, self.certainty[source])
+            for source, pictures in holders.names.items()
+            if pictures.size
+        }
+        return QueryTerm(word, weight, None, holders.captions, frequency, named=named)
 
     @cached_property
     def certainty(self) -> dict[str, float]:
         return certainty(self.postings.db)
-
-
-def _columns(active: ActiveModel, offsets: dict[int, int], number: int) -> tuple[int, ...]:
-    """Where the index holds a word: its own column, and that of what clicks added."""
-    words = active.version.words
-    own = (number,) if number < words else ()
-    added = words + offsets.get(number, active.index.words)
-    return (*own, added) if added < active.index.words else own

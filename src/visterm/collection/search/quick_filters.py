@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.collection.search.filters import DATED
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import matches
 from visterm.collection.store.catalogue import Catalogue
 
 _PARTS = {
-    "year": """SELECT strftime('%Y', taken, 'unixepoch'), {count} FROM pictures
-        WHERE taken IS NOT NULL AND present > 0 AND {which} GROUP BY 1""",
+    "year": f"""SELECT strftime('%Y', taken, 'unixepoch'), {{count}} FROM pictures
+        WHERE taken IS NOT NULL AND {DATED} AND present > 0 AND {{which}} GROUP BY 1""",
     "type": """SELECT 'type:' || kind, {count} FROM pictures
         WHERE kind IS NOT NULL AND present > 0 AND {which} GROUP BY 1""",
     "folder": """SELECT 'in:' || substr(folder, 1, instr(folder || '/', '/') - 1),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from visterm.collection.media.records import UNKNOWN_CAPTURE, CaptureRecord
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
@@ -90,17 +88,6 @@ class ScoreParts:
     folder_words: tuple[str, ...] = ()
     """The words that the names of its folders hold."""
 
-    def fields(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "sight": self.sight,
-            "caption": self.caption,
-            "name": self.name,
-            "words": list(self.words),
-            "file_words": list(self.file_words),
-            "folder_words": list(self.folder_words),
-        }
-
     def says(self) -> str:
         """Who says the words of the query, for people; "" where nobody does.
 
@@ -118,24 +105,29 @@ class SearchResult:
     """A picture that answers: its score and its files, the first of them to be shown."""
 
     picture: int
+    """Its number, for as long as the collection exists."""
     score: float
-    paths: tuple[Path | Url, ...]
+    path: Path | Url
+    also: tuple[Path | Url, ...] = ()
+    """Other files with the same content."""
     probability: float | None = None
     """How likely it is that the picture answers; None where that is not known."""
     judged: bool | None = None
     """The relevance feedback for this query: yes, no, or None where nobody gave any."""
-    parts: ScoreParts | None = None
-    """What sight and captions add to the score, for words; None for other queries."""
-    capture: CaptureRecord = UNKNOWN_CAPTURE
-    """When and where it was taken, as far as that is known."""
+    evidence: ScoreParts | None = None
+    """What sight, captions and names add to the score, for words; None for other queries."""
+    taken: str | None = None
+    """When it was taken, by the camera's clock."""
+    taken_from: str | None = None
+    """How that is known: exif, xmp, name, video or file."""
+    latitude: float | None = None
+    longitude: float | None = None
+    type: str = "picture"
+    """picture, raw or video."""
     frame: int | None = None
     """The number of the frame that answers best, for a video; the picture's own otherwise."""
     frame_time: float | None = None
     """When that frame is shown, in seconds from the beginning; None where it is no video."""
-
-    @property
-    def path(self) -> Path | Url:
-        return self.paths[0]
 
 
 @dataclass(frozen=True)
@@ -152,12 +144,15 @@ class SearchResponse:
     """Results, best first, and all that whoever shows them should say about them."""
 
     results: list[SearchResult]
+    query: str = ""
+    offset: int = 0
     unknown: dict[str, list[str]] = field(default_factory=dict)
     """Words that were left out as neither model nor captions know them, each with close ones."""
     replaced: dict[str, list[str]] = field(default_factory=dict)
     """Words that are not known but that known ones stand for: synonyms, or close in meaning."""
     cutoff: int | None = None
-    """How many pictures, from the best on, are good matches; None where that is not known."""
+    """How many pictures, from the best on, are good matches: likelier than not to answer; None
+    where that is not known."""
     more: bool = False
     """Whether there are pictures after these."""
     partial: PartialAnswer | None = None
@@ -166,6 +161,8 @@ class SearchResponse:
     """Those of the replaced words for which the known ones are a guess."""
     conditions: tuple[str, ...] = ()
     """What the filters let through, in words."""
+    possible: int | None = None
+    """How many pictures after the good matches are possible ones; None where that is not known."""
 
     def _repr_html_(self) -> str:
         """What notebooks show: the pictures themselves."""

@@ -5,58 +5,74 @@ This is the way of every search, so it loads NumPy and SQLite only.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import entries, spelt
-from visterm.collection.media.records import UNKNOWN_CAPTURE, captures, frame_seconds, located
-from visterm.collection.search.filters import allowed, filter_version
-from visterm.collection.search.rankers import Ranked, Ranker, SentenceRanker, word_ranker
-from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
-from visterm.collection.search.time_order import TimeOrder, by_time
-from visterm.collection.store.active_model import (
-    NotTrained,
-    active_model,
-    active_space,
-    frame_rows,
+from visterm.collection.feedback.log import by_query, spelt
+from visterm.collection.media.records import captures, frame_seconds, located
+from visterm.collection.search.filters import allowed
+from visterm.collection.search.query_terms import (
+    IndependentWords,
+    QueryTerms,
+    calibration_of,
+    query_terms,
+    written_terms,
 )
+from visterm.collection.search.ranking import (
+    LocalScores,
+    RankedRows,
+    Ranking,
+    video_rows,
+    word_scores,
+)
+from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
+from visterm.collection.search.row_scores import RowScores
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.urls import Url
+from visterm.collection.store.feature_rows import DescribedPictures
+from visterm.collection.store.snapshot import Snapshot, reading
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
 from visterm.errors import BadInput
+from visterm.index.feature_file import only_ids
 from visterm.text.filters import Filters
-from visterm.text.query import Query, parse_query, parse_sentence
+from visterm.text.query import MORE_WORDS, Query, UnknownWords, parse_query, parse_sentence
+from visterm.text.stop_words import STOP_WORDS
+
+_ANY_SCORE = -float(np.finfo(np.float32).max)
+_NEAREST = 500
+"""Pictures that are put in order of time where it is not known how many are good matches."""
 
 
 def search(
     catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None = None
 ) -> SearchResponse:
     """Answer a request, from ``replicas`` of shards where there are any."""
-    if replicas is None:
-        return _search(catalogue, root, request, None)
-    from visterm.collection.search.sharded import while_index_moves
-
-    return while_index_moves(lambda: _search(catalogue, root, request, replicas))
-
-
-def _search(
-    catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None
-) -> SearchResponse:
-    ranking, filters, is_all = _ranking(catalogue, root, request, replicas)
-    ranker = ranking.ranker
-    page = _Page(catalogue, root, request, filters.folders)
-    cutoff = ranking.cutoff(page.needed)
-    if request.sort == TIME:
-        results, more = page.of(by_time(catalogue, ranking, cutoff, is_all=is_all), None)
-    else:
-        results, more = page.of(ranking, cutoff if request.good else None)
-    said = ranker.partial, ranker.unsure, filters.said
-    return SearchResponse(results, ranker.unknown, ranker.replaced, cutoff, more, *said)
+    with reading(catalogue) as now:
+        asked = _Asked.of(request)
+        ranking = _ranking(now, root, asked, replicas)
+        page = _Page(now, root, request, asked.filters.folders)
+        if request.sort == TIME:
+            results, more = page.of(_by_time(now, ranking, asked))
+        else:
+            results, more = page.of(ranking)
+        terms = ranking.terms or _NO_TERMS
+        return SearchResponse(
+            results,
+            query=request.text,
+            offset=request.offset,
+            unknown=terms.unknown,
+            replaced=terms.replaced,
+            cutoff=ranking.cutoff,
+            more=more,
+            partial=ranking.scores.partial,
+            unsure=terms.unsure,
+            conditions=asked.filters.said,
+            possible=ranking.possible,
+        )
 
 
 def matches(catalogue: Catalogue, root: Path, request: SearchRequest) -> NDArray[np.int64]:
@@ -64,171 +80,194 @@ def matches(catalogue: Catalogue, root: Path, request: SearchRequest) -> NDArray
 
     Where it is not known how many are good, it is as many as are asked for.
     """
-    ranking, _, is_all = _ranking(catalogue, root, request, None)
-    if is_all and ranking.allow is not None:
-        return np.flatnonzero(ranking.allow)
-    cutoff = ranking.cutoff(request.k)
-    return ranking.best(request.k if cutoff is None else cutoff)[0]
+    with reading(catalogue) as now:
+        asked = _Asked.of(request)
+        ranking = _ranking(now, root, asked, None)
+        if asked.is_all or ranking.least is not None:
+            least = _ANY_SCORE if asked.is_all else float(ranking.least or 0.0)
+            return ranking.frames.pictures(ranking.scores.reaching(least).rows)
+        return ranking.frames.pictures(ranking.scores.best(request.k).rows)
 
 
-def _ranking(
-    catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None
-) -> tuple[Ranking, Filters, bool]:
-    """The ranking of a request, its filters, and whether nothing but these is asked for."""
-    query, sentence = Query(), ""
-    if request.space == WORDS:
-        query = parse_query(request.text)
-        filters = query.filters & request.filters
-    else:
-        sentence, filters = parse_sentence(request.text)
-        filters = filters & request.filters
-    is_empty = not query.words and not sentence and request.like is None
-    if is_empty and (not (filters or request.sort == TIME) or request.space != WORDS):
-        raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-    try:
-        ranker = (
-            _ranker(catalogue, root, request, query, sentence)
-            if replicas is None or request.like is not None
-            else _sharded(catalogue, request, query, sentence, replicas)
-        )
-    except NotTrained:
-        if not query.words or request.like is not None:
-            raise
-        from visterm.collection.search.written_ranker import WrittenRanker
+@dataclass(frozen=True)
+class _Asked:
+    """A request, read."""
 
-        ranker = written = WrittenRanker(catalogue, query)
-        if written.is_empty:
-            raise
-    else:
-        if frames := frame_rows(catalogue):
-            from visterm.collection.search.frame_folding import FoldedRanker
+    request: SearchRequest
+    query: Query
+    sentence: str
+    filters: Filters
 
-            ranker = FoldedRanker(ranker, frames)
-    by_words = request.like is None and bool(query.words)
-    said = entries(catalogue, "query = ?", spelt(query)) if by_words else []
-    judged = {one.picture: one.relevant for one in said}
-    if said:
-        ranker.learn(judged, {one.picture: one.step for one in said})
-    allow = allowed(catalogue, filters)
-    under = (filters, filter_version(catalogue)) if filters else None
-    return Ranking(ranker, allow, judged, under), filters, is_empty
-
-
-def _ranker(
-    catalogue: Catalogue, root: Path, request: SearchRequest, query: Query, sentence: str
-) -> Ranker:
-    """The triple that ranks pictures for a request."""
-    ranker: Ranker | None = None
-    if sentence:
-        ranker = SentenceRanker(active_space(catalogue, request.space), sentence)
-    elif query.words or request.like is None:
-        ranker = word_ranker(catalogue, active_model(catalogue), query)
-    if request.like is None:
-        assert ranker is not None
-        return ranker
-    if ranker is None and request.space != WORDS:
-        raise BadInput("a space is for sentences; write one beside the picture, or leave it out")
-    from visterm.collection.search.likeness import LikenessRanker
-
-    return LikenessRanker(catalogue, root, request.like, ranker)
-
-
-def _sharded(
-    catalogue: Catalogue, request: SearchRequest, query: Query, sentence: str, replicas: Replicas
-) -> Ranker:
-    """The same over shards; likeness to a picture is not among it."""
-    from visterm.collection.search import sharded_rankers as sharded
-
-    if sentence:
-        space = active_space(catalogue, request.space)
-        return sharded.ShardedSentenceRanker(catalogue, space, sentence, replicas)
-    active = active_model(catalogue)
-    if active.link is None:
-        return word_ranker(catalogue, active, query)
-    return sharded.ShardedWordRanker(catalogue, active, query, replicas)
-
-
-@dataclass
-class Ranking:
-    """The best pictures for a query, asked for once and in growing numbers.
-
-    A no takes its picture out of the good matches: it comes right after the last of them.
-    """
-
-    ranker: Ranker
-    allow: NDArray[np.bool_] | None
-    judged: dict[int, bool]
-    under: Hashable = None
-    """What tells the pictures that are allowed from others, for as long as they stay the same."""
-    _found: Ranked = field(default=(np.empty(0, np.int64), np.empty(0, np.float32)))
-    _asked: int = 0
-    _good: int | None = None
-
-    def cutoff(self, guess: int) -> int | None:
-        """How many pictures are good matches; None where that is not known."""
-        if not self.ranker.is_calibrated:
-            return None
-        known = self.ranker.known_cutoff(self.under)
-        if known is None:
-            every = self.ranker.known_cutoff()
-            highest = self._highest(guess) if every is None else every[1]
-            known = self._count_good(guess, highest), highest
-            if self.ranker.partial is None:
-                self.ranker.keep_cutoff(*known, self.under)
-        self._good = known[0]
-        refused = np.array([one for one, relevant in self.judged.items() if not relevant], np.int64)
-        if not refused.size or not self._good:
-            return self._good
-        if self.allow is not None:
-            refused = refused[refused < self.allow.size]
-            refused = refused[self.allow[refused]]
-        return self._good - self.ranker.count(self.ranker.threshold(known[1]), np.sort(refused))
-
-    def best(self, k: int) -> Ranked:
-        """The ``k`` best, refused ones behind the good matches."""
-        ids, scores = self._best(k + self._refusals)
-        good = min(self._good or 0, len(ids))
-        refused = np.flatnonzero(self._refused(ids[:good]))
-        order = np.concatenate(
-            [np.delete(np.arange(good), refused), refused, np.arange(good, len(ids))]
-        ).astype(np.int64)[:k]
-        return ids[order], scores[order]
+    @classmethod
+    def of(cls, request: SearchRequest) -> _Asked:
+        query, sentence = Query(), ""
+        if request.space == WORDS:
+            query = parse_query(request.text)
+            filters = query.filters & request.filters
+            if filters and all(word in STOP_WORDS for word, _ in query.words):
+                query = Query((), query.filters)  # as of "in May 1972"
+        else:
+            sentence, filters = parse_sentence(request.text)
+            filters = filters & request.filters
+        asked = cls(request, query, sentence, filters)
+        is_useless = not (filters or request.sort == TIME) or request.space != WORDS
+        if asked.is_all and is_useless:
+            raise BadInput('an empty query; write words, as in visterm search "tree snow"')
+        return asked
 
     @property
-    def _refusals(self) -> int:
-        return sum(not relevant for relevant in self.judged.values())
+    def is_all(self) -> bool:
+        """Whether nothing but filters is asked for."""
+        return not self.query.words and not self.sentence and self.request.like is None
 
-    def _best(self, k: int) -> Ranked:
-        if k > self._asked:
-            more = k + self._refusals  # `best` will ask for them, and ranking twice is dear
-            self._found, self._asked = self.ranker.best(more, self.allow), more
-        ids, scores = self._found
-        return ids[:k], scores[:k]
 
-    def _highest(self, k: int) -> float:
-        """The best of all pictures sets the threshold, so that it is the same under any filter."""
-        scores = self._best(k)[1] if self.allow is None else self.ranker.best(1, None)[1]
-        return float(scores[0]) if scores.size else -np.inf
+_NO_TERMS = QueryTerms([], np.empty(0, np.int64), {}, {})
 
-    def _count_good(self, k: int, highest: float) -> int:
-        if highest == -np.inf:
-            return 0
-        _, scores = self._best(k)
-        least = self.ranker.threshold(highest)
-        if len(scores) == k and scores[-1] >= least:
-            among = None if self.allow is None else np.flatnonzero(self.allow)
-            return self.ranker.count(least, among)
-        return int(np.searchsorted(-scores.astype(np.float64), -least, side="right"))
 
-    def _refused(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.array([self.judged.get(one) is False for one in ids.tolist()], bool)
+def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None) -> Ranking:
+    """The ranking of a request, settled."""
+    request = asked.request
+    if request.like is not None:
+        pictures, ranking = _likeness(now, root, asked)
+    elif asked.sentence:
+        model = now.space(request.space)
+        pictures = _pictures(now, model.version.extractor)
+        scores = model.scores(pictures.file, asked.sentence)
+        ranking = Ranking(_given(now, pictures, scores), now.frames)
+    else:
+        pictures, ranking = _word_ranking(now, asked.query, replicas)
+    if asked.query.words and request.like is None:
+        clicks = now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
+        if said := clicks.get(spelt(asked.query)):
+            ranking.learn(said)
+    ranking.allow = allowed(now, pictures, asked.filters)
+    ranking.settle()
+    return ranking
+
+
+def _word_ranking(
+    now: Snapshot, query: Query, replicas: Replicas | None
+) -> tuple[DescribedPictures, Ranking]:
+    if now.version is None:
+        return _written_ranking(now, query)
+    model = now.words
+    pictures = _pictures(now, model.version.extractor)
+    terms = query_terms(query, now)
+    if query.words and not terms.terms:
+        raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
+    calibration = calibration_of(model, terms)
+    if replicas is not None and model.weights is not None:
+        from visterm.collection.search.sharded import ShardedScores
+
+        sharded = ShardedScores(now, pictures, terms, replicas)
+        return pictures, Ranking(sharded, now.frames, terms, calibration)
+    return pictures, Ranking(word_scores(now, pictures, terms), now.frames, terms, calibration)
+
+
+def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
+    """A ranking by what is written alone, where no model has been trained yet."""
+    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    if query.words and not any(term.weight > 0 for term in terms.terms):
+        _ = now.words  # which says what to do
+    there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
+    ids = np.fromiter((number for (number,) in there), np.int64)
+    pictures = DescribedPictures(only_ids(ids))
+    ranking = Ranking(word_scores(now, pictures, terms), now.frames, terms)
+    if terms.terms:
+        ranking.calibration = IndependentWords()
+    return pictures, ranking
+
+
+def _likeness(now: Snapshot, root: Path, asked: _Asked) -> tuple[DescribedPictures, Ranking]:
+    """Likeness to a picture by cosine, itself left out; with words or a sentence beside it both
+    kinds of scores are standardised over all pictures and added up."""
+    from visterm.collection.search.likeness import cosines
+
+    request = asked.request
+    assert request.like is not None
+    if request.space != WORDS and not asked.sentence:
+        raise BadInput("a space is for sentences; write one beside the picture, or leave it out")
+    pictures, near = cosines(now, root, request.like)
+    terms = None
+    if asked.query.words or asked.sentence:
+        if asked.sentence:
+            beside = now.space(request.space).scores(pictures.file, asked.sentence)
+        else:
+            terms = query_terms(asked.query, now)
+            if not terms.terms:
+                raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
+            beside = word_scores(now, pictures, terms).scores.vector.scores
+        there = np.isfinite(near) & np.isfinite(beside)
+        both = np.full(near.size, -np.inf, np.float32)
+        both[there] = _standardised(beside[there]) + _standardised(near[there])
+        near = both
+    return pictures, Ranking(_given(now, pictures, near), now.frames, terms)
+
+
+def _given(now: Snapshot, pictures: DescribedPictures, scores: NDArray[np.float32]) -> LocalScores:
+    """Scores that were computed from rows, without columns."""
+    made = RowScores(
+        pictures.file, scores, is_there=pictures.is_there, videos=video_rows(now, pictures)
+    )
+    return LocalScores(pictures, now.frames, made, has_parts=False)
+
+
+def _pictures(now: Snapshot, extractor: str) -> DescribedPictures:
+    found = now.pictures(extractor)
+    return DescribedPictures(only_ids(np.empty(0, np.int64))) if found is None else found
+
+
+def _standardised(scores: NDArray[np.floating]) -> NDArray[np.float32]:
+    deviation = float(scores.std(dtype=np.float64)) or 1.0
+    return ((scores - scores.mean(dtype=np.float64)) / deviation).astype(np.float32)
+
+
+def _by_time(now: Snapshot, ranking: Ranking, asked: _Asked) -> Ranking:
+    """The good matches of a ranking in the order of time, those of unknown time last; all pictures
+    where no words are asked for."""
+    if asked.is_all:
+        found = ranking.scores.reaching(_ANY_SCORE)
+    elif ranking.least is None:
+        found = ranking.scores.best(_NEAREST)
+    else:
+        found = ranking.scores.reaching(ranking.least)
+    pictures = ranking.frames.pictures(found.rows)
+    question = "SELECT id, taken IS NULL, -taken FROM pictures WHERE id IN {numbers}"
+    taken = {one: (*rest, -one) for one, *rest in now.catalogue.among(question, pictures.tolist())}
+    order = sorted(range(len(pictures)), key=lambda n: taken[int(pictures[n])])
+    chosen = np.array(order, np.int64)
+    ranking.scores = _Ordered(ranking, RankedRows(found.rows[chosen], found.scores[chosen]))
+    return ranking
+
+
+class _Ordered:
+    """A ranking in another order than that of its scores."""
+
+    def __init__(self, ranking: Ranking, every: RankedRows) -> None:
+        self._scores, self._every = ranking.scores, every
+        self.partial = ranking.scores.partial
+
+    def of(self, pictures: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self._scores.of(pictures)
+
+    def settle(self, *_: object) -> None:
+        raise NotImplementedError("a ranking is settled before it is put in another order")
+
+    def count(self, leasts: Sequence[float]) -> list[int]:
+        return self._scores.count(leasts)
+
+    def best(self, k: int) -> RankedRows:
+        return RankedRows(self._every.rows[:k], self._every.scores[:k])
+
+    def reaching(self, least: float) -> RankedRows:
+        return self._every
 
 
 @dataclass(frozen=True)
 class _Page:
     """The part of a ranking that is shown: pictures that are there, near-duplicates once."""
 
-    catalogue: Catalogue
+    now: Snapshot
     root: Path
     request: SearchRequest
     folders: tuple[str, ...]
@@ -238,55 +277,59 @@ class _Page:
         """How many pictures settle what is shown, and whether there are more."""
         return self.request.offset + self.request.k + 1
 
-    def of(
-        self, ranking: Ranking | TimeOrder, limit: int | None
-    ) -> tuple[list[SearchResult], bool]:
-        """The results, from the first ``limit`` pictures, and whether there are more."""
+    def of(self, ranking: Ranking) -> tuple[list[SearchResult], bool]:
+        """The results, and whether there are more."""
+        limit = ranking.cutoff if self.request.good else None
         wanted = self.needed if limit is None else min(self.needed, limit)
         while True:
-            ids, scores = ranking.best(wanted)
-            places = located(self.catalogue, self.root, ids.tolist(), self.folders)
-            # A picture that has just vanished may still be in the index; then more are asked for.
-            there = [one for one in ids.tolist() if one in places]
-            shown = self._folded(there) if self.request.fold else there
-            if len(shown) >= self.needed or len(ids) < wanted or wanted == limit:
+            ranked = ranking.scores.best(wanted)
+            pictures = ranking.frames.pictures(ranked.rows).tolist()
+            places = located(self.now.catalogue, self.root, pictures, self.folders)
+            # A picture that has just vanished may still have a row; then more are asked for.
+            shown = [n for n, picture in enumerate(pictures) if picture in places]
+            if self.request.fold:
+                shown = self._folded(pictures, shown)
+            if len(shown) >= self.needed or len(pictures) < wanted or wanted == limit:
                 break
             wanted = 4 * wanted if limit is None else min(4 * wanted, limit)
         first, last = self.request.offset, self.request.offset + self.request.k
-        score = dict(zip(ids.tolist(), scores.tolist(), strict=True))
-        return self._results(ranking, shown[first:last], score, places), len(shown) > last
+        chosen = shown[first:last]
+        found = [pictures[n] for n in chosen]
+        catalogue, rows = self.now.catalogue, ranked.rows[chosen].tolist()
+        probabilities = ranking.probabilities(ranked.scores[chosen])
+        taken = captures(catalogue, found)
+        seconds = frame_seconds(catalogue, rows) if ranking.frames else {}
+        results = [
+            SearchResult(
+                picture,
+                float(ranked.scores[n]),
+                places[picture][0],
+                places[picture][1:],
+                None if probability is None else float(probability),
+                ranking.judged.get(picture),
+                None if ranked.parts is None else ranked.parts[n],
+                **taken.get(picture, {}),
+                frame=row,
+                frame_time=seconds.get(row),
+            )
+            for n, picture, row, probability in zip(chosen, found, rows, probabilities, strict=True)
+        ]
+        return results, len(shown) > last
 
-    def _folded(self, pictures: list[int]) -> list[int]:
+    def _folded(self, pictures: list[int], there: list[int]) -> list[int]:
         from visterm.collection.search.likeness import without_near_duplicates
 
-        return without_near_duplicates(self.catalogue, pictures, self.needed)
+        kept = without_near_duplicates(self.now, [pictures[n] for n in there], self.needed)
+        places = {picture: n for n, picture in reversed(list(enumerate(pictures)))}
+        return [places[picture] for picture in kept]
 
-    def _results(
-        self,
-        ranking: Ranking | TimeOrder,
-        pictures: list[int],
-        score: dict[int, float],
-        places: dict[int, tuple[Path | Url, ...]],
-    ) -> list[SearchResult]:
-        scores = np.array([score[one] for one in pictures], np.float64)
-        probabilities = ranking.ranker.probabilities(scores)
-        rows = ranking.ranker.rows(pictures)
-        parts = ranking.ranker.parts(pictures)
-        taken = captures(self.catalogue, pictures)
-        seconds = frame_seconds(self.catalogue, rows)
-        return [
-            SearchResult(
-                one,
-                score[one],
-                places[one],
-                probability,
-                ranking.judged.get(one),
-                part,
-                taken.get(one, UNKNOWN_CAPTURE),
-                row,
-                seconds.get(row),
-            )
-            for one, probability, part, row in zip(
-                pictures, probabilities, parts, rows, strict=True
-            )
-        ]
+
+def only_unknown(unknown: dict[str, list[str]]) -> str:
+    """What to say where no word of a query is known."""
+    if not unknown:
+        return "these words are in every caption; add what the pictures should show"
+    named = "; ".join(
+        f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
+        for word, close in unknown.items()
+    )
+    return f"no caption has the words asked for: {named}; {MORE_WORDS}"

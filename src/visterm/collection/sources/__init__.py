@@ -8,12 +8,12 @@ with the first URL and pyarrow with the first Parquet table.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from visterm.collection.sources import folders
-from visterm.collection.sources.listing import SHARD, File, Listing, join
-from visterm.collection.sources.unavailable import Unavailable
+from visterm.collection.sources.folders import look_at as look_at
+from visterm.collection.sources.folders import walk
+from visterm.collection.sources.listing import SHARD, Listing, ending_of, join
 from visterm.collection.store.urls import is_url
 
 FOLDER = "folder"
@@ -31,12 +31,12 @@ def kind_of(root: Path, path: str) -> str:
     """
     if not is_url(path) and os.path.isdir(root / path):
         return FOLDER
-    ending = os.path.splitext(path)[1].lower()
+    ending = ending_of(os.fspath(path))
     if ending == SHARD:
         return SHARDS
     if ending in TABLES:
         return TABLE
-    from visterm.pictures.decoding import SUPPORTED_EXTENSIONS
+    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
 
     return FOLDER if is_url(path) and ending not in SUPPORTED_EXTENSIONS else FILE
 
@@ -45,7 +45,7 @@ def is_container(path: str | os.PathLike[str]) -> bool:
     """Whether pictures are in this, wherever the collection is: a URL, a shard or a table."""
     if is_url(path):
         return True
-    ending = os.path.splitext(path)[1].lower()
+    ending = ending_of(os.fspath(path))
     return (ending == SHARD or ending in TABLES) and not os.path.isdir(path)
 
 
@@ -62,25 +62,8 @@ def listings(
     if kind_of(root, scope) == SHARDS:
         yield from shard_listings(root, scope, stamps, done)
         return
-    if is_url(scope):
-        from visterm.collection.sources.prefixes import walk
-
-        found = walk(scope)
-    else:
-        found = folders.walk(root, scope)
-    for listing in found:
+    for listing in walk(root, scope):
         yield listing
         for shard in listing.shards:
             path = join(listing.folder, shard.name)
             yield from shard_listings(root, path, stamps, done, shard)
-
-
-def look_at(root: Path, folder: str, names: Sequence[str]) -> dict[str, File | Unavailable]:
-    """Single files of a folder, as it would list them, or why they cannot be had."""
-    if is_url(folder):
-        from visterm.collection.sources.prefixes import look
-
-        found = look(f"{folder}/{name}" for name in names)
-        return {name: found[f"{folder}/{name}"] for name in names}
-    looked = ((name, folders.look(root, folder, name)) for name in names)
-    return {name: Unavailable("no such file") if file is None else file for name, file in looked}

@@ -1,24 +1,44 @@
-"""Listing the picture files below a folder, folder by folder, in the order of names."""
+"""Listing the pictures below a folder of this machine or a prefix elsewhere, in order of names."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from visterm.collection.sources.listing import (
     BESIDE,
     SHARD,
     File,
     Listing,
+    ending_of,
     join,
+    name_problem,
     sidecar_names,
     sidecar_stamp,
-    unusable_name,
 )
+from visterm.collection.sources.opening import AT_ONCE, Unavailable, explained, filesystem
 from visterm.collection.store.location import STORE
+from visterm.collection.store.urls import is_url
+
+MAX_DEPTH = 32
+"""Folders below a prefix of others, which may have no end."""
+_MARKS = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "LastModified", "Last-Modified")
+_TIMES = ("mtime", "updated", "created")
+
+
+class _Entry(NamedTuple):
+    """What lies in a folder: another one, or a file that visterm looks at."""
+
+    name: str
+    is_folder: bool = False
+    facts: tuple[int, int] = (-1, 0)
+    """Size and stamp of a file."""
+    problem: str | None = None
 
 
 def has_pictures(root: str | os.PathLike[str]) -> bool:
@@ -26,100 +46,167 @@ def has_pictures(root: str | os.PathLike[str]) -> bool:
     return any(listing.files or listing.shards for listing in walk(root))
 
 
-def walk(root: str | os.PathLike[str], folder: str = "") -> Iterator[Listing]:
-    """List ``folder`` below ``root`` and everything in it.
+def walk(root: str | os.PathLike[str], scope: str = "") -> Iterator[Listing]:
+    """List a folder below ``root``, or a prefix elsewhere, and everything in it.
 
     Hidden files and folders are passed over, and so is visterm's own. Links are followed, but no
-    folder is listed twice, so links that run in a circle end. Tars are named where a folder holds
-    no picture of its own: then it is one of shards.
+    folder is listed twice, so links that run in a circle end. Tars are named where a folder of this
+    machine holds no picture of its own: then it is one of shards.
 
-    >>> import pathlib, tempfile
-    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> import tempfile
+    >>> root = Path(tempfile.mkdtemp())
     >>> (root / "sea").mkdir(); _ = (root / "sea" / "boat.jpg").write_bytes(b"...")
     >>> [(at.folder, [file.name for file in at.files]) for at in walk(root)]
     [('', []), ('sea', ['boat.jpg'])]
     """
     seen: set[tuple[int, int]] = set()
-    waiting = [folder]
+    waiting = [scope]
+    if is_url(scope):
+        filesystem(scope).invalidate_cache()
     while waiting:
         here = waiting.pop()
-        path = os.path.join(root, here)
         try:
-            about = os.stat(path)
-            if (about.st_dev, about.st_ino) in seen:
-                continue
-            seen.add((about.st_dev, about.st_ino))
-            listing, inner = _list(path, here, about.st_mtime_ns)
-        except OSError as error:
+            if is_url(scope):
+                if here.count("/") - scope.count("/") > MAX_DEPTH:
+                    raise Unavailable(f"it lies more than {MAX_DEPTH} folders deep")
+                entries, stamp = list(_remote_entries(here)), 0
+            else:
+                path = os.path.join(root, here)
+                about = os.stat(path)
+                if (about.st_dev, about.st_ino) in seen:
+                    continue
+                seen.add((about.st_dev, about.st_ino))
+                entries, stamp = list(_local_entries(path)), about.st_mtime_ns
+        except (Unavailable, OSError) as error:
             yield Listing(here, problem=_why(error))
             continue
-        yield listing
+        yield _listing(here, stamp, entries, is_source=is_url(scope) and here == scope)
+        inner = (join(here, one.name) for one in entries if one.is_folder)
         waiting += sorted(inner, reverse=True)
 
 
 def list_folder(root: str | os.PathLike[str], folder: str) -> list[File]:
-    """The pictures of one folder; none where it cannot be listed."""
+    """The pictures of one folder of this machine; none where it cannot be listed."""
     try:
-        return _list(os.path.join(root, folder), folder, 0)[0].files
+        return _listing(folder, 0, list(_local_entries(os.path.join(root, folder)))).files
     except OSError:
         return []
 
 
-def look(root: str | os.PathLike[str], folder: str, name: str) -> File | None:
-    """One file, as its folder would list it; None where it is not a file."""
-    path = os.path.join(root, folder, name)
+def look_at(root: Path, folder: str, names: Iterable[str]) -> dict[str, File | Unavailable]:
+    """Single files of a folder, as it would list them, or why they cannot be had; those elsewhere
+    without sidecars."""
+    asked = list(dict.fromkeys(names))
+    if not is_url(folder):
+        return {name: _look_here(os.path.join(root, folder), name) for name in asked}
+
+    def look(name: str) -> File | Unavailable:
+        try:
+            with explained():
+                return File(name, *_facts(filesystem(folder).info(f"{folder}/{name}")))
+        except Unavailable as reason:
+            return reason
+
+    from concurrent.futures import ThreadPoolExecutor  # which folders of this machine never need
+
+    with ThreadPoolExecutor(AT_ONCE) as several:
+        return dict(zip(asked, several.map(look, asked), strict=True))
+
+
+def _look_here(folder: str, name: str) -> File | Unavailable:
     try:
-        about = os.stat(path)
+        about = os.stat(os.path.join(folder, name))
     except OSError:
-        return None
+        return Unavailable("no such file")
     if not stat.S_ISREG(about.st_mode):
-        return None
+        return Unavailable("no such file")
     beside = {}
     for _, spelt in sidecar_names(name):
         with contextlib.suppress(OSError):
-            beside[spelt] = _size_and_time(os.stat(os.path.join(root, folder, spelt)))
-    return File(name, *_size_and_time(about), sidecar_stamp(name, beside))
+            other = os.stat(os.path.join(folder, spelt))
+            beside[spelt] = other.st_size, other.st_mtime_ns
+    return File(name, about.st_size, about.st_mtime_ns, sidecar_stamp(name, beside))
 
 
-def _list(path: str, folder: str, mtime_ns: int) -> tuple[Listing, list[str]]:
-    from visterm.pictures.decoding import SUPPORTED_EXTENSIONS
-
-    listing, inner = Listing(folder, mtime_ns), []
-    beside: dict[str, tuple[int, int]] = {}
-    found: list[tuple[str, tuple[int, int]]] = []
-    shards: list[File] = []
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") or entry.name == STORE:
+def _local_entries(path: str) -> Iterator[_Entry]:
+    with os.scandir(path) as found:
+        for one in found:
+            if one.name.startswith(".") or one.name == STORE:
                 continue
-            ending = os.path.splitext(entry.name)[1].lower()
             try:
-                if entry.is_dir():
-                    inner.append(join(folder, entry.name))
-                elif ending in SUPPORTED_EXTENSIONS and entry.is_file():
-                    found.append((entry.name, _size_and_time(entry.stat())))
-                elif ending in BESIDE and entry.is_file():
-                    beside[entry.name] = _size_and_time(entry.stat())
-                elif ending == SHARD and entry.is_file():
-                    shards.append(File(entry.name, *_size_and_time(entry.stat())))
+                if one.is_dir():
+                    yield _Entry(one.name, is_folder=True)
+                elif _is_looked_at(one.name) and one.is_file():
+                    about = one.stat()
+                    yield _Entry(one.name, facts=(about.st_size, about.st_mtime_ns))
             except OSError as error:
-                listing.unusable.append((entry.name, _why(error)))
-    if not found:
-        listing.shards.extend(sorted(shards, key=lambda one: one.name))
-    for name, about in sorted(found):
-        reason = unusable_name(name + folder)
-        if reason is None:
-            stamp = sidecar_stamp(name, beside) if beside else ""
-            listing.files.append(File(name, *about, stamp))
+                yield _Entry(one.name, problem=_why(error))
+
+
+def _remote_entries(url: str) -> Iterator[_Entry]:
+    files = filesystem(url)
+    own = files._strip_protocol(url).rstrip("/")
+    with explained():  # a web server lists a folder where its address ends with a slash
+        found = files.ls(url + "/" if url.startswith("http") else url, detail=True)
+    unsized = []
+    for one in found:
+        name = one["name"].rstrip("/").rpartition("/")[2]
+        # Object stores may hold an empty object that stands for the folder.
+        if not name or name.startswith(".") or one["name"].rstrip("/") == own:
+            continue
+        if one["type"] == "directory":
+            yield _Entry(name, is_folder=True)
+        elif _is_looked_at(name) and one.get("size") is None:
+            unsized.append(name)
+        elif _is_looked_at(name):
+            yield _Entry(name, facts=_facts(one))
+    # A web server's listing says nothing of files, so it is asked for each.
+    for name, file in look_at(Path(), url, unsized).items() if unsized else ():
+        if isinstance(file, Unavailable):
+            yield _Entry(name, problem=str(file))
         else:
-            listing.unusable.append((name, reason))
-    is_bare = not (found or inner or shards or beside or listing.unusable)
-    return replace(listing, is_bare=is_bare), inner
+            yield _Entry(name, facts=(file.size, file.mtime_ns))
 
 
-def _size_and_time(about: os.stat_result) -> tuple[int, int]:
-    return about.st_size, about.st_mtime_ns
+def _facts(about: Mapping[str, Any]) -> tuple[int, int]:
+    """The size of an object, -1 where nobody says it, and a number that changes when it does."""
+    mark = next((about[name] for name in (*_MARKS, *_TIMES) if about.get(name)), "")
+    digest = hashlib.sha256(str(mark).encode()).digest()
+    size = about.get("size")
+    return -1 if size is None else int(size), int.from_bytes(digest[:8], "big") >> 1
 
 
-def _why(error: OSError) -> str:
-    return (error.strerror or "it cannot be read").lower()
+def _listing(folder: str, stamp: int, entries: list[_Entry], *, is_source: bool = False) -> Listing:
+    listing = Listing(folder, stamp, is_source=is_source, is_bare=not entries)
+    is_ours, facts = not is_url(folder), dict[str, tuple[int, int]]()
+    for one in sorted(one for one in entries if not one.is_folder):
+        problem = one.problem
+        if problem is None and not (is_ours and ending_of(one.name) in (*BESIDE, SHARD)):
+            problem = name_problem(one.name + folder if is_ours else one.name, is_ours=is_ours)
+        if problem is None:
+            facts[one.name] = one.facts
+        else:
+            listing.unusable.append((one.name, problem))
+    has_sidecars = any(ending_of(name) in BESIDE for name in facts)
+    for name, about in facts.items():
+        if ending_of(name) == SHARD:
+            listing.shards.append(File(name, *about))
+        elif ending_of(name) not in BESIDE:
+            stamp_beside = sidecar_stamp(name, facts) if has_sidecars else ""
+            listing.files.append(File(name, *about, stamp_beside))
+    if is_ours and listing.files:
+        listing.shards.clear()
+    return listing
+
+
+def _is_looked_at(name: str) -> bool:
+    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+
+    ending = ending_of(name)
+    return ending in SUPPORTED_EXTENSIONS or ending in BESIDE or ending == SHARD
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, Unavailable):
+        return str(error)
+    return (getattr(error, "strerror", None) or "it cannot be read").lower()

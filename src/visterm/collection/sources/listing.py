@@ -60,6 +60,11 @@ def join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
+def ending_of(name: str) -> str:
+    """The ending of a name, in lower case."""
+    return os.path.splitext(name)[1].lower()
+
+
 def sidecar_names(name: str) -> Iterator[tuple[str, str]]:
     """The ending and the whole name of every file that may lie beside a picture as its sidecar."""
     for stem in (name, os.path.splitext(name)[0]):
@@ -77,15 +82,11 @@ def sidecar_stamp(name: str, beside: Mapping[str, tuple[int, int]]) -> str:
     )
 
 
-def unusable_name(name: str) -> str | None:
-    """Why a name cannot be stored and shown: bytes that are no text come as lone surrogates."""
+def name_problem(name: str, *, is_ours: bool = False) -> str | None:
+    """Why a name cannot be stored and shown: bytes that are no text come as lone surrogates, and
+    one that somebody else gave must not steer a terminal."""
     if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
         return "its name is not valid text; rename it"
-    return None
-
-
-def strange_name(name: str) -> str | None:
-    """The same for a name that somebody else gave, which must not steer a terminal either."""
-    if not name.isprintable():
-        return unusable_name(name) or "its name holds characters that cannot be printed"
+    if not is_ours and not name.isprintable():
+        return "its name holds characters that cannot be printed"
     return None

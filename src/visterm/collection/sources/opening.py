@@ -1,4 +1,5 @@
-"""Opening what lies on this machine or elsewhere, to be read from any place."""
+"""Getting at bytes that lie on this machine or, through fsspec, elsewhere; or why they cannot be
+had."""
 
 from __future__ import annotations
 
@@ -7,11 +8,48 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from visterm.collection.sources.unavailable import Unavailable, explained
-from visterm.collection.store.urls import is_url
-from visterm.errors import BadInput, needs_extra
+from visterm.collection.sources.listing import sidecar_names
+from visterm.collection.store.urls import is_url, shard_of
+from visterm.errors import BadInput, VistermError, needs_extra
 
+MAX_BYTES = 256 << 20
+"""The largest picture that is fetched."""
+AT_ONCE = 16
+"""Pictures on the way at the same time."""
+_MAX_SIDECAR = MAX_BYTES >> 5
+_CHUNK = 1 << 20
+_AHEAD = 4 << 20
+"""Bytes that are read at once of a shard that lies elsewhere."""
 _EXTRAS = {"gs": "gcs", "gcs": "gcs"}
+_NO_RANGES = ("range requests", "more bytes")
+
+
+class Unavailable(Exception):
+    """A reason; ``passing`` where it says nothing about the picture: a server may be away."""
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Whatever comes from file systems of others, as `Unavailable`."""
+    try:
+        yield
+    except (Unavailable, VistermError):
+        raise
+    except FileNotFoundError:
+        raise Unavailable("no such file") from None
+    except PermissionError:
+        raise Unavailable("no permission to read it", passing=True) from None
+    except Exception as error:  # every file system has its own errors, and libraries below it
+        message = " ".join(str(error).split())
+        if any(sign in message for sign in _NO_RANGES):
+            raise Unavailable("its server gives no byte ranges, which shards need") from None
+        kind = type(error).__name__
+        about = f"{kind}: {message[:120]}" if message else kind
+        raise Unavailable(f"it cannot be reached ({about})", passing=True) from None
 
 
 def filesystem(url: str) -> Any:
@@ -27,18 +65,96 @@ def filesystem(url: str) -> Any:
 
 
 @contextmanager
-def opened_source(root: Path, location: str, **how: Any) -> Iterator[Any]:
-    """A shard or table, open; ``how`` is for what lies elsewhere. `Unavailable` says why not."""
-    from visterm.pictures.decoding import Refused, opened
+def opened_source(root: Path, location: str, *, is_shard: bool = False) -> Iterator[Any]:
+    """A shard or table, open for reading from any place; `Unavailable` says why not."""
+    from visterm.pictures.formats import Refused, opened
 
-    if is_url(location):
-        with explained():
-            file = filesystem(location).open(location, "rb", **how)
-        with file:
-            yield file
+    if not is_url(location):
+        try:
+            with opened(root / location) as file:
+                yield file
+        except Refused as reason:
+            raise Unavailable(str(reason)) from None
         return
-    try:
-        with opened(root / location) as file:
-            yield file
-    except Refused as reason:
-        raise Unavailable(str(reason)) from None
+    how = {"block_size": _AHEAD, "cache_type": "readahead"} if is_shard else {}
+    with explained():
+        file = filesystem(location).open(location, "rb", **how)
+    with file:
+        if is_shard:
+            with explained():  # a server that gives no ranges would send all of it
+                file.seek(1)
+                file.read(1)
+                file.seek(0)
+        yield file
+
+
+def is_local(path: str, offset: int | None) -> bool:
+    """Whether a picture is a file of the collection's folder, which is read where it lies."""
+    return offset is None and not is_url(path)
+
+
+def fetch(root: Path, path: str, size: int, offset: int | None, to: Path) -> None:
+    """Copy a picture's bytes into a file of this machine; `Unavailable` says why it could not be.
+
+    ``size`` is what its source says, -1 where it says nothing.
+    """
+    if size > MAX_BYTES:
+        raise Unavailable(f"it has {size:,} bytes, more than the {MAX_BYTES:,} that are fetched")
+    if offset is not None:
+        to.write_bytes(_member_bytes(root, shard_of(path) or path, offset, size))
+        return
+    download(path, to)
+    if size >= 0 and to.stat().st_size != size:
+        raise Unavailable("it changes while it is read", passing=True)
+
+
+def fetch_sidecars(root: Path, path: str, sidecars: str, offset: int | None, to: Path) -> None:
+    """Copy what lies beside a picture to beside its copy, under names made for it.
+
+    ``sidecars`` is the stamp that its listing gives. What is too large is no caption.
+    """
+    folder, _, name = path.rpartition("/")
+    for ending, size, place in (one.split(":") for one in sidecars.split()):
+        if int(size) > _MAX_SIDECAR:
+            continue
+        if offset is not None:
+            data = _member_bytes(root, shard_of(path) or path, int(place), int(size))
+            to.with_suffix(ending).write_bytes(data)
+            continue
+        for spelt in (spelt for other, spelt in sidecar_names(name) if other == ending):
+            copy = Path(str(to) + ending) if spelt == name + ending else to.with_suffix(ending)
+            try:
+                download(f"{folder}/{spelt}", copy)
+            except Unavailable as reason:
+                if reason.passing:
+                    raise
+
+
+def _member_bytes(root: Path, shard: str, offset: int, size: int) -> bytes:
+    """The bytes of one member of a shard."""
+    if is_url(shard):
+        with explained():
+            data = bytes(filesystem(shard).cat_file(shard, start=offset, end=offset + size))
+    else:
+        with opened_source(root, shard) as file:
+            file.seek(offset)
+            data = file.read(size)
+    if len(data) != size:
+        raise Unavailable("the shard is cut short in it")
+    return data
+
+
+def download(url: str, to: Path) -> None:
+    """Copy an object; a web server may go on for ever, so what it sends is counted."""
+    with explained():
+        files = filesystem(url)
+        if not url.startswith("http"):
+            files.get_file(url, str(to))
+            return
+        left = MAX_BYTES
+        with files.open(url, "rb", block_size=0) as source, to.open("wb") as copy:
+            while data := source.read(_CHUNK):
+                left -= len(data)
+                if left < 0:
+                    raise Unavailable(f"it has more than {MAX_BYTES:,} bytes")
+                copy.write(data)

@@ -7,23 +7,26 @@ its bytes. Shards come from strangers, so every header is checked and none may a
 from __future__ import annotations
 
 import io
-import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from visterm.collection.sources.listing import BESIDE, File, Listing, join, strange_name
-from visterm.collection.sources.opening import filesystem, opened_source
-from visterm.collection.sources.unavailable import Unavailable, explained
-from visterm.collection.store.urls import is_url, shard_of
+from visterm.collection.sources.folders import look_at
+from visterm.collection.sources.listing import (
+    BESIDE,
+    File,
+    Listing,
+    ending_of,
+    join,
+    name_problem,
+)
+from visterm.collection.sources.opening import Unavailable, explained, opened_source
+from visterm.collection.store.urls import shard_of
 
 CAPTIONS = (*BESIDE, ".json")
 MAX_MEMBERS = 2_000_000
 _MAX_HEADER = 1 << 20
-_AHEAD = 4 << 20
-"""Bytes that are read at once of a shard that lies elsewhere."""
 
 
 def shard_listings(
@@ -31,7 +34,7 @@ def shard_listings(
     location: str,
     stamps: Mapping[str, int],
     done: set[str],
-    about: File | None = None,
+    about: File | Unavailable | None = None,
 ) -> Iterator[Listing]:
     """The folders in a shard; a single listing where it has the stamp that it had before.
 
@@ -43,11 +46,15 @@ def shard_listings(
     try:
         if shard_of(location) != location:
             raise Unavailable("a folder above it is called .tar as well; rename that")
-        about = _look(root, location) if about is None else about
+        if about is None:
+            folder, _, name = location.rpartition("/")
+            about = look_at(root, folder, [name])[name]
+        if isinstance(about, Unavailable):
+            raise about
         if stamps.get(location) == about.mtime_ns:
             yield Listing(location, about.mtime_ns, is_source=True, is_known=True)
             return
-        with opened_shard(root, location) as shard:
+        with opened_source(root, location, is_shard=True) as shard:
             found = _members(shard, location, about)
     except Unavailable as reason:
         yield Listing(location, problem=str(reason))
@@ -55,44 +62,11 @@ def shard_listings(
     yield from found
 
 
-@contextmanager
-def opened_shard(root: Path, location: str) -> Iterator[BinaryIO]:
-    """A shard, open for reading from any place."""
-    with opened_source(root, location, block_size=_AHEAD, cache_type="readahead") as shard:
-        with explained():
-            shard.seek(1)  # a server that gives no ranges would send all of it from the beginning
-            shard.read(1)
-            shard.seek(0)
-        yield shard
-
-
-def _look(root: Path, location: str) -> File:
-    from visterm.collection.sources import look_at
-
-    folder, _, name = location.rpartition("/")
-    found = look_at(root, folder, [name])[name]
-    if isinstance(found, Unavailable):
-        raise found
-    return found
-
-
 class _Headers(io.RawIOBase):
     """A shard for tarfile, which must not be led to read more than a header at once."""
 
     def __init__(self, shard: BinaryIO) -> None:
-        self._shard = shard
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._shard.tell()
-
-    def seek(self, place: int, whence: int = 0) -> int:
-        return self._shard.seek(place, whence)
+        self.tell, self.seek, self._shard = shard.tell, shard.seek, shard  # type: ignore[method-assign]
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= _MAX_HEADER:
@@ -103,24 +77,28 @@ class _Headers(io.RawIOBase):
 
 def _members(shard: BinaryIO, location: str, about: File) -> list[Listing]:
     """The shard's folders, each with its pictures; an empty first one stands for the shard."""
+    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+
     top = Listing(location, about.mtime_ns, is_source=True)
-    folders, pictures = {location: top}, []
+    folders, pictures = {location: top}, list[tuple[str, str, int, int]]()
     captions: dict[str, dict[str, str]] = {}
     seen: set[str] = set()
     try:
-        for member in _regular(shard, about.size, top):
-            path = _inside(member, top)
-            if path is None or path in seen:
-                if path is not None:
-                    top.unusable.append((path, "the shard holds another member of this name"))
-                continue
-            seen.add(path)
-            key, ending = _key(path)
-            if ending in CAPTIONS:
+        for member in _headers(shard, about.size):
+            ending, problem = ending_of(member.name), _problem(member, about.size)
+            path = "/".join(PurePosixPath(member.name).parts)
+            if ending in CAPTIONS and problem is None:
                 where = f"{ending}:{member.size}:{member.offset_data}"
-                captions.setdefault(key, {})[ending] = where
-            elif _is_picture(ending):
-                pictures.append((path, key, member.size, member.offset_data))
+                captions.setdefault(_key(path), {})[ending] = where
+            if ending not in SUPPORTED_EXTENSIONS or member.isdir():
+                continue
+            if path in seen:
+                problem = problem or "the shard holds another member of this name"
+            if problem is not None:
+                top.unusable.append((_shown(path), problem))
+            elif not any(part.startswith(".") for part in path.split("/")):
+                seen.add(path)
+                pictures.append((path, _key(path), member.size, member.offset_data))
     except Unavailable as reason:
         # Members before the damage are whole; what comes after it nobody can find.
         if reason.passing:
@@ -135,8 +113,8 @@ def _members(shard: BinaryIO, location: str, about: File) -> list[Listing]:
     return list(folders.values())
 
 
-def _regular(shard: BinaryIO, size: int, top: Listing) -> Iterator[tarfile.TarInfo]:
-    """The members that are files and lie whole in the shard."""
+def _headers(shard: BinaryIO, size: int) -> Iterator[tarfile.TarInfo]:
+    """Members up to the end of the shard, or to the one in which it is cut short."""
     last = -1
     try:
         tar = tarfile.TarFile(fileobj=_Headers(shard), mode="r", errorlevel=0)
@@ -150,16 +128,9 @@ def _regular(shard: BinaryIO, size: int, top: Listing) -> Iterator[tarfile.TarIn
             if member.offset <= last or member.size < 0:
                 raise tarfile.ReadError("its headers run in a circle")
             last = member.offset
-            if not member.isreg() or member.issparse():
-                if _is_picture(os.path.splitext(member.name)[1].lower()) and not member.isdir():
-                    top.unusable.append((_shown(member.name), "it is not a plain file"))
-                continue
-            if size >= 0 and member.offset_data + member.size > size:
-                top.unusable.append((_shown(member.name), "the shard is cut short in it"))
-                return
             yield member
-    except Unavailable:
-        raise
+            if 0 <= size < member.offset_data + member.size:
+                return
     except tarfile.ReadError as error:
         what = "it is no tar" if last < 0 else "the shard is cut short or broken from here on"
         raise Unavailable(f"{what} ({error})") from None
@@ -168,51 +139,28 @@ def _regular(shard: BinaryIO, size: int, top: Listing) -> Iterator[tarfile.TarIn
     raise Unavailable(f"it has more than {MAX_MEMBERS:,} members")
 
 
-def _inside(member: tarfile.TarInfo, top: Listing) -> str | None:
-    """The path of a member as it is called in the shard; None for one that plays tricks."""
+def _problem(member: tarfile.TarInfo, size: int) -> str | None:
+    """Why a member cannot be a picture: it plays tricks, or does not lie whole in the shard."""
     parts = PurePosixPath(member.name).parts
-    path = "/".join(parts)
-    reason = strange_name(path)
-    if ".." in parts or path.startswith("/") or "\\" in path or not parts:
-        reason = "its path leads out of the shard"
-    if reason is None:
-        hidden = any(part.startswith(".") for part in parts)
-        return None if hidden else path
-    top.unusable.append((_shown(path), reason))
-    return None
+    if not member.isreg() or member.issparse():
+        return "it is not a plain file"
+    if ".." in parts or member.name.startswith("/") or "\\" in member.name or not parts:
+        return "its path leads out of the shard"
+    if 0 <= size < member.offset_data + member.size:
+        return "the shard is cut short in it"
+    return name_problem(member.name)
 
 
-def _key(path: str) -> tuple[str, str]:
-    """The key of a sample and the ending of a member: what comes before and after the first dot.
+def _key(path: str) -> str:
+    """The key of a sample: its path up to the first dot of its name.
 
     >>> _key("sea/0001.jpg"), _key("sea/0001.left.JPG")
-    (('sea/0001', '.jpg'), ('sea/0001', '.jpg'))
+    ('sea/0001', 'sea/0001')
     """
     folder, _, name = path.rpartition("/")
-    stem = name.partition(".")[0]
-    return join(folder, stem), os.path.splitext(name)[1].lower()
-
-
-def _is_picture(ending: str) -> bool:
-    from visterm.pictures.decoding import SUPPORTED_EXTENSIONS
-
-    return ending in SUPPORTED_EXTENSIONS
+    return join(folder, name.partition(".")[0])
 
 
 def _shown(name: str) -> str:
     """A name that may hold anything, for people."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in name)[:200]
-
-
-def member_bytes(root: Path, location: str, offset: int, size: int) -> bytes:
-    """The bytes of one member."""
-    if is_url(location):
-        with explained():
-            data: Any = filesystem(location).cat_file(location, start=offset, end=offset + size)
-    else:
-        with opened_shard(root, location) as shard:
-            shard.seek(offset)
-            data = shard.read(size)
-    if len(data) != size:
-        raise Unavailable("the shard is cut short in it")
-    return bytes(data)

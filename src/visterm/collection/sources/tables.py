@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from visterm.collection.sources.contents import download
-from visterm.collection.sources.listing import strange_name
-from visterm.collection.sources.opening import opened_source
-from visterm.collection.sources.unavailable import Unavailable
+from visterm.collection.sources.listing import ending_of, name_problem
+from visterm.collection.sources.opening import Unavailable, download, opened_source
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, needs_extra
@@ -25,7 +23,7 @@ def table_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
 
     Raises `BadInput` where the table is none, and `Unavailable` where it cannot be had.
     """
-    if os.path.splitext(location)[1].lower() in PARQUET:
+    if ending_of(location) in PARQUET:
         yield from _parquet_rows(root, location)
         return
     from visterm.pictures import read_caption_table
@@ -44,7 +42,7 @@ def resolved(root: Path, table: str, named: str) -> str:
     name files of this machine: `Unavailable` says so.
     """
     is_distant = is_url(table) and not table.startswith("file://")
-    reason = strange_name(named)
+    reason = name_problem(named)
     if reason is not None:
         raise Unavailable(reason)
     if is_url(named):
@@ -87,24 +85,43 @@ def _local(root: Path, location: str) -> Iterator[Path]:
 
 
 def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
-    from visterm.pictures.metadata.caption_table import location_columns, strings, text_of
+    from visterm.pictures.caption_table import (
+        TEXT_COLUMNS,
+        as_text,
+        location_columns,
+        strings,
+        text_of,
+    )
 
     with needs_extra("cluster", "Parquet is read by pyarrow"):
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, parquet, types
     where = _shown(root, location)
     try:
         with opened_source(root, location) as file:
             table = parquet.ParquetFile(file)
-            columns = location_columns(table.schema_arrow.names)
+            schema = table.schema_arrow
+            is_text = [types.is_string(t) or types.is_large_string(t) for t in schema.types]
+            columns = location_columns(
+                name if text or name.strip().lower() in TEXT_COLUMNS else ""
+                for name, text in zip(schema.names, is_text, strict=True)
+            )
+            named = location_columns(schema.names)
+            if columns is None and named is not None:
+                held = schema.names[named[0]]
+                raise BadInput(
+                    f"{where}: its column {held} holds pictures, or no text; tables say where "
+                    "pictures lie: write them into files or tar shards, and add these"
+                )
             if columns is None:
-                there = ", ".join(table.schema_arrow.names)
+                there = ", ".join(schema.names)
                 raise BadInput(f"{where}: none of its columns ({there}) says where pictures lie")
-            names = [table.schema_arrow.names[at] for at in (columns[0], *columns[1])]
+            names = [schema.names[at] for at in (columns[0], *columns[1])]
             for batch in table.iter_batches(_ROWS, columns=names):
                 cells = [batch.column(name).to_pylist() for name in names]
-                for named, *texts in zip(*cells, strict=True):
-                    if isinstance(named, str) and named.strip():
-                        yield named.strip(), text_of(strings([t for t in texts if t]) or [])
+                for path, *values in zip(*cells, strict=True):
+                    if isinstance(path, str) and path.strip():
+                        texts = [as_text(*cell) for cell in zip(names[1:], values, strict=True)]
+                        yield path.strip(), text_of(strings([t for t in texts if t]) or [])
     except (ArrowException, OSError) as error:  # what is broken inside of it is an OSError there
         reason = " ".join(str(error).split())
         raise BadInput(f"{where}: no table in Parquet ({reason})") from None

@@ -14,7 +14,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ _BITS = 16
 _AT_ONCE = 4096
 """Pictures whose words are held in memory together."""
 _VALUES = 500
+_LISTS = 256
+"""Lists of pictures that are kept in memory."""
 
 Changes = dict[tuple[str, int], tuple[set[int], set[int]]]
 """By word and chunk, the pictures to put in and to take out."""
@@ -119,35 +121,16 @@ def _sequences(captions: str, names: str, source: str | None) -> Iterator[Sequen
             yield stemmed(source, file if source == FILE else folder)
 
 
-class CachedPostings:
-    """Postings as they were read last, until some caption changes; for many questions.
-
-    One that begins anew for every question is none the worse.
-    """
-
-    def __init__(self, most: int = 256) -> None:
-        self._version: object = None
-        self._most = most
-        self._lengths = np.zeros(0, np.uint8)
-        self._sources: tuple[str, ...] = ()
-        self._holders: dict[tuple[str, str | None], NDArray[np.int64]] = {}
-        self._worded = 0
-
-    def read(self, db: sqlite3.Connection) -> Postings:
-        """The postings of now."""
-        found = db.execute("SELECT value FROM settings WHERE name = 'caption_words'").fetchone()
-        version = found and found[0]
-        if version != self._version or len(self._holders) > self._most:
-            every = holders(db, EVERY)
-            lengths = np.zeros(int(every[-1]) + 1 if every.size else 0, np.uint8)
-            for length in range(1, LENGTHS):
-                lengths[holders(db, f"#{length}")] = length
-            self._sources = counting(db)
-            for source in self._sources:
-                every = np.union1d(every, holders(db, name_key(source)))
-            self._version, self._holders = version, {}
-            self._lengths, self._worded = lengths, every.size
-        return Postings(db, str(version), self._lengths, self._worded, self._sources, self._holders)
+def read_postings(db: sqlite3.Connection) -> Postings:
+    """The postings of now."""
+    every = holders(db, EVERY)
+    lengths = np.zeros(int(every[-1]) + 1 if every.size else 0, np.uint8)
+    for length in range(1, LENGTHS):
+        lengths[holders(db, f"#{length}")] = length
+    sources = counting(db)
+    for source in sources:
+        every = np.union1d(every, holders(db, name_key(source)))
+    return Postings(db, lengths, every.size, sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +138,18 @@ class Postings:
     """Which captions, and which names of files and folders, hold a word, at one moment."""
 
     db: sqlite3.Connection
-    version: str
-    """Another one whenever some caption has changed, or a name that counts."""
     lengths: NDArray[np.uint8]
     """By the number of a picture, how long its caption is; 0, and later ones, have none."""
     worded: int
     """How many pictures have words at all, in captions or names."""
     sources: tuple[str, ...]
     """Whose names count."""
-    known: dict[tuple[str, str | None], NDArray[np.int64]]
+    known: dict[tuple[str, str | None], NDArray[np.int64]] = field(default_factory=dict)
+    """Lists that were read before."""
+
+    def reading(self, db: sqlite3.Connection) -> Postings:
+        """The same, read through another thread's connection."""
+        return replace(self, db=db)
 
     def holders(self, key: str, source: str | None = None) -> NDArray[np.int64]:
         """The pictures whose captions hold a word or name, given by its stem or stems.
@@ -174,6 +160,8 @@ class Postings:
             parts = key.split(" ")
             own = name_key(source, key) if source else key
             one = holders(self.db, own) if len(parts) == 1 else name_holders(self.db, parts, source)
+            if len(self.known) >= _LISTS:
+                self.known.clear()
             self.known[key, source] = one
         return self.known[key, source]
 

@@ -17,13 +17,11 @@ from urllib.parse import quote
 from visterm.collection.store import caption_words
 from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
-from visterm.collection.store.schema import NEWEST, check_version, migrate, version_of
+from visterm.collection.store.schema import check_version, make_tables, version_of
 from visterm.errors import VistermError, encodable
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
-_CHEAP = 20_000
-"""So many captions are read for a reader who cannot keep which words they hold."""
 
 
 class Catalogue:
@@ -52,25 +50,10 @@ class Catalogue:
         with _explained(self.path):
             self.db = _connect(self.path)
             check_version(self.db, str(self.path))
-        if version_of(self.db) < NEWEST:
-            self._migrate()
-
-    def _migrate(self) -> None:
-        if may_write(self.path) and may_write(self.store):
+        if version_of(self.db) == 0:
             with self.writing("preparing the catalogue"):
-                migrate(self.db)
-                with self.transaction():
-                    pass  # whose end brings up to date what is made from other tables
-            return
-        # Nobody may write it, but everybody may read it: what it says, in the newest tables.
-        newest = sqlite3.connect(":memory:", isolation_level=None)
-        with _explained(self.path):
-            self.db.backup(newest)
-            migrate(newest)
-            if newest.execute("SELECT count(*) FROM changed_captions").fetchone()[0] <= _CHEAP:
-                caption_words.catch_up(newest)
-        self.db.close()
-        self.db = newest
+                if version_of(self.db) == 0:  # whoever was first has made them
+                    make_tables(self.db)
 
     def close(self) -> None:
         self.db.close()

@@ -1,43 +1,37 @@
-"""The vectors of a collection's pictures: one segment a batch, named by the catalogue.
+"""The vectors of a collection's pictures: which row of an extractor's file is whose.
 
-Small segments are written together later, so that a million pictures are dozens of files and not
-thousands.
+Rows are appended batch by batch and never move; the catalogue says how many count. A row whose
+picture was forgotten, or described anew, is listed as dead until enough of them have gathered to
+write the file anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
-from pathlib import Path
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.row_places import remembered_places
-from visterm.collection.store.vector_files import Block, joined, parts_of, save
 from visterm.errors import VistermError
-from visterm.files import make_folder
+from visterm.index.feature_file import FeatureFile, layout_of
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors
 
-RUN = 16
-"""So many segments of about one size become one."""
-LARGEST = 1 << 14
-"""Rows of a segment that is not written again."""
-FINDABLE = """EXISTS (SELECT 1 FROM pictures AS one LEFT JOIN pictures AS whole
-    ON whole.id = one.video WHERE one.id = rows.picture AND coalesce(whole.present, one.present))"""
-"""The condition on ``rows`` under which a picture, or a frame of a video, can be found."""
-COMPACT = ("cnn-1",)
-"""How the keys of those extractors begin whose vectors are stored in 8 bits a number: of these it
-was measured what that costs (``benchmarks.feature_bits``)."""
-_FEW = 64
-"""So many pictures are looked up sooner than it is seen whether all places are remembered."""
-_WORTH_IT = 4  # fewer at a time, and the same rows would be written again and again
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+ABSENT = """SELECT pictures.id FROM pictures LEFT JOIN pictures AS whole
+    ON whole.id = pictures.video WHERE pictures.present <= 0 AND coalesce(whole.present, 0) <= 0"""
+"""Pictures, and frames of videos, that cannot be found because their files have gone."""
+_DEAD_ROWS = 1000, 0.25
+"""So many dead rows, and such a part of all, are worth writing the others anew."""
 
 
 class Rows:
@@ -49,201 +43,209 @@ class Rows:
         self.folder = catalogue.store / "features" / extractor
 
     @property
-    def is_compact(self) -> bool:
-        """Whether vectors are stored in 8 bits a number."""
-        return self.extractor.startswith(COMPACT)
+    def file(self) -> FeatureFile | None:
+        """The rows as they are committed; None before the first."""
+        found = self.catalogue.db.execute(
+            "SELECT generation, layout, width, count FROM feature_files WHERE extractor = ?",
+            (self.extractor,),
+        ).fetchone()
+        return None if found is None else self._opened(*found)
+
+    def _opened(self, generation: int, layout: str, width: int, count: int) -> FeatureFile:
+        return FeatureFile(self.folder / str(generation), layout, width, count)
 
     def write(self, vectors: Vectors) -> dict[str, Any]:
-        """Write a segment's files; they are rubbish until `name` is called in a transaction."""
-        rows, width = vectors.shape
-        return self._write(parts_of(vectors, compact=self.is_compact), int(rows), int(width))
+        """Write rows behind the others; they are rubbish until `name` is called in a
+        transaction."""
+        file = self.file or self._opened(
+            self._generation(), layout_of(vectors), vectors.shape[1], 0
+        )
+        if (file.layout, file.width) != (layout_of(vectors), vectors.shape[1]):
+            raise VistermError(
+                f"{self.extractor} gave vectors of {vectors.shape[1]} numbers, where it gave "
+                f"{file.width} before; visterm add --features takes another extractor"
+            )
+        return {"file": file, "rows": vectors.shape[0], "hashes": file.append(vectors)}
 
-    def _write(self, parts: dict[str, NDArray[Any]], rows: int, width: int) -> dict[str, Any]:
-        make_folder(self.folder)
-        # A number that no segment ever had, so that no name of a file is used twice.
-        number = self.catalogue.last_number("segments") + 1
-        files = {}
-        for part, array in parts.items():
-            file = f"{number:08d}.{part}.npy"
-            files[file] = save(self.folder / file, array)
-        return {"id": number, "rows": rows, "width": width, "files": json.dumps(files)}
+    def _generation(self) -> int:
+        """A number that no file of this extractor ever had: columns are kept by it."""
+        return self.catalogue.last_number("segments") + 1
 
     def name(self, written: dict[str, Any], pictures: Sequence[int]) -> None:
-        """Name a segment and whose rows it holds, inside a transaction."""
-        self._insert(written)
-        self.catalogue.db.executemany(
-            "INSERT INTO rows (segment, place, extractor, picture) VALUES (?, ?, ?, ?)",
-            self._places(written, pictures),
+        """Name rows that were written, and whose they are, inside a transaction."""
+        file: FeatureFile = written["file"]
+        first = len(file)
+        hashes = written["hashes"] | file.append_ids(pictures)
+        db = self.catalogue.db
+        db.execute(
+            "INSERT OR REPLACE INTO feature_files VALUES (?, ?, ?, ?, ?)",
+            (
+                self.extractor,
+                int(file.folder.name),
+                file.layout,
+                file.width,
+                first + written["rows"],
+            ),
+        )
+        db.execute(
+            "INSERT INTO segments (extractor, first, rows, files) VALUES (?, ?, ?, ?)",
+            (self.extractor, first, written["rows"], json.dumps(hashes)),
+        )
+        db.executemany(
+            "DELETE FROM rows WHERE extractor = ? AND picture = ?",
+            ((self.extractor, picture) for picture in pictures),
+        )
+        db.executemany(
+            "INSERT INTO rows (extractor, picture, position) VALUES (?, ?, ?)",
+            ((self.extractor, picture, first + n) for n, picture in enumerate(pictures)),
         )
 
-    def _insert(self, written: dict[str, Any]) -> None:
-        self.catalogue.db.execute(
-            "INSERT INTO segments (id, extractor, rows, width, files) VALUES (?, ?, ?, ?, ?)",
-            (written["id"], self.extractor, written["rows"], written["width"], written["files"]),
-        )
-
-    def _places(
-        self, written: dict[str, Any], pictures: Sequence[int]
-    ) -> Iterator[tuple[int, int, str, int]]:
-        """Segment, place, extractor and picture of every row that was written."""
-        for place, picture in enumerate(pictures):
-            yield written["id"], place, self.extractor, picture
-
-    def segment(self, number: int) -> Block:
-        """A segment's vectors, read only when touched."""
-        found = self.catalogue.db.execute(
-            "SELECT width, files FROM segments WHERE id = ?", (number,)
-        ).fetchone()
-        if found is None:
-            raise VistermError(f"segment {number} of the features is gone; visterm check --repair")
-        return open_block(self.folder, int(found[0]), json.loads(found[1]))
-
-    def blocks(
-        self, source: str = "rows", wanted: str = "1"
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Block]]:
-        """Segment by segment: ids of the pictures, their places in it, and the segment.
-
-        ``source`` and ``wanted`` are the FROM and the WHERE of an SQL question about ``rows``.
-        """
-        found = self.catalogue.db.execute(
-            f"""SELECT rows.segment, rows.place, rows.picture FROM {source}
-                WHERE rows.extractor = ? AND {wanted} ORDER BY rows.segment, rows.place""",
-            (self.extractor,),
-        )
-        for number, group in groupby(found, itemgetter(0)):
-            table = np.array(list(group), dtype=np.int64)
-            yield table[:, 2], table[:, 1], self.segment(number)
-
-    def located(self, pictures: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Picture, segment and place of the vectors of some pictures."""
-        known = None
-        if pictures.size > _FEW:
-            known = remembered_places(self.catalogue, self.extractor)
-        if known is not None:
-            return known.located(pictures)
-        question = """SELECT picture, segment, place FROM rows
-            WHERE extractor = ? AND picture IN {numbers}"""
-        found = list(self.catalogue.among(question, pictures.tolist(), self.extractor))
-        return np.array(found, np.int64).reshape(-1, 3)
+    def located(self, pictures: Sequence[int]) -> dict[int, int]:
+        """The positions of a few pictures that have a row."""
+        question = "SELECT picture, position FROM rows WHERE extractor = ? AND picture IN {numbers}"
+        return dict(self.catalogue.among(question, pictures, self.extractor))
 
     def of(self, pictures: Sequence[int]) -> dict[int, NDArray[np.float32]]:
-        """The vectors of a few pictures, without SciPy."""
-        found = self.located(np.array(pictures, np.int64))
-        blocks = {number: self.segment(number) for number in np.unique(found[:, 1]).tolist()}
-        return {picture: blocks[segment].row(place) for picture, segment, place in found.tolist()}
+        """The vectors of a few pictures."""
+        file, positions = self.file, self.located(pictures)
+        if file is None or not positions:
+            return {}
+        vectors = file.dense(np.fromiter(positions.values(), np.int64))
+        return dict(zip(positions, vectors, strict=True))
 
-    def merge(self) -> bool:
-        """Write one run of small segments together; says whether there was one."""
-        sizes = self.catalogue.db.execute(
-            "SELECT id, rows FROM segments WHERE extractor = ? ORDER BY id", (self.extractor,)
-        ).fetchall()
-        run = _due(sizes)
-        if run:
-            self._rewrite(run)
-        return bool(run)
+    def compact(self) -> None:
+        """Write the file anew where many rows are dead; the caller holds the lock."""
+        file = self.file
+        dead = self.catalogue.one(
+            "SELECT count(*) FROM dead_rows WHERE extractor = ?", self.extractor
+        )
+        if file is not None and dead >= max(_DEAD_ROWS[0], _DEAD_ROWS[1] * len(file)):
+            self.write_anew()
 
-    def compact(self) -> int:
-        """Write one segment of before in 8 bits a number; returns how many pictures it holds.
-
-        The indexes were made from the vectors as they were, so these pictures are pending then.
-        """
-        if not self.is_compact:
-            return 0
-        found = self.catalogue.db.execute(
-            "SELECT id, rows FROM segments WHERE extractor = ? AND files LIKE '%.rows.npy%'",
+    def write_anew(self) -> None:
+        """Write the rows that count to another file; what lies behind the last is not read."""
+        file = self.file
+        if file is None:
+            return
+        rows = self.catalogue.db.execute(
+            "SELECT picture, position FROM rows WHERE extractor = ? ORDER BY position",
             (self.extractor,),
-        ).fetchone()
-        if found is None:
-            return 0
-        self._rewrite([found[0]])
-        return int(found[1])
-
-    def _rewrite(self, run: Sequence[int]) -> None:
-        """Write the rows of some segments, those that are still asked for, as one."""
-        parts, pictures = [], []
-        for number in run:
-            found = self.catalogue.db.execute(
-                "SELECT picture, place FROM rows WHERE segment = ? ORDER BY place", (number,)
-            ).fetchall()
-            if found:
-                parts.append((self.segment(number), np.array([place for _, place in found])))
-                pictures += [picture for picture, _ in found]
-        changed = any(block.is_dense and not block.is_coded for block, _ in parts)
-        written = None
-        if parts:
-            arrays = joined(parts, compact=self.is_compact)
-            written = self._write(arrays, len(pictures), parts[0][0].width)
+        ).fetchall()
+        table = np.array(rows, np.int64).reshape(-1, 2)
+        file = file.first(int(table[:, 1].max(initial=-1)) + 1)
+        new = self._opened(self._generation(), file.layout, file.width, 0)
+        shutil.rmtree(new.folder, ignore_errors=True)
+        segments = []
+        for part in new.first(len(table)).parts():
+            some = table[part]
+            hashes = new.append(file.vectors(some[:, 1])) | new.append_ids(some[:, 0].tolist())
+            segments.append((self.extractor, part.start, len(some), json.dumps(hashes)))
+            new = new.first(part.stop)
         with self.catalogue.transaction() as db:
-            if written is not None:
-                self._insert(written)
-                db.executemany(
-                    "UPDATE rows SET segment = ?, place = ? WHERE extractor = ? AND picture = ?",
-                    self._places(written, pictures),
-                )
-            if changed and self.is_compact:
-                db.executemany(
-                    "INSERT OR IGNORE INTO pending VALUES (?)", ((one,) for one in pictures)
-                )
-            db.executemany("DELETE FROM segments WHERE id = ?", ((number,) for number in run))
+            db.execute("DELETE FROM segments WHERE extractor = ?", (self.extractor,))
+            db.executemany(
+                "INSERT INTO segments (extractor, first, rows, files) VALUES (?, ?, ?, ?)", segments
+            )
+            db.executemany(
+                "UPDATE rows SET position = ? WHERE extractor = ? AND picture = ?",
+                ((n, self.extractor, picture) for n, picture in enumerate(table[:, 0].tolist())),
+            )
+            db.execute("DELETE FROM dead_rows WHERE extractor = ?", (self.extractor,))
+            db.execute(
+                "UPDATE feature_files SET generation = ?, count = ? WHERE extractor = ?",
+                (int(new.folder.name), len(new), self.extractor),
+            )
 
 
-def open_block(folder: Path, width: int, files: Iterable[str]) -> Block:
-    """The vectors in a segment's files, read only when touched."""
-    arrays = {}
-    for file in files:
-        try:
-            array = np.load(folder / file, mmap_mode="r", allow_pickle=False)
-        except FileNotFoundError:
-            raise
-        except (OSError, ValueError) as error:
-            raise VistermError(
-                f"{folder / file} is damaged ({error}); visterm check --repair"
-            ) from error
-        arrays[file.split(".")[1]] = array
-    return Block(width, arrays)
+@dataclass(frozen=True, eq=False)
+class DescribedPictures:
+    """The rows of one extractor at one moment, and which of them can be found.
 
-
-def findable(catalogue: Catalogue, extractor: str) -> NDArray[np.int64]:
-    """The ids that the index of this extractor's pictures must hold, ascending."""
-    found = catalogue.db.execute(
-        f"SELECT picture FROM rows WHERE extractor = ? AND {FINDABLE} ORDER BY picture",
-        (extractor,),
-    )
-    return np.fromiter((picture for (picture,) in found), np.int64)
-
-
-def vectors_of(catalogue: Catalogue, extractor: str, pictures: list[int]) -> Vectors:
-    """The vectors of many pictures, in their order."""
-    from visterm.features.extractor import stack_rows
-
-    place = {picture: number for number, picture in enumerate(pictures)}
-    parts, order = [], []
-    for numbers, places, block in Rows(catalogue, extractor).blocks():
-        here = np.array([number in place for number in numbers.tolist()])
-        if here.any():
-            parts.append(block.vectors(places[here]))
-            order += [place[number] for number in numbers[here].tolist()]
-    return stack_rows(parts)[np.argsort(order)]
-
-
-def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """Segments that are alike in size and enough to be worth writing as one, smallest kind first.
-
-    >>> _due([(1, 4000), *((number, 256) for number in range(2, 18))]) == list(range(2, 18))
-    True
+    Attributes
+    ----------
+    file : FeatureFile
+    is_there : array of bool, or None
+        By position; None where all can be found.
     """
-    kinds: dict[int, list[tuple[int, int]]] = {}
-    for number, rows in sizes:
-        if rows < LARGEST:
-            kinds.setdefault(max(rows, 1).bit_length() // 4, []).append((rows, number))
-    for _, alike in sorted(kinds.items()):
-        if len(alike) < RUN and sum(rows for rows, _ in alike) < LARGEST:
-            continue
-        total, run = 0, []
-        for rows, number in sorted(alike)[:RUN]:
-            total += rows
-            if total <= LARGEST:
-                run.append(number)
-        if len(run) >= _WORTH_IT:
-            return run
-    return []
+
+    file: FeatureFile
+    is_there: Mask | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.file) if self.is_there is None else int(np.count_nonzero(self.is_there))
+
+    @property
+    def ids(self) -> Ids:
+        """The picture of every row."""
+        return self.file.ids
+
+    @cached_property
+    def _order(self) -> Ids | None:
+        """What makes the ids ascend; None where they do."""
+        if (self.ids[1:] > self.ids[:-1]).all():
+            return None
+        return np.argsort(self.ids, kind="stable")
+
+    @cached_property
+    def findable(self) -> Ids:
+        """The pictures that can be found, ascending."""
+        ids = self.ids if self.is_there is None else self.ids[self.is_there]
+        return np.sort(ids)
+
+    def located(self, pictures: Ids) -> tuple[Ids, Mask]:
+        """The positions of those of some pictures that can be found, and which those are."""
+        order = self._order
+        sorted_ids = self.ids if order is None else self.ids[order]
+        # Of a picture that was described twice, the last row counts.
+        at = np.searchsorted(sorted_ids, pictures, side="right") - 1
+        known = at >= 0
+        known[known] = sorted_ids[at[known]] == np.asarray(pictures)[known]
+        positions = at[known] if order is None else order[at[known]]
+        if self.is_there is not None:
+            there = self.is_there[positions]
+            positions = positions[there]
+            known[known] = there
+        return positions, known
+
+    def positions(self, pictures: Ids) -> Ids:
+        """The positions of those of some pictures that can be found, ascending."""
+        return np.sort(self.located(np.asarray(pictures, np.int64))[0])
+
+    def holds(self, pictures: Sequence[int] | Ids) -> Mask:
+        """Whether each of some pictures can be found."""
+        return self.located(np.asarray(pictures, np.int64))[1]
+
+
+def described(catalogue: Catalogue, extractor: str) -> DescribedPictures | None:
+    """The rows of an extractor as they are now; None where there are none."""
+    file = Rows(catalogue, extractor).file
+    if file is None or not len(file):
+        return None
+    db = catalogue.db
+    dead = db.execute("SELECT position FROM dead_rows WHERE extractor = ?", (extractor,)).fetchall()
+    gone = db.execute(ABSENT).fetchall()
+    if not dead and not gone:
+        return DescribedPictures(file)
+    is_there = np.ones(len(file), bool)
+    is_there[np.array(dead, np.int64).ravel()] = False
+    everybody = DescribedPictures(file, is_there.copy())
+    is_there[everybody.positions(np.sort(np.array(gone, np.int64).ravel()))] = False
+    return DescribedPictures(file, is_there)
+
+
+def findable(catalogue: Catalogue, extractor: str) -> Ids:
+    """The pictures that an extractor has described and that can be found, ascending."""
+    pictures = described(catalogue, extractor)
+    return np.empty(0, np.int64) if pictures is None else pictures.findable
+
+
+def vectors_of(catalogue: Catalogue, extractor: str, pictures: Sequence[int]) -> Vectors:
+    """The vectors of many pictures that have one, in their order."""
+    file = Rows(catalogue, extractor).file
+    if file is None:
+        raise VistermError("no picture has been described yet; visterm add does")
+    positions, known = DescribedPictures(file).located(np.asarray(pictures, np.int64))
+    if not known.all():
+        missing = np.asarray(pictures)[~known][0]
+        raise VistermError(f"picture {missing} has no vector; visterm add describes it")
+    return file.vectors(positions)

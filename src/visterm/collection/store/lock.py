@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +76,9 @@ def _try(handle: int) -> bool:
 
 def _sign(handle: int, doing: str) -> None:
     """Leave a note of who is at work; on a full disk the lock holds without one."""
+    import getpass
+    import socket
+
     who = {"doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
     with contextlib.suppress(OSError, KeyError, ImportError):
         who["user"] = getpass.getuser()

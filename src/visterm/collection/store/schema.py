@@ -1,33 +1,58 @@
-"""The tables of a catalogue, as the steps that lead from each version of them to the next.
+"""The tables of a catalogue.
 
-A new catalogue takes every step; an old one takes those it lacks. A step that has been released is
-never edited: what it left out is the business of a later one.
+Version 0.2 was never released, so its catalogues are not converted: a backup made by it is read.
 """
 
 from __future__ import annotations
 
 import sqlite3
 
-from visterm.collection.store.caption_schema import CAPTION_WORDS, NAMES
 from visterm.errors import VistermError
+
+VERSION = 21
+"""Of the tables below; those of 0.2 had up to 9."""
 
 _PICTURES = """
 -- A picture is its content: every file with the same bytes is the same picture. How many files of
--- it there are now is counted by triggers, so that no code can forget to.
+-- it there are now, and what the most trustworthy of them says of its time, place and kind, is kept
+-- up by triggers, so that no code can forget to. Further frames of a video have rows but no files.
 CREATE TABLE pictures (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice: the index knows pictures by it
+    id INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice: rows know pictures by it
     hash BLOB NOT NULL UNIQUE,              -- SHA-256 of the file
-    present INTEGER NOT NULL DEFAULT 0
+    present INTEGER NOT NULL DEFAULT 0,
+    kind TEXT,                              -- NULL for a picture, raw or video
+    taken INTEGER,                          -- seconds since 1970 by the camera's clock
+    taken_from TEXT,                        -- exif, xmp, name, file or ''; NULL: not read
+    latitude REAL,
+    longitude REAL,
+    width INTEGER,                          -- of the upright picture, so that whoever lays out a
+    height INTEGER,                         -- page opens no file
+    video INTEGER REFERENCES pictures ON DELETE CASCADE,
+    second REAL                             -- when the frame is shown; NULL for a picture
 );
+CREATE INDEX pictures_by_time ON pictures (taken, present, taken_from);
+CREATE INDEX pictures_by_position ON pictures (latitude, longitude, present)
+    WHERE latitude IS NOT NULL;
+CREATE INDEX pictures_by_kind ON pictures (kind) WHERE kind IS NOT NULL;
+CREATE INDEX pictures_by_video ON pictures (video) WHERE video IS NOT NULL;
+CREATE INDEX pictures_absent ON pictures (id) WHERE present <= 0;
 CREATE TABLE places (
     id INTEGER PRIMARY KEY,
-    folder TEXT NOT NULL,                   -- below the collection's folder, "" for itself
+    folder TEXT NOT NULL,                   -- below the collection's, or a URL or shard
     name TEXT NOT NULL,
     picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
     size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     sidecars TEXT NOT NULL,                 -- what lay beside it when its captions were read
-    vanished INTEGER NOT NULL DEFAULT 0,
+    vanished INTEGER NOT NULL DEFAULT 0,    -- 1: its file has gone; < 0: removed by an event
+    offset INTEGER,                         -- where its bytes begin in its shard
+    listed TEXT,                            -- the table that lists it
+    caption TEXT,                           -- what that says of it
+    kind TEXT,
+    taken INTEGER,
+    taken_from TEXT,
+    latitude REAL,
+    longitude REAL,
     UNIQUE (folder, name)
 );
 CREATE INDEX places_by_picture ON places (picture);
@@ -40,59 +65,30 @@ CREATE TABLE skipped (
     reason TEXT NOT NULL,
     PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
-CREATE TABLE captions (
-    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
-    source TEXT NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (picture, source)
-) WITHOUT ROWID;
-CREATE TABLE feedback (
-    query TEXT NOT NULL,
-    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
-    answer INTEGER NOT NULL CHECK (answer IN (0, 1)),
-    time REAL NOT NULL,
-    PRIMARY KEY (query, picture)
+-- When each folder was last listed, so that a search sees new pictures without listing them all.
+CREATE TABLE folders (folder TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+-- Files and folders that were removed, and stay out until somebody adds them by name.
+CREATE TABLE excluded (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE sources (
+    location TEXT PRIMARY KEY,              -- a prefix, shard or table: a URL, or below the folder
+    named INTEGER NOT NULL,                 -- whether somebody named it, or it was found in one
+    stamp INTEGER NOT NULL                  -- what it was like when it was listed; -1 before that
 ) WITHOUT ROWID;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+-- Counters of changes: who keeps something made from a table knows by them when it is old.
+INSERT INTO settings VALUES ('place_changes', '0'), ('caption_changes', '0'),
+    ('caption_words', '0'), ('click_changes', '0');
 """
 
-_ROWS = """
-CREATE TABLE extractors (
-    key TEXT PRIMARY KEY,                   -- name and version, as in cnn-1
-    file TEXT NOT NULL,
-    sha256 TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE segments (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    extractor TEXT NOT NULL,
-    rows INTEGER NOT NULL,
-    width INTEGER NOT NULL,
-    files TEXT NOT NULL                     -- JSON: name to SHA-256
-);
-CREATE TABLE rows (
-    extractor TEXT NOT NULL,
-    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
-    segment INTEGER NOT NULL REFERENCES segments,
-    place INTEGER NOT NULL,
-    PRIMARY KEY (extractor, picture)
-) WITHOUT ROWID;
-CREATE INDEX rows_by_segment ON rows (segment, place);
-CREATE TABLE versions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    model TEXT NOT NULL,
-    extractor TEXT NOT NULL,
-    words INTEGER NOT NULL,
-    captioned INTEGER NOT NULL,
-    avgp REAL,
-    time REAL NOT NULL,
-    files TEXT NOT NULL                     -- JSON: name to SHA-256
-);
+_BEST = """
+    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude) = (
+        SELECT kind, taken, taken_from, latitude, longitude FROM places
+        WHERE picture = pictures.id AND NOT vanished
+        ORDER BY taken IS NULL, instr('exif xmp name file', taken_from), taken, id LIMIT 1)
+    WHERE id IN ({0});
+    UPDATE settings SET value = value + 1 WHERE name = 'place_changes';
 """
-
-# Pictures of which the index may not have heard yet. Whatever changes what can be found writes
-# here in the same transaction, so a kill between catalogue and index is mended by the next command.
-_PENDING = """
-CREATE TABLE pending (picture INTEGER PRIMARY KEY);
+_FILES = f"""
 CREATE TRIGGER place_added AFTER INSERT ON places WHEN NOT new.vanished BEGIN
     UPDATE pictures SET present = present + 1 WHERE id = new.picture;
 END;
@@ -104,159 +100,175 @@ WHEN old.picture != new.picture OR old.vanished != new.vanished BEGIN
     UPDATE pictures SET present = present - 1 WHERE id = old.picture AND NOT old.vanished;
     UPDATE pictures SET present = present + 1 WHERE id = new.picture AND NOT new.vanished;
 END;
-CREATE TRIGGER presence_changed AFTER UPDATE OF present ON pictures
-WHEN (old.present > 0) != (new.present > 0) BEGIN
-    INSERT OR IGNORE INTO pending VALUES (new.id);
-END;
-CREATE TRIGGER picture_forgotten AFTER DELETE ON pictures BEGIN
-    INSERT OR IGNORE INTO pending VALUES (old.id);
-END;
-CREATE TRIGGER row_added AFTER INSERT ON rows BEGIN
-    INSERT OR IGNORE INTO pending VALUES (new.picture);
-END;
-CREATE TRIGGER row_gone AFTER DELETE ON rows BEGIN
-    INSERT OR IGNORE INTO pending VALUES (old.picture);
-END;
-"""
-
-# When each folder was last listed, so that a search sees new pictures without listing them all.
-_FOLDERS = """
-CREATE TABLE folders (folder TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
--- Files and folders that were removed, and stay out until somebody adds them by name.
-CREATE TABLE excluded (path TEXT PRIMARY KEY) WITHOUT ROWID;
-"""
-
-# A log of yes and no that can be learnt again from the beginning, entry by entry, and what it has
-# taught so far. Whoever changes the log, even by forgetting a picture, leaves a mark that goes only
-# when the index shows what the log says.
-_CLICKS = """
-CREATE TABLE clicks (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    query TEXT NOT NULL,                    -- its words, without conditions
-    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
-    answer INTEGER NOT NULL CHECK (answer IN (0, 1)),
-    time REAL NOT NULL,
-    against TEXT NOT NULL DEFAULT '[]',     -- JSON: pictures that it was compared with
-    step REAL NOT NULL DEFAULT 1,           -- how much of the step was taken
-    UNIQUE (query, picture)
-);
-INSERT INTO clicks (query, picture, answer, time)
-    SELECT query, picture, answer, time FROM feedback ORDER BY time;
-DROP TABLE feedback;
-ALTER TABLE clicks RENAME TO feedback;
-CREATE TABLE taught (
-    word INTEGER PRIMARY KEY,               -- of the current version
-    place INTEGER NOT NULL UNIQUE,          -- its column in the index, counted after all words
-    direction BLOB NOT NULL                 -- float64: what is added to the word's weights
-);
-INSERT INTO settings SELECT 'clicks', 'untold' WHERE EXISTS (SELECT 1 FROM feedback);
-CREATE TRIGGER click_added AFTER INSERT ON feedback BEGIN
-    INSERT OR REPLACE INTO settings VALUES ('clicks', 'untold');
-END;
-CREATE TRIGGER click_gone AFTER DELETE ON feedback BEGIN
-    INSERT OR REPLACE INTO settings VALUES ('clicks', 'untold');
-END;
-"""
-
-# Versions for each text space, and how often captions have changed, so that whoever was trained on
-# them knows how much it has not seen.
-_SPACES = """
-ALTER TABLE versions ADD COLUMN space TEXT NOT NULL DEFAULT 'words';
-ALTER TABLE versions ADD COLUMN caption_changes INTEGER NOT NULL DEFAULT 0;
-INSERT INTO settings VALUES ('caption_changes', '0');
-CREATE TRIGGER caption_given AFTER INSERT ON captions BEGIN
-    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
-END;
-CREATE TRIGGER caption_changed AFTER UPDATE ON captions BEGIN
-    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
-END;
-CREATE TRIGGER caption_gone AFTER DELETE ON captions BEGIN
-    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
-END;
-"""
-
-# Pictures that are no files of the collection's folder: the folder of such a place is a URL, or a
-# shard, or both.
-_SOURCES = """
-CREATE TABLE sources (
-    location TEXT PRIMARY KEY,              -- a prefix, shard or table: a URL, or below the folder
-    named INTEGER NOT NULL,                 -- whether somebody named it, or it was found in one
-    stamp INTEGER NOT NULL                  -- what it was like when it was listed; -1 before that
-) WITHOUT ROWID;
-ALTER TABLE places ADD COLUMN offset INTEGER;    -- where its bytes begin in its shard
-ALTER TABLE places ADD COLUMN listed TEXT;       -- the table that lists it
-ALTER TABLE places ADD COLUMN caption TEXT;      -- what that says of it
-"""
-
-# When and where pictures were taken, and what kind of file they are: by file, as names, times of
-# change and sidecars differ, and by picture what the most trustworthy of its files says. How often
-# files have changed is counted, so that whoever keeps an answer knows when it is old.
-_BEST = """
-    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude) = (
-        SELECT kind, taken, taken_from, latitude, longitude FROM places
-        WHERE picture = pictures.id AND NOT vanished
-        ORDER BY taken IS NULL, instr('exif xmp name file', taken_from), taken, id LIMIT 1)
-    WHERE id IN ({0});
-    UPDATE settings SET value = value + 1 WHERE name = 'place_changes';
-"""
-_CAPTURES = (
-    "".join(
-        f"""
-ALTER TABLE {table} ADD COLUMN kind TEXT;           -- NULL for a picture, raw or video
-ALTER TABLE {table} ADD COLUMN taken INTEGER;       -- seconds since 1970 by the camera's clock
-ALTER TABLE {table} ADD COLUMN taken_from TEXT;     -- exif, xmp, name, file or ''; NULL: not read
-ALTER TABLE {table} ADD COLUMN latitude REAL;
-ALTER TABLE {table} ADD COLUMN longitude REAL;"""
-        for table in ("places", "pictures")
-    )
-    + f"""
-CREATE INDEX pictures_by_time ON pictures (taken, present);
-CREATE INDEX pictures_by_position ON pictures (latitude, longitude, present)
-    WHERE latitude IS NOT NULL;
-CREATE INDEX pictures_by_kind ON pictures (kind) WHERE kind IS NOT NULL;
-INSERT INTO settings VALUES ('place_changes', '0');
 CREATE TRIGGER capture_comes AFTER INSERT ON places BEGIN {_BEST.format("new.picture")} END;
 CREATE TRIGGER capture_goes AFTER DELETE ON places BEGIN {_BEST.format("old.picture")} END;
 CREATE TRIGGER capture_changes AFTER UPDATE OF
     folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude ON places
 BEGIN {_BEST.format("old.picture, new.picture")} END;
 """
-)
 
-# What people said while somebody else was writing, in the order in which they said it.
-_QUEUE = """
-CREATE TABLE queue (
+_ROWS = """
+CREATE TABLE extractors (
+    key TEXT PRIMARY KEY,                   -- name and version, as in cnn-1
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL
+) WITHOUT ROWID;
+-- The file of an extractor's rows (visterm.index.feature_file), and how many of them count.
+CREATE TABLE feature_files (
+    extractor TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL,            -- the name of its folder
+    layout TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    count INTEGER NOT NULL
+) WITHOUT ROWID;
+-- Rows that were appended together.
+CREATE TABLE segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    change TEXT NOT NULL                    -- JSON: the name of a verb, and its values by name
+    extractor TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    files TEXT NOT NULL                     -- JSON: name to SHA-256 of their bytes
 );
--- How things were before a step that concerned many pictures, so that it is taken back as one.
-CREATE TABLE steps (id INTEGER PRIMARY KEY AUTOINCREMENT, before TEXT NOT NULL);
+CREATE TABLE rows (
+    extractor TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (extractor, picture)
+) WITHOUT ROWID;
+CREATE TABLE dead_rows (
+    extractor TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (extractor, position)
+) WITHOUT ROWID;
+CREATE TRIGGER row_gone AFTER DELETE ON rows BEGIN
+    INSERT INTO dead_rows VALUES (old.extractor, old.position);
+END;
+CREATE TABLE versions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    space TEXT NOT NULL,
+    model TEXT NOT NULL,
+    extractor TEXT NOT NULL,
+    words INTEGER NOT NULL,
+    captioned INTEGER NOT NULL,
+    avgp REAL,
+    time REAL NOT NULL,
+    files TEXT NOT NULL,                    -- JSON: name to SHA-256
+    caption_changes INTEGER NOT NULL
+);
 """
 
-# Further frames of videos, which have rows but no files: they are there for as long as their video
-# is, and the index hears of them when it hears of it.
-_VIDEOS = """
-ALTER TABLE pictures ADD COLUMN video INTEGER REFERENCES pictures ON DELETE CASCADE;
-ALTER TABLE pictures ADD COLUMN second REAL;        -- when the frame is shown; NULL for a picture
-CREATE INDEX pictures_by_video ON pictures (video) WHERE video IS NOT NULL;
-CREATE TRIGGER video_pending AFTER INSERT ON pending BEGIN
-    INSERT INTO pending SELECT id FROM pictures
-        WHERE video = new.picture AND id NOT IN (SELECT picture FROM pending);
+# A log of yes and no that can be learnt again from the beginning, entry by entry, and what it has
+# taught so far. Whoever changes the log, even by forgetting a picture, leaves a mark that goes when
+# the directions are what the log says.
+_CLICKS = """
+CREATE TABLE feedback (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    query TEXT NOT NULL,                    -- its words, without conditions
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    answer INTEGER NOT NULL CHECK (answer IN (0, 1)),
+    time REAL NOT NULL,
+    step REAL NOT NULL DEFAULT 1,           -- how much it counts
+    UNIQUE (query, picture)
+);
+-- Those that count: of pictures that were removed, what was said waits until they come back.
+CREATE VIEW clicks AS SELECT * FROM feedback WHERE NOT EXISTS (
+    SELECT 1 FROM places JOIN pictures ON pictures.id = places.picture
+    WHERE places.picture = feedback.picture AND vanished < 0 AND present <= 0);
+CREATE TABLE directions (
+    word INTEGER PRIMARY KEY,               -- of the current version
+    direction BLOB NOT NULL                 -- float64: what is added to the word's weights
+);
+""" + "".join(
+    f"""
+CREATE TRIGGER click_{what.lower()} AFTER {what} ON feedback BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'click_changes';
+    INSERT OR REPLACE INTO settings VALUES ('clicks', 'unlearnt');
+END;
+CREATE TRIGGER direction_{what.lower()} AFTER {what} ON directions BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'click_changes';
+END;"""
+    for what in ("INSERT", "DELETE")
+)
+
+# Every change that people make, in the order in which they said it; its unapplied end is the queue.
+_EVENTS = """
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    change TEXT NOT NULL,                   -- JSON: the name of a verb, and its values by name
+    state TEXT NOT NULL DEFAULT 'waiting',  -- then done, undone or refused
+    before TEXT,                            -- JSON: how things were; NULL: nothing to take back
+    reason TEXT                             -- why it was refused
+);
+CREATE INDEX events_by_state ON events (state, id);
+"""
+
+# Captions, and which pictures' captions and names hold a word (`store/caption_words.py`), kept up
+# at the end of every transaction that has changed what is said of a picture. Triggers note those
+# pictures, with what was said of them before. (An OR IGNORE in a trigger gives way to the OR
+# REPLACE of whoever fires it, so the conditions are written out.)
+_COUNTS = "EXISTS (SELECT 1 FROM settings WHERE name = 'names')"
+_NOTE = """INSERT INTO changed_captions SELECT * FROM said
+        WHERE picture IN ({0}) AND picture NOT IN (SELECT picture FROM changed_captions);"""
+_EVERYBODY = _NOTE.format("SELECT id FROM pictures")
+_CAPTIONS = f"""
+CREATE TABLE captions (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (picture, source)
+) WITHOUT ROWID;
+CREATE TABLE caption_words (
+    word TEXT NOT NULL,                     -- its stem; "" for every picture with a caption
+    chunk INTEGER NOT NULL,                 -- of pictures: their numbers shifted right by 16 bits
+    pictures BLOB NOT NULL,                 -- the lower 16 bits of their numbers, ascending
+    PRIMARY KEY (word, chunk)
+) WITHOUT ROWID;
+CREATE VIEW said (picture, captions, names) AS SELECT id,
+    (SELECT json_group_array(json_array(source, text)) FROM captions WHERE picture = pictures.id),
+    (SELECT json_group_array(json_array(
+        CASE value WHEN 'files' THEN '' ELSE folder END,
+        CASE value WHEN 'folders' THEN '' ELSE places.name END))
+        FROM places JOIN settings ON settings.name = 'names'
+        WHERE picture = pictures.id AND NOT vanished)
+    FROM pictures;
+CREATE TABLE changed_captions (
+    picture INTEGER PRIMARY KEY,
+    captions TEXT NOT NULL,                 -- JSON, as in the view, before the transaction
+    names TEXT NOT NULL
+);
+CREATE TRIGGER caption_comes BEFORE INSERT ON captions BEGIN
+    {_NOTE.format("new.picture")}
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER caption_changes BEFORE UPDATE ON captions BEGIN
+    {_NOTE.format("old.picture")}
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER caption_goes BEFORE DELETE ON captions BEGIN
+    {_NOTE.format("old.picture")}
+    UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER picture_goes BEFORE DELETE ON pictures BEGIN {_NOTE.format("old.id")} END;
+CREATE TRIGGER name_comes BEFORE INSERT ON places WHEN {_COUNTS} BEGIN
+    {_NOTE.format("new.picture")}
+END;
+CREATE TRIGGER name_changes BEFORE UPDATE OF folder, name, picture, vanished ON places
+WHEN {_COUNTS} BEGIN
+    {_NOTE.format("old.picture, new.picture")}
+END;
+CREATE TRIGGER name_goes BEFORE DELETE ON places WHEN {_COUNTS} BEGIN
+    {_NOTE.format("old.picture")}
+END;
+CREATE TRIGGER names_begin BEFORE INSERT ON settings WHEN new.name = 'names'
+    AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'names' AND value = new.value) BEGIN
+    {_EVERYBODY}
+END;
+CREATE TRIGGER names_end BEFORE DELETE ON settings WHEN old.name = 'names' BEGIN
+    {_EVERYBODY}
 END;
 """
 
-STEPS = (
-    _PICTURES + _ROWS + _PENDING,
-    _FOLDERS,
-    _CLICKS,
-    _SPACES,
-    CAPTION_WORDS,
-    _SOURCES,
-    _CAPTURES + _QUEUE,
-    NAMES,
-    _VIDEOS,
-)
-NEWEST = len(STEPS)
+TABLES = _PICTURES + _FILES + _ROWS + _CLICKS + _EVENTS + _CAPTIONS
 
 
 def version_of(db: sqlite3.Connection) -> int:
@@ -265,18 +277,21 @@ def version_of(db: sqlite3.Connection) -> int:
 
 
 def check_version(db: sqlite3.Connection, where: str) -> None:
-    """Refuse a catalogue from the future, which this program would misread."""
+    """Refuse a catalogue of another version, which this program would misread."""
     found = version_of(db)
-    if found > NEWEST:
+    if found > VERSION:
         raise VistermError(
             f"{where} was written by a newer visterm (its tables have version {found}, this one "
-            f"knows {NEWEST}); upgrade visterm to read it"
+            f"knows {VERSION}); upgrade visterm to read it"
+        )
+    if 0 < found < VERSION:
+        raise VistermError(
+            f"{where} was written by visterm 0.2 or earlier, whose collections are not read; keep "
+            "your captions and feedback with that visterm (visterm export), move the store away, "
+            "and bring them back with visterm add and visterm import"
         )
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring the tables to the newest version, one step a transaction."""
-    for number in range(version_of(db), NEWEST):
-        db.executescript(
-            f"BEGIN IMMEDIATE;{STEPS[number]}PRAGMA user_version = {number + 1};COMMIT;"
-        )
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of a new catalogue."""
+    db.executescript(f"BEGIN IMMEDIATE;{TABLES}PRAGMA user_version = {VERSION};COMMIT;")

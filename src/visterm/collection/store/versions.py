@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import VistermError
 from visterm.files import PART
+from visterm.index.columns import sweep_columns
+from visterm.index.feature_file import FeatureFile
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration, LinearCalibration, Link
+    from visterm.calibration import Calibration
     from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
 
@@ -32,8 +34,6 @@ WORDS = "words"
 """The text space of queries such as ``tree snow:2 -people``."""
 ENCODER = "encoder"
 """The text space of a dual encoder, in which the vectors of its pictures lie as they are."""
-ENCODED = "encoder-"
-"""How the keys of vectors begin that are an encoder's."""
 SENTENCE_SPACES = ("lsa", "sentences", ENCODER)
 """Text spaces that take whole sentences, the second in many languages."""
 SPACES = (WORDS, *SENTENCE_SPACES)
@@ -57,7 +57,6 @@ SQUARE = "square.npy"
 UNFINISHED = "repair"
 """The setting that says which versions and rows a repair has dropped and not made again yet."""
 _BEGUN = "begun"
-_USUAL_UNIT = 1 / 3  # PAMIR's on the CNN's vectors, for versions of before it was written down
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,6 @@ class Version:
     def folder(self) -> Path:
         return self.store / "models" / str(self.id)
 
-    @property
-    def index(self) -> Path:
-        return self.store / "index" / str(self.id)
-
     def vocabulary(self) -> Vocabulary:
         """The words the model knows, and after them those that were begun."""
         from visterm.text import Vocabulary
@@ -100,40 +95,12 @@ class Version:
         known = self._read(VOCABULARY, Vocabulary.from_json)
         return known.with_more(self.new_words) if self.new_words else known
 
-    def calibration(self) -> Calibration | LinearCalibration | None:
-        """What its scores are worth; None where that was never written down.
+    def calibration(self) -> Calibration:
+        """What its scores are worth, of begun words too."""
+        from visterm.calibration import Calibration
 
-        Versions made before the link have a linear one, or none.
-        """
-        if CALIBRATION not in self.files:
-            return None
-        from visterm.calibration import Calibration, LinearCalibration
-
-        def read(stored: dict[str, Any]) -> Calibration | LinearCalibration | None:
-            if "link" in stored:
-                return Calibration.from_json(stored).with_more_words(len(self.new_words))
-            if "level" in stored:
-                return LinearCalibration.from_json(stored).with_more_words(len(self.new_words))
-            return None
-
-        stat = (self.folder / CALIBRATION).stat()
-        key = (self.folder, stat.st_ino, stat.st_mtime_ns, stat.st_size, len(self.new_words))
-        if key not in _CALIBRATIONS:
-            while len(_CALIBRATIONS) >= _MOST:
-                _CALIBRATIONS.pop(next(iter(_CALIBRATIONS)))
-            _CALIBRATIONS[key] = self._read(CALIBRATION, read)
-        return _CALIBRATIONS[key]
-
-    def link(self) -> Link | None:
-        """How its model's values become what the index holds; None for a version of before."""
-        found = self.calibration()
-        return None if found is None else found.link
-
-    def unit(self) -> float:
-        """The usual spread of a word's values, in which the steps of clicks are measured."""
-        if CALIBRATION not in self.files:
-            return _USUAL_UNIT
-        return self._read(CALIBRATION, lambda stored: float(np.median(stored["spreads"])))
+        stored = self._read(CALIBRATION, Calibration.from_json)
+        return stored.with_more_words(len(self.new_words))
 
     def metric(self) -> Metric | None:
         """In which vectors are compared when clicks are learnt; None for the usual way."""
@@ -163,11 +130,6 @@ class Version:
             raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
 
 
-_MOST = 4
-_CALIBRATIONS: dict[tuple[object, ...], Calibration | LinearCalibration | None] = {}
-"""As they were read last: every click asks for one several times."""
-
-
 @lru_cache(maxsize=1)
 def _metric(path: Path, time: float) -> Metric:
     """Read once for all clicks on a version; another one in the same folder has another time."""
@@ -186,19 +148,28 @@ def _array(path: Path, time: float) -> NDArray[np.float64]:
     return found
 
 
-_COLUMNS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
+_FIELDS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
+
+
+def is_encoded(extractor: str | None) -> bool:
+    """Whether a key is of a dual encoder's vectors, in whose space texts lie, too.
+
+    >>> is_encoded("encoder-1(clip-0123456789ab)"), is_encoded("encoder-1(clip-01…)+cnn-1")
+    (True, False)
+    """
+    return extractor is not None and extractor.startswith("encoder-") and "+" not in extractor
 
 
 def every_current(catalogue: Catalogue) -> list[Version]:
     """The versions that answer queries, one a text space."""
     with catalogue.snapshot() as db:
-        rows = db.execute(f"SELECT {_COLUMNS} FROM versions ORDER BY id").fetchall()
+        rows = db.execute(f"SELECT {_FIELDS} FROM versions ORDER BY id").fetchall()
         new_words = tuple(json.loads(catalogue.get(_BEGUN) or "[]"))
     return [_version(catalogue.store, new_words, *row) for row in rows]
 
 
 def _version(store: Path, new_words: tuple[str, ...], *row: Any) -> Version:
-    about = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    about = dict(zip(_FIELDS.split(", "), row, strict=True))
     about |= {"files": json.loads(about["files"]), "store": store}
     return Version(**about, new_words=new_words if about["space"] == WORDS else ())
 
@@ -223,10 +194,10 @@ def hashes(folder: Path) -> dict[str, str]:
 def name(catalogue: Catalogue, version: Version) -> None:
     """Make a version the one that answers in its space, inside a transaction."""
     catalogue.db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
-    columns = _COLUMNS.split(", ")
+    columns = _FIELDS.split(", ")
     about = {**vars(version), "files": json.dumps(version.files)}
     catalogue.db.execute(
-        f"INSERT INTO versions ({_COLUMNS}) VALUES ({', '.join('?' * len(columns))})",
+        f"INSERT INTO versions ({_FIELDS}) VALUES ({', '.join('?' * len(columns))})",
         [about[column] for column in columns],
     )
     if version.space == WORDS:
@@ -257,6 +228,11 @@ def sweep(catalogue: Catalogue) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()
+    files = catalogue.db.execute("SELECT * FROM feature_files").fetchall()
+    for extractor, generation, layout, width, count in files:
+        folder = catalogue.store / "features" / extractor / str(generation)
+        with contextlib.suppress(OSError):  # columns may take as much as the rows they are made of
+            sweep_columns(FeatureFile(folder, layout, width, count), count * width)
 
 
 def _own_folders(above: Path, *names: str) -> Iterator[Path]:
@@ -268,16 +244,21 @@ def _own_folders(above: Path, *names: str) -> Iterator[Path]:
 def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
     db, store = catalogue.db, catalogue.store
     named = {row[0] for row in db.execute("SELECT file FROM extractors")}
-    for extractor, files in db.execute("SELECT extractor, files FROM segments"):
-        named |= {f"features/{extractor}/{file}" for file in json.loads(files)}
+    for extractor, generation in db.execute("SELECT extractor, generation FROM feature_files"):
+        named.add(f"features/{extractor}/{generation}")
     for number, files in db.execute("SELECT id, files FROM versions").fetchall():
-        named |= {f"models/{number}/{file}" for file in json.loads(files)}
-        named |= {f"models/{number}", f"index/{number}"}
-    for room in _own_folders(store, "models", "index"):
-        yield from (p for p in room.iterdir() if f"{room.name}/{p.name}" not in named)
+        named |= {f"models/{number}/{file}" for file in json.loads(files)} | {f"models/{number}"}
+    for room in _own_folders(store, "models"):
+        yield from (p for p in room.iterdir() if f"models/{p.name}" not in named)
     for room in _own_folders(store, "features", "models"):
         for folder in _own_folders(room, *os.listdir(room)):
-            files = (p for p in folder.iterdir() if p.is_file() or p.is_symlink())
-            yield from (p for p in files if p.relative_to(store).as_posix() not in named)
-    # Until versions had a space, what answers sentences lay in a folder that no catalogue named.
-    yield from (p for p in store.iterdir() if p.name.endswith(PART) or p.name == "spaces")
+            for path in folder.iterdir():
+                inside = path.relative_to(store).as_posix()
+                is_rows = room.name == "features" and path.name.isdecimal()
+                if inside not in named and (is_rows or path.is_file() or path.is_symlink()):
+                    yield path
+    current_ids = {row[0] for row in db.execute("SELECT id FROM versions")}
+    for values in store.glob("features/*/*/values-*"):
+        if values.name not in {f"values-{number}" for number in current_ids}:
+            yield values
+    yield from (p for p in store.iterdir() if p.name.endswith(PART))

@@ -13,9 +13,9 @@ from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.service import current_offsets, judge_many
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import search
-from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
+from visterm.collection.store.snapshot import snapshot
 from visterm.collection.teaching.selection import CONSIDERED, most_informative
 
 ROUND = 10
@@ -53,7 +53,7 @@ def questions(catalogue: Catalogue, root: Path, text: str, count: int = ROUND) -
     ranked = search(catalogue, root, SearchRequest(text, CONSIDERED)).results
     known = log.judged_pictures(catalogue, words)
     ids = [one.picture for one in ranked]
-    stored = Rows(catalogue, active_model(catalogue).version.extractor).of(ids)
+    stored = Rows(catalogue, snapshot(catalogue).words.version.extractor).of(ids)
     kept = [one for one in ranked if one.picture in stored]
     if not kept:
         return []

@@ -10,10 +10,10 @@ import numpy as np
 from visterm.collection.feedback import log
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import search
-from visterm.collection.store.active_model import active_model
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.name_words import counting, name_key
+from visterm.collection.store.snapshot import Snapshot, snapshot
 from visterm.collection.teaching.service import held_out_avgp
 from visterm.text.query import UnknownWords
 from visterm.text.tokens import stem
@@ -56,10 +56,10 @@ class WordRecord:
 
 def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
     """Gather what is known of a word; `UnknownWords` where nothing is."""
-    now = active_model(catalogue)
+    now = snapshot(catalogue)
     words = log.words_of(word)
     answers = log.judged_pictures(catalogue, words)
-    number = now.vocabulary.number(words)
+    number = now.words.vocabulary.number(words)
     held = holders(catalogue.db, stem(words))
     named = [
         holders(catalogue.db, name_key(source, stem(words))) for source in counting(catalogue.db)
@@ -81,24 +81,23 @@ def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
         len(yes),
         len(answers) - len(yes),
         held_out_avgp(catalogue, word) if number is not None else None,
-        _nearest(catalogue, number),
+        _nearest(now, number),
         tuple(examples)[:_EXAMPLES],
     )
 
 
-def _nearest(catalogue: Catalogue, number: int | None) -> tuple[str, ...]:
-    """Words whose columns of the index are most like that of a word, over a sample of pictures."""
-    now = active_model(catalogue)
-    if number is None or number >= now.version.words:
+def _nearest(now: Snapshot, number: int | None) -> tuple[str, ...]:
+    """Words whose columns are most like that of a word, over a sample of pictures."""
+    model = now.words
+    pictures = now.pictures(model.version.extractor)
+    if number is None or number >= model.words or pictures is None or len(pictures) < 3:
         return ()
-    ids = now.index.ids()
-    some = ids[:: max(1, ids.size // _SAMPLE)]
-    if some.size < 3:
-        return ()
-    rows = np.exp(now.index.values(np.arange(now.version.words), some).astype(np.float64))
+    sample = pictures.findable[:: max(1, len(pictures) // _SAMPLE)]
+    logs = model.log_probabilities(pictures.file.at(pictures.positions(sample)))
+    rows = np.exp(logs[:, : model.words].astype(np.float64))
     rows -= rows.mean(axis=0)
     lengths = np.linalg.norm(rows, axis=0)
     alike = rows.T @ rows[:, number] / np.maximum(lengths * lengths[number], 1e-12)
     alike[number] = -1
     order = np.argsort(-alike)[:_NEAREST]
-    return tuple(now.vocabulary.words[one] for one in order.tolist() if alike[one] > 0)
+    return tuple(model.vocabulary.words[one] for one in order.tolist() if alike[one] > 0)

@@ -8,14 +8,12 @@ there are many, r stays near what is usual.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.media.captions import effective_captions
-from visterm.collection.store.active_model import NotTrained, active_model
 from visterm.collection.store.caption_words import (
     COMPLETENESS,
     EVERY,
@@ -26,6 +24,7 @@ from visterm.collection.store.caption_words import (
     stems,
 )
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import caption_changes, current
 
 _SAMPLE = 500
@@ -42,34 +41,30 @@ _NEWS = 0.1
 
 def learn_completeness(catalogue: Catalogue) -> None:
     """Learn r where captions or the model have changed enough; the caller holds the lock."""
-    try:
-        now = active_model(catalogue)
-    except NotTrained:
-        return
-    if now.link is None:
+    if not is_behind(catalogue):
         return
     captioned = holders(catalogue.db, EVERY)
-    # Collections of before have not written down of how many captions it was learnt.
-    stored = {"captioned": captioned.size} | json.loads(catalogue.get(COMPLETENESS) or "{}")
-    if not _is_old(catalogue, stored, now.version.id):
-        return
     changes, count = caption_changes(catalogue), int(captioned.size)
-    captioned = captioned[now.index.holds(captioned)]
+    now = snapshot(catalogue)
+    model = now.words
+    pictures = now.pictures(model.version.extractor)
+    captioned = captioned[:0] if pictures is None else captioned[pictures.holds(captioned)]
     places = np.unique(np.linspace(0, captioned.size - 1, min(captioned.size, _SAMPLE)).astype(int))
     some = captioned[places].tolist() if captioned.size else []
     texts = effective_captions(catalogue, some)
-    words = now.version.words
     said, lengths = np.zeros(len(some)), np.zeros(len(some), np.int64)
     for place, picture in enumerate(some):
         text = texts[picture]
-        said[place] = len({n for n in now.vocabulary.numbers_in(text) if n < words})
+        said[place] = len({n for n in model.vocabulary.numbers_in(text) if n < model.words})
         lengths[place] = length_of(len(stems(text)))
-    # Probabilities of all words are added up: bounds of them tell enough, and cost nothing.
-    lows, highs = (logs.astype(float) for logs in now.index.bounds(np.arange(words), some))
-    expected = 0.5 * (np.exp(lows) + np.exp(highs)).sum(axis=1)
+    expected = np.zeros(len(some))
+    if some and pictures is not None:
+        rows = pictures.file.at(pictures.located(np.array(some))[0])
+        logs = model.log_probabilities(rows)[:, : model.words]
+        expected = np.exp(logs.astype(np.float64)).sum(axis=1)
     found = {
         "by_length": by_length(said, lengths, expected),
-        "version": now.version.id,
+        "version": model.version.id,
         "changes": changes,
         "captioned": count,
     }
@@ -84,7 +79,7 @@ def is_behind(catalogue: Catalogue) -> bool:
     if version is None:
         return False
     stored = json.loads(catalogue.get(COMPLETENESS) or "{}")
-    return _is_old(catalogue, stored, version.id) and version.link() is not None
+    return _is_old(catalogue, stored, version.id)
 
 
 def _is_old(catalogue: Catalogue, stored: dict[str, Any], version: int) -> bool:
@@ -92,7 +87,7 @@ def _is_old(catalogue: Catalogue, stored: dict[str, Any], version: int) -> bool:
     if stored.get("version") != version:
         return True
     changes = abs(caption_changes(catalogue) - stored["changes"])
-    return bool(changes > _NEWS * stored.get("captioned", math.inf))
+    return bool(changes > _NEWS * stored["captioned"])
 
 
 def by_length(

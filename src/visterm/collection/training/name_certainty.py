@@ -12,7 +12,6 @@ import json
 import numpy as np
 
 from visterm.collection.media.captions import effective_captions
-from visterm.collection.store.active_model import NotTrained, active_model
 from visterm.collection.store.caption_words import (
     EVERY,
     completeness,
@@ -29,6 +28,7 @@ from visterm.collection.store.name_words import (
     name_key,
     stemmed,
 )
+from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import caption_changes
 
 _SAMPLE = 2000
@@ -44,16 +44,17 @@ def learn_name_certainty(catalogue: Catalogue) -> None:
     sources = counting(catalogue.db)
     if not sources:
         return
-    try:
-        now = active_model(catalogue)
-    except NotTrained:
+    now = snapshot(catalogue)
+    if now.version is None:
         return
+    model, pictures = now.words, now.pictures(now.version.extractor)
+    count = 0 if pictures is None else len(pictures)
     stored = json.loads(catalogue.get(CERTAINTY) or "{}")
     changes = caption_changes(catalogue) + int(catalogue.get("place_changes") or 0)
     is_same = stored.get("version") == now.version.id and {*stored["certainty"]} == {*sources}
-    if is_same and abs(changes - stored["changes"]) <= _NEWS * len(now.index):
+    if is_same and abs(changes - stored["changes"]) <= _NEWS * count:
         return
-    visible = set(now.vocabulary.keys[: now.version.words])
+    visible = set(model.vocabulary.keys[: model.words])
     learnt = {source: _learnt(catalogue, source, visible) for source in sources}
     found = {"certainty": learnt, "version": now.version.id, "changes": changes}
     with catalogue.transaction():

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import ENCODED, STARTER
-from visterm.progress import Progress, silent
+from visterm.collection.store.versions import STARTER, is_encoded
 
 if TYPE_CHECKING:
     from visterm.encoders import Encoder
@@ -55,7 +54,7 @@ def _starter_file(catalogue: Catalogue, extractor: str | None) -> Starter | None
 
 def _encoder(extractor: str | None) -> Encoder | None:
     """The encoder whose vectors these are; an error where it is not installed."""
-    if extractor is None or not extractor.startswith(ENCODED):
+    if not is_encoded(extractor):
         return None
     from visterm.encoders import open_encoder
     from visterm.features.encoder_vectors import encoder_of
@@ -74,14 +73,13 @@ def has_starter(extractor: str | None) -> bool:
     return load_starter().extractor == extractor
 
 
-def begin(catalogue: Catalogue, *, again: bool = False, progress: Progress = silent) -> bool:
+def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
     """Let the starter answer where nothing else does; the caller holds the lock.
 
     ``again`` is for another starter than the one that answers.
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
-    from visterm.collection.training.index_sync import catch_up
     from visterm.collection.training.version_files import (
         at_large,
         write_reference,
@@ -97,7 +95,6 @@ def begin(catalogue: Catalogue, *, again: bool = False, progress: Progress = sil
     starter = starter_of(catalogue, extractor)
     if starter is None or extractor is None:
         return False
-    catch_up(catalogue)  # so that nothing waits for an index when this one is named
     vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()
 
     def write_files(folder: Path) -> None:
@@ -111,10 +108,9 @@ def begin(catalogue: Catalogue, *, again: bool = False, progress: Progress = sil
         name=STARTER,
         extractor=extractor,
         words=len(vocabulary),
-        progress=progress,
     )
     with catalogue.transaction():
         versions.name(catalogue, version)
         if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
-            catalogue.set("clicks", "untold")  # its index shows none of them yet
+            catalogue.set("clicks", "unlearnt")
     return True

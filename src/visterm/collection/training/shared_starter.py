@@ -15,7 +15,6 @@ from visterm.collection.store.versions import MODEL
 from visterm.collection.training.pretrained import OWN, begin
 from visterm.errors import BadInput, VistermError
 from visterm.files import reason, sync_folder, write_whole
-from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.starter import Starter
@@ -65,9 +64,7 @@ def export_starter(catalogue: Catalogue, path: Path) -> dict[str, Any]:
     return provenance
 
 
-def use_starter(
-    catalogue: Catalogue, path: Path | None, *, progress: Progress = silent
-) -> dict[str, Any]:
+def use_starter(catalogue: Catalogue, path: Path | None) -> dict[str, Any]:
     """Begin with a starter that somebody shared, or with visterm's own again; the caller holds the
     lock. What was trained here goes on answering, and starts from it when it is trained again."""
     own = catalogue.store / OWN
@@ -86,7 +83,7 @@ def use_starter(
         write_whole(own, path.read_bytes())
     version = versions.current(catalogue)
     if version is None or not version.is_trained:
-        begin(catalogue, again=True, progress=progress)
+        begin(catalogue, again=True)
     return about
 
 

@@ -1,9 +1,9 @@
 """Training what answers whole sentences: a text space, a model, and the pictures' rows in it.
 
 Captions become vectors of a text space (LSA, or sentence vectors, which know other languages), CCA
-learns where pictures lie among them, and every picture's row is kept in a dense index. It is a
-version like that of words: new pictures are mapped as they come, and it is trained anew when many
-captions have changed, or with everything else by ``visterm train``.
+learns where pictures lie among them, and every picture's row in that space is kept. It is a
+version like that of words: new pictures are mapped when they are searched, and it is trained anew
+when many captions have changed, or with everything else by ``visterm train``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import vectors_of
 from visterm.collection.store.versions import ENCODER, SPACE
-from visterm.collection.training.index_sync import catch_up
 from visterm.collection.training.training_set import held_out
 from visterm.collection.training.version_files import write_version
 from visterm.errors import BadInput
@@ -58,10 +57,9 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
     """Train what answers in a space; the caller holds the lock."""
     extractor = described_by(catalogue)
     if name == ENCODER:
-        _take_encoder(catalogue, extractor, progress)
+        _take_encoder(catalogue, extractor)
         return
     space, captioned = fit_space(catalogue, name, progress=progress)
-    catch_up(catalogue)  # whatever waits for an index finds every index there is
     texts = [text for *_, text in captioned]
     vectors = vectors_of(catalogue, extractor, [picture for picture, *_ in captioned])
     held = np.array([held_out(digest) for _, digest, _ in captioned])
@@ -75,7 +73,6 @@ def train_space(catalogue: Catalogue, name: str, *, progress: Progress = silent)
         captioned=len(captioned),
         space=name,
         caption_changes=versions.caption_changes(catalogue),
-        progress=progress,
     )
     with catalogue.transaction():
         versions.name(catalogue, version)
@@ -110,18 +107,17 @@ def _encoder_texts(catalogue: Catalogue, extractor: str) -> EncoderTexts:
     named = encoder_of(extractor)
     if named is None:
         raise BadInput(
-            f"the pictures are described by {catalogue.get('features')}, not by an encoder; "
-            "visterm encoder add installs one, visterm add --features 'encoder(NAME)' uses it"
+            f"the pictures are described by {catalogue.get('features')}, not by a dual encoder; "
+            "visterm encoder add installs one, visterm add --features NAME uses it"
         )
     return EncoderTexts(*named).fit()
 
 
-def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> None:
+def _take_encoder(catalogue: Catalogue, extractor: str) -> None:
     """Let an encoder's texts be asked: pictures lie in their space already."""
     from visterm.models import Cca
 
     space = _encoder_texts(catalogue, extractor)
-    catch_up(catalogue)
     version = write_version(
         catalogue,
         Cca.identity(space.dimensions),
@@ -129,7 +125,6 @@ def _take_encoder(catalogue: Catalogue, extractor: str, progress: Progress) -> N
         extractor=extractor,
         words=space.dimensions,
         space=ENCODER,
-        progress=progress,
     )
     with catalogue.transaction():
         versions.name(catalogue, version)

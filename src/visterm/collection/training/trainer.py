@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,10 @@ from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
 from visterm.collection.ingest.extractors import block_numbers, described_by
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.linear_values import open_index
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
+from visterm.collection.store.word_model import open_word_model
 from visterm.collection.training.advice import advice
-from visterm.collection.training.index_sync import catch_up
-from visterm.collection.training.index_upgrade import link_index
+from visterm.collection.training.links import calibrated
 from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import (
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
     from visterm.features.extractor import Rows as Vectors
     from visterm.models import Model, Pamir
-    from visterm.starter import Starter
-    from visterm.text import Vocabulary
 
 STEPS = (0.01, 0.1, 1.0)
 """The C among which PAMIR chooses by the held-out pictures."""
@@ -73,14 +70,12 @@ class Trained:
     """What would suit the model better, or what it does not know."""
     interrupted: bool = False
     """Whether a keyboard interrupt ended it, with the best model until then."""
-    unseen_words: int = 0
-    """Words of captions that pictures cannot show: found in captions, never predicted."""
 
 
 def train(
     catalogue: Catalogue,
     *,
-    model: str = "pamir",
+    model: str | None = None,
     force: bool = False,
     validation: Collection[int] | None = None,
     progress: Progress = silent,
@@ -88,16 +83,18 @@ def train(
 ) -> Trained:
     """Learn from all captions, and answer queries with what was learnt if it is no worse.
 
-    The caller holds the lock. ``validation`` are the pictures to hold out, a tenth of all by
-    default; ``parameters`` are the model's own.
+    The caller holds the lock. ``model`` is ridge regression by default, or PAMIR for vectors that
+    are sparse. ``validation`` are the pictures to hold out, a tenth of all by default;
+    ``parameters`` are the model's own.
     """
     from visterm.models import model_of
 
-    kind = model_of(model)
+    kind = model_of(model or "ridge")
     extractor = described_by(catalogue)
     starter = starter_of(catalogue, extractor) if kind.supports_warm_start else None
-    catch_up(catalogue, link=False)  # so that nothing waits for an index when the new one is named
     training_set = read_training_set(catalogue, extractor, starter, validation)
+    if model is None and not isinstance(training_set.vectors, np.ndarray):
+        kind = model_of("pamir")
     if kind.takes == "blocks":
         parameters = {"block_width": block_numbers(catalogue), **parameters}
     checkpoint = catalogue.store / _CHECKPOINT
@@ -117,12 +114,10 @@ def train(
         version=0 if previous is None else previous.id,
         advice=advice(catalogue, kind, extractor),
         interrupted=judged is not None and judged.interrupted,
-        unseen_words=training_set.unseen,
     )
     if previous is not None and not force and _worse(avgp, before):
         checkpoint.unlink(missing_ok=True)
-        kept = link_index(catalogue, progress=progress) or previous
-        return replace(trained, version=kept.id)
+        return trained
     if judged is not None and judged.interrupted:
         learner = judged  # who stops training wants no second one, from all pictures
     else:
@@ -136,23 +131,21 @@ def train(
         words=len(training_set.vocabulary),
         captioned=len(training_set),
         avgp=avgp,
-        progress=progress,
     )
-    _name(catalogue, version, training_set.vocabulary)
+    _name(catalogue, version)
     versions.sweep(catalogue)
     checkpoint.unlink(missing_ok=True)
     return replace(trained, kept="new", version=version.id, interrupted=learner.interrupted)
 
 
-def _name(catalogue: Catalogue, version: Version, vocabulary: Vocabulary) -> None:
+def _name(catalogue: Catalogue, version: Version) -> None:
     """Let a new version answer, once it has learnt all clicks."""
-    offsets = FeedbackOffsets(catalogue, version, vocabulary, open_index(catalogue, version))
+    offsets = FeedbackOffsets.of(catalogue, open_word_model(version))
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=True)
-    offsets.update_index(offsets.directions)
     with catalogue.transaction() as db:
         versions.name(catalogue, version)
-        db.execute("DELETE FROM taught")
+        db.execute("DELETE FROM directions")
         offsets.write(offsets.directions)
         keep_steps(catalogue, log, steps)
         catalogue.set("clicks", None)
@@ -208,6 +201,7 @@ def _offered(
     if (where := cluster()) is not None:
         sizes["n_shards"] = max(1, min(where.cores, len(training_set) // _OF_A_SHARD))
     choices = PRESETS.get(kind.name, {}) | ({"C": STEPS} if kind.supports_warm_start else {})
+    choices = {name: values for name, values in choices.items() if name in known}
     if not training_set.can_be_judged:
         settled = {name: value for name, value in choices.items() if not isinstance(value, tuple)}
         choices = settled | ({"max_iter": _UNJUDGED_ROUNDS} if kind.iteration == "epochs" else {})
@@ -217,15 +211,10 @@ def _offered(
 def _fit(
     model: Model, vectors: Vectors, captions: csr_array, initial: Pamir | None, **options: Any
 ) -> Model:
-    """Fit a model; one that starts from the starter stays near it for words of few captions."""
+    """Fit a model, from the starter where there is one."""
     if initial is not None:
         options["initial"] = initial
-    model.fit(vectors, captions, **options)
-    if initial is not None:
-        from visterm.starter import stay_near
-
-        stay_near(cast("Pamir", model), initial, captions)
-    return model
+    return model.fit(vectors, captions, **options)
 
 
 def _write(
@@ -244,8 +233,9 @@ def _write(
         write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
     some = at_large(catalogue, extractor)
     starter = None if training_set.initial is None else starter_of(catalogue, extractor)
-    calibration = _calibrated(some, learner, judged, training_set, starter)
-    write_vocabulary(folder, training_set.vocabulary, calibration)
+    others = at_large(catalogue, extractor, training_set.pictures[: len(training_set)])
+    calibration = calibrated(some, learner, judged, training_set, starter, others)
+    write_vocabulary(folder, training_set.vocabulary, calibration.to_json())
     metric = None
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are
         from visterm.models.feedback import Metric
@@ -254,61 +244,22 @@ def _write(
     write_reference(folder, some, metric)
 
 
-def _calibrated(
-    some: Vectors,
-    learner: Model,
-    judged: Model | None,
-    training_set: TrainingSet,
-    starter: Starter | None,
-) -> dict[str, Any]:
-    """What is usual for the values of each word, and, learnt where nobody learnt, their worth."""
-    from visterm.calibration import calibrate, uncalibrated, word_statistics
-    from visterm.calibration.estimation import ENOUGH
-
-    means, deviations = word_statistics(learner.transform(some))
-    found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
-    elsewhere = None
-    if starter is not None:
-        # Of words that no caption here holds, only the starter knows what is usual: in a collection
-        # that never shows an insect, the picture most like one is no insect.
-        words = np.arange(len(training_set.vocabulary))
-        captioned = np.isin(words, training_set.captions.indices)
-        elsewhere = starter.calibration(training_set.vocabulary)
-        means = np.where(captioned, means, elsewhere.means)
-        deviations = np.where(captioned, deviations, elsewhere.deviations)
-        found = elsewhere = elsewhere.with_statistics(means, deviations)
-    if judged is not None:
-        held = np.flatnonzero(training_set.held)
-        counts = np.bincount(training_set.captions.indices, minlength=len(means))
-        known = statistics = None
-        if elsewhere is not None and len(held) < ENOUGH:
-            # What the starter knows of scores is adapted instead of replaced; and so few pictures
-            # do not say how values are distributed.
-            known = elsewhere.with_frequency(-training_set.vocabulary.idf)
-            statistics = word_statistics(judged.transform(some))
-        found = calibrate(
-            judged.transform(_held(training_set)),
-            training_set.captions[held],
-            counts / len(training_set),
-            mention_rate=training_set.mention_rate,
-            known=known,
-            statistics=statistics,
-        )
-        found = found.with_statistics(means, deviations)
-        if elsewhere is not None:
-            found = found.with_fallback(captioned, elsewhere)
-    return found.to_json()
-
-
 def _held(training_set: TrainingSet) -> Any:
     return training_set.vectors[np.flatnonzero(training_set.held)]
 
 
 def _avgp(rows: NDArray[np.float32], training_set: TrainingSet) -> float:
+    """AvgP of the held-out pictures, by log-probabilities that add up as in a search.
+
+    Their links know how usual words are and nothing else: two models are compared by them alike.
+    """
+    from visterm.calibration import uncalibrated, word_statistics
     from visterm.evaluation import mean_average_precision
 
+    link = uncalibrated(*word_statistics(rows), -training_set.vocabulary.idf).link
     relevance = training_set.queries()
-    return float(mean_average_precision(relevance.queries @ rows.T, relevance.pictures))
+    asked = relevance.queries.astype(bool).astype(np.float32)
+    return float(mean_average_precision(asked @ link.rows(rows).T, relevance.pictures))
 
 
 def _untrained_avgp(training_set: TrainingSet) -> float:

@@ -14,7 +14,6 @@ from visterm.calibration import mention_rate
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.collection.training.visible_words import visible_words
 from visterm.errors import VistermError
 from visterm.text.stop_words import STOP_WORDS
 
@@ -52,8 +51,6 @@ class TrainingSet:
     """Where learning starts, if not from zero."""
     uncaptioned: int = 0
     """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
-    unseen: int = 0
-    """Words of captions that pictures cannot show, and that are therefore not learnt."""
     mention_rate: float = 1.0
     """How much of what a person would accept for a picture captions mention."""
 
@@ -120,16 +117,14 @@ def read_training_set(
     texts = [text for *_, text in found]
     captioned = [number for number, *_ in found]
     vectors = vectors_of(catalogue, extractor, captioned)
-    vocabulary, unseen = _seen_and_unseen(_vocabulary(texts), texts, vectors, starter)
+    vocabulary = _vocabulary(texts)
     negatives: list[int] = []
     if _needs_negatives(vocabulary.counts(texts)):
         negatives = _uncaptioned(catalogue, extractor, captioned)
         vocabulary = vocabulary.weighted_by([*texts, *[""] * len(negatives)])
     initial = None
     if starter is not None:
-        vocabulary, initial = starter.initial_model(
-            vocabulary, len(texts) + len(negatives), without=unseen
-        )
+        vocabulary, initial = starter.initial_model(vocabulary, len(texts) + len(negatives))
     captions = vocabulary.counts([*texts, *[""] * len(negatives)])
     worded = np.diff(captions.indptr) > 0
     _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))
@@ -151,7 +146,6 @@ def read_training_set(
         held,
         initial,
         len(negatives),
-        len(unseen),
         mention_rate(texts),
     )
 
@@ -160,8 +154,7 @@ def check_captions(catalogue: Catalogue, extractor: str) -> None:
     """Raise `TooFewCaptions` as `read_training_set` does, without vectors: they may be damaged."""
     found = _captioned(catalogue, extractor)
     texts = [text for *_, text in found]
-    seen, _ = _seen_and_unseen(_vocabulary(texts), texts, None, None)
-    captions, negatives = seen.counts(texts), 0
+    captions, negatives = _vocabulary(texts).counts(texts), 0
     if _needs_negatives(captions):
         negatives = len(_uncaptioned(catalogue, extractor, [number for number, *_ in found]))
     worded = int((np.diff(captions.indptr) > 0).sum())
@@ -190,15 +183,6 @@ def _vocabulary(texts: list[str]) -> Vocabulary:
         stop_words=STOP_WORDS,
         names=names_in(texts, STOP_WORDS),
     )
-
-
-def _seen_and_unseen(
-    vocabulary: Vocabulary, texts: list[str], vectors: Vectors | None, starter: Starter | None
-) -> tuple[Vocabulary, Vocabulary]:
-    """The words that pictures can show, which are to be predicted, and the others."""
-    known = [starter is not None and starter.find(word) is not None for word in vocabulary.words]
-    seen = visible_words(vectors, vocabulary.counts(texts), vocabulary.words, np.array(known, bool))
-    return vocabulary.take(np.flatnonzero(seen)), vocabulary.take(np.flatnonzero(~seen))
 
 
 def _check_enough(captioned: int, words: int, negatives: int) -> None:

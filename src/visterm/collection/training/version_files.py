@@ -1,4 +1,4 @@
-"""A new version: its files and its index, written before the catalogue names it."""
+"""A new version: its files, written before the catalogue names it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
-from visterm.collection.store.vector_files import save
 from visterm.collection.store.versions import (
     CALIBRATION,
     MEAN,
@@ -24,9 +24,7 @@ from visterm.collection.store.versions import (
     Version,
     hashes,
 )
-from visterm.collection.training.index_sync import build
 from visterm.files import make_folder, write_whole
-from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
     from visterm.models import Model
@@ -37,9 +35,9 @@ _AT_LARGE = 2000
 """Pictures that say what is usual."""
 
 
-def at_large(catalogue: Catalogue, extractor: str) -> Any:
-    """The vectors of some pictures, captioned or not."""
-    everybody = findable(catalogue, extractor)
+def at_large(catalogue: Catalogue, extractor: str, without: ArrayLike = ()) -> Any:
+    """The vectors of some pictures, captioned or not, ``without`` those of some numbers."""
+    everybody = np.setdiff1d(findable(catalogue, extractor), np.asarray(without, np.int64))
     count = min(len(everybody), _AT_LARGE)
     some = np.random.default_rng(0).choice(everybody, count, replace=False)
     return vectors_of(catalogue, extractor, np.sort(some).tolist())
@@ -54,10 +52,9 @@ def write_version(
     words: int,
     captioned: int = 0,
     name: str | None = None,
-    progress: Progress = silent,
     **about: Any,
 ) -> Version:
-    """Write a model, what belongs to it, and the index of all pictures.
+    """Write a model and what belongs to it.
 
     Parameters
     ----------
@@ -82,9 +79,7 @@ def write_version(
     make_folder(version.folder)
     model.save(version.folder / MODEL)
     write_files(version.folder)
-    version = replace(version, files=hashes(version.folder))
-    build(catalogue, version, model, progress=progress)
-    return version
+    return replace(version, files=hashes(version.folder))
 
 
 def write_vocabulary(folder: Path, vocabulary: Vocabulary, calibration: dict[str, Any]) -> None:
@@ -97,12 +92,16 @@ def write_vocabulary(folder: Path, vocabulary: Vocabulary, calibration: dict[str
 def write_reference(folder: Path, vectors: Any, metric: Metric | None) -> None:
     """The files of what clicks are measured by: the mean of pictures, and lengths around it."""
     mean = np.asarray(vectors.mean(axis=0), np.float64).ravel()
-    save(folder / MEAN, mean.astype(np.float32))
+    _save(folder / MEAN, mean.astype(np.float32))
     if metric is None:
         squares = vectors.multiply(vectors) if hasattr(vectors, "multiply") else vectors**2
         square = squares.sum() / vectors.shape[0] - mean @ mean
     else:
-        save(folder / METRIC, metric.rows)
+        _save(folder / METRIC, metric.rows)
         around = vectors - mean
         square = np.einsum("ij,ij->", around, metric.applied(around)) / len(around)
-    save(folder / SQUARE, np.asarray(max(float(square), 0.0)))
+    _save(folder / SQUARE, np.asarray(max(float(square), 0.0)))
+
+
+def _save(path: Path, array: NDArray[np.floating]) -> None:
+    write_whole(path, lambda file: np.save(file, array))

@@ -71,6 +71,11 @@ class Watcher:
                         break
             except FileNotFoundError:
                 continue
+            except OSError:  # no handles are left to be told by: asking needs none
+                if self.polling:
+                    self._stop.wait(_ASK_MS / 1000)
+                self.polling = True
+                continue
             yield {""}  # what happened between two watches nobody reported
 
     def concerns(self, path: str) -> bool:
@@ -79,7 +84,7 @@ class Watcher:
         parts = below.replace(os.sep, "/").split("/")
         if STORE in parts or any(part.startswith(".") and part != "." for part in parts):
             return False
-        from visterm.pictures.decoding import SUPPORTED_EXTENSIONS
+        from visterm.pictures.formats import SUPPORTED_EXTENSIONS
 
         ending = os.path.splitext(path)[1].lower()
         return (

@@ -1,0 +1,161 @@
+"""Captions and clicks as they are written, and how the last step is taken back.
+
+Every step keeps how things were before it: rows of captions and of clicks as they stood, or what a
+removal hid. Taking it back puts the same rows in again, with the numbers, times and weights that
+they had, so that every score is what it was, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from visterm.collection.feedback.offsets import UNLEARNT, relearn
+from visterm.collection.ingest import removal
+from visterm.collection.media import captions
+from visterm.collection.store import events
+from visterm.collection.store.caption_words import COMPLETENESS, PERSON
+from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.versions import caption_changes
+from visterm.errors import BadInput
+
+GivenCaption = tuple[int, str, str]
+"""A picture, the source and the text."""
+GivenClick = tuple[str, int, bool, float, float]
+"""A query, a picture, whether it answers, when that was said, and how much it counts."""
+
+
+@dataclass(frozen=True)
+class UndoneStep:
+    """A step that was taken back: what it was, and of how many pictures."""
+
+    what: str
+    pictures: int
+
+
+def caption_many(catalogue: Catalogue, pictures: Sequence[int], text: str, *, more: bool) -> None:
+    """Give many pictures one caption, or ``more`` words; the caller holds the lock."""
+    given = []
+    for one in dict.fromkeys(pictures):
+        known = captions.of_picture(catalogue, one)
+        base = known.get(PERSON) or "\n".join(known.values())
+        given.append((one, PERSON, f"{base}\n{text}".strip() if more else text))
+    bring_in(catalogue, given)
+
+
+def bring_in(
+    catalogue: Catalogue, given: Iterable[GivenCaption], clicks: Iterable[GivenClick] = ()
+) -> None:
+    """Write captions and clicks, all or none, as one step; the caller holds the lock."""
+    with catalogue.transaction():
+        begun, estimate = caption_changes(catalogue), catalogue.get(COMPLETENESS)
+        texts = [old for one in given if (old := _give(catalogue, *one))]
+        rows = [_click(catalogue, *one) for one in clicks]
+        counted = caption_changes(catalogue) - begun
+        before = {"captions": texts, "clicks": rows, "changes": counted, COMPLETENESS: estimate}
+        # What is said again is no step.
+        events.finish(catalogue, before if texts or rows else None)
+    relearn(catalogue)
+
+
+def forget_clicks(catalogue: Catalogue, number: int | None = None) -> int:
+    """Take back every click, or the one of a number, which is no step; returns how many."""
+    wanted, values = ("1", ()) if number is None else ("id = ?", (number,))
+    with catalogue.transaction() as db:
+        rows = db.execute(f"SELECT id, query, picture FROM clicks WHERE {wanted}", values)
+        found = rows.fetchall()
+        before = [click_row(catalogue, query, picture) for _, query, picture in found]
+        db.executemany("DELETE FROM feedback WHERE id = ?", (row[:1] for row in found))
+        events.finish(catalogue, {"clicks": before} if number is None and before else None)
+    relearn(catalogue)
+    return len(found)
+
+
+def click_row(catalogue: Catalogue, query: str, picture: int) -> list[Any]:
+    """What was said about a picture as the answer to a query, for taking a step back."""
+    row = catalogue.db.execute(
+        "SELECT id, answer, time, step FROM feedback WHERE query = ? AND picture = ?",
+        (query, picture),
+    ).fetchone()
+    return [query, picture, row]
+
+
+def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
+    """Remove what lies at paths; returns how many pictures. The caller holds the lock."""
+    with catalogue.transaction():
+        count, removed = removal.remove(catalogue, paths, catalogue.applying or 0)
+        catalogue.set(UNLEARNT, "unlearnt")
+        events.finish(catalogue, {"removed": removed})
+    relearn(catalogue)
+    return count
+
+
+def undo_last(catalogue: Catalogue) -> UndoneStep:
+    """Take the last step back; the caller holds the lock."""
+    while (step := events.last_step(catalogue)) is not None:
+        number, before = step
+        with catalogue.transaction():
+            count = _revert(catalogue, number, before)
+            events.mark_undone(catalogue, number)
+            if count:  # otherwise it was taken back by its number, or said again since
+                events.finish(catalogue)
+        if count:
+            relearn(catalogue)
+            return UndoneStep(_named(before), count)
+    raise BadInput("there is nothing to undo")
+
+
+def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
+    """Put things as they were; returns of how many pictures that were others."""
+    changes = caption_changes(catalogue) - before.get("changes", 0)
+    changed = {one[0] for one in before.get("captions", ()) if _give(catalogue, *one)}
+    if changed and changes >= (catalogue.one("SELECT max(caption_changes) FROM versions") or 0):
+        # As if it had never been said: what is estimated from captions is what it was, too.
+        catalogue.set("caption_changes", str(changes))
+        catalogue.set(COMPLETENESS, before[COMPLETENESS])
+    for query, picture, row in before.get("clicks", ()):
+        if click_row(catalogue, query, picture)[2] != (row and tuple(row)):
+            catalogue.db.execute(
+                "DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture)
+            )
+            if row is not None:
+                catalogue.db.execute(
+                    """INSERT INTO feedback (query, picture, id, answer, time, step)
+                        VALUES (?, ?, ?, ?, ?, ?)""",
+                    (query, picture, *row),
+                )
+            changed.add(picture)
+    if "removed" not in before:
+        return len(changed)
+    catalogue.set(UNLEARNT, "unlearnt")
+    return removal.restore(catalogue, number, before["removed"])
+
+
+def _give(catalogue: Catalogue, picture: int, source: str, text: str) -> list[Any] | None:
+    """Write a caption; returns it as it was, None where it is the same."""
+    old = captions.of_picture(catalogue, picture).get(source, "")
+    captions.give(catalogue, picture, source, text)
+    return None if old == text.strip() else [picture, source, old]
+
+
+def _click(
+    catalogue: Catalogue, query: str, picture: int, relevant: bool, when: float, step: float
+) -> list[Any]:
+    """Write a click that was learnt elsewhere; returns what was said before."""
+    old = click_row(catalogue, query, picture)
+    values = (query, picture, int(relevant), when, step)
+    catalogue.db.execute(
+        "INSERT OR REPLACE INTO feedback (query, picture, answer, time, step) VALUES (?,?,?,?,?)",
+        values,
+    )
+    return old
+
+
+def _named(before: dict[str, Any]) -> str:
+    if "removed" in before:
+        return "removal"
+    queries = {query for query, *_ in before.get("clicks", ())}
+    if before.get("captions") or not queries:
+        return "caption"
+    return f"answer to {min(queries)!r}" if len(queries) == 1 else "answers"

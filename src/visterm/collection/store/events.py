@@ -1,0 +1,108 @@
+"""The log: every change that people make, in one table, in the order in which they said it.
+
+Putting one in needs no writer's lock: it is one insertion of SQLite's own, on the disk when it
+returns. The queue is what waits at the end of the log: whoever holds the lock next does it, and
+marks it as done in the same transaction, with how things were before, so that it is done once and
+can be taken back. One that can never be done is refused, and the reason kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any, NamedTuple
+
+from visterm.collection.store.catalogue import Catalogue
+
+_REPORTED = 100
+"""So many refused changes are reported; older ones have been for long."""
+
+
+class Event(NamedTuple):
+    """A verb of a collection and its values, in the order of ``number``."""
+
+    number: int
+    verb: str
+    values: dict[str, Any]
+
+
+def put(catalogue: Catalogue, verb: str, values: dict[str, Any]) -> int:
+    """Write a change down; it is on the disk when this returns."""
+    with catalogue.explained():
+        change = json.dumps([verb, values], ensure_ascii=False)  # for SQLite to refuse halves
+        made = catalogue.db.execute("INSERT INTO events (change) VALUES (?)", (change,))
+    return int(made.lastrowid or 0)
+
+
+def first_waiting(catalogue: Catalogue) -> Event | None:
+    """The change that waits longest."""
+    row = catalogue.db.execute(
+        "SELECT id, change FROM events WHERE state = 'waiting' ORDER BY id LIMIT 1"
+    ).fetchone()
+    return None if row is None else Event(row[0], *_read(row[1]))
+
+
+def count_waiting(catalogue: Catalogue) -> int:
+    """How many changes wait."""
+    return int(catalogue.one("SELECT count(*) FROM events WHERE state = 'waiting'"))
+
+
+def finish(catalogue: Catalogue, before: dict[str, Any] | None = None) -> None:
+    """Mark the change that is being done, inside the transaction that does it.
+
+    ``before`` says how things were, for `undo`; without it there is nothing to take back.
+    """
+    kept = None if before is None else json.dumps(before)
+    catalogue.db.execute(
+        "UPDATE events SET state = 'done', before = ? WHERE id = ?", (kept, catalogue.applying)
+    )
+
+
+def settle(catalogue: Catalogue, number: int) -> None:
+    """Mark a change as done that had nothing to change; the caller holds the lock."""
+    with catalogue.transaction(lasting=False) as db:
+        db.execute("UPDATE events SET state = 'done' WHERE id = ? AND state = 'waiting'", (number,))
+
+
+def refuse(catalogue: Catalogue, number: int, reason: str | None) -> None:
+    """Mark a change that can never be done; without a reason, whoever said it has heard it."""
+    with catalogue.transaction() as db:
+        db.execute("UPDATE events SET state = 'refused', reason = ? WHERE id = ?", (reason, number))
+
+
+def reports(catalogue: Catalogue) -> list[str]:
+    """What was refused and why, a sentence each, the oldest first."""
+    rows = catalogue.db.execute(
+        """SELECT change, reason FROM events WHERE state = 'refused' AND reason IS NOT NULL
+            ORDER BY id DESC LIMIT ?""",
+        (_REPORTED,),
+    ).fetchall()
+    sentences = []
+    for change, reason in reversed(rows):
+        verb, values = _read(change)
+        shown = json.dumps(values, ensure_ascii=False)
+        sentences.append(f"{verb} {shown} could not be done: {reason}")
+    return [one.encode("utf-8", errors="replace").decode() for one in sentences]
+
+
+def last_step(catalogue: Catalogue) -> tuple[int, dict[str, Any]] | None:
+    """The last change that can be taken back: its number, and how things were before it."""
+    row = catalogue.db.execute(
+        """SELECT id, before FROM events WHERE state = 'done' AND before IS NOT NULL
+            ORDER BY id DESC LIMIT 1"""
+    ).fetchone()
+    return None if row is None else (row[0], json.loads(row[1]))
+
+
+def mark_undone(catalogue: Catalogue, number: int) -> None:
+    """Say that a change was taken back, inside the transaction that does it."""
+    catalogue.db.execute("UPDATE events SET state = 'undone' WHERE id = ?", (number,))
+
+
+def _read(change: Any) -> tuple[str, dict[str, Any]]:
+    """A verb and its values; that nobody can read it, where others wrote it."""
+    with contextlib.suppress(TypeError, ValueError, RecursionError):
+        verb, values = json.loads(change)
+        if isinstance(verb, str) and isinstance(values, dict):
+            return verb, values
+    return "unreadable", {}

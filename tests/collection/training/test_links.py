@@ -1,0 +1,52 @@
+"""Links of trained words: what cannot be seen adds nearly the same to every picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.vector_collection import put
+
+from visterm.collection import Collection
+from visterm.collection.store.versions import current
+from visterm.collection.training import trainer
+
+
+@pytest.fixture
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collection:
+    """Three hundred captions of vectors: *sun* can be seen, *holiday* cannot, *rosa* twice."""
+    monkeypatch.setattr(trainer, "starter_of", lambda *_: None)
+    random = np.random.default_rng(0)
+    vectors = np.abs(random.standard_normal((400, 32))).astype(np.float32)
+    blind = random.random(400) < 0.3
+    captions = {}
+    for number in range(300):
+        words = ["sun"] if vectors[number, 0] > 1 else ["cloud"]
+        words += ["holiday"] * bool(blind[number]) + ["rosa"] * (number in (3, 7))
+        captions[number + 1] = " ".join(words)
+    opened = Collection.open(tmp_path)
+    put(opened, vectors, captions)
+    opened.train(force=True)
+    return opened
+
+
+def test_a_word_that_cannot_be_seen_gets_a_flat_link_at_its_base_rate(
+    collection: Collection,
+) -> None:
+    version = current(collection.catalogue)
+    assert version is not None
+    vocabulary, calibration = version.vocabulary(), version.calibration()
+    assert calibration is not None
+    assert calibration.link is not None
+    apart = calibration.link.slopes * calibration.deviations
+    sun, holiday = vocabulary.number("sun"), vocabulary.number("holiday")
+    assert sun is not None
+    assert holiday is not None
+    assert apart[sun] > 3 * apart[holiday]
+    at_mean = calibration.link.intercepts + calibration.link.slopes * calibration.means
+    assert 1 / (1 + np.exp(-at_mean[holiday])) == pytest.approx(0.3, abs=0.1)
+
+
+def test_every_word_of_two_captions_is_ranked_by_sight(collection: Collection) -> None:
+    assert len(collection.search("rosa captioned:no", 200).results) == 100
