@@ -11,6 +11,7 @@ import pytest
 
 from visterm import __version__
 from visterm.cli.train import NAMES
+from visterm.collection import Collection
 from visterm.models import MODELS, model_of
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -41,7 +42,7 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["reproduce", "nonsense"], "no table called 'nonsense'; there are corel-statistics"),
+        (["reproduce", "nonsense"], "no table called 'nonsense'; there are bbnn-2"),
         (["evaluate", "nonsense"], "no dataset called 'nonsense'"),
         (["train", "--model", "pamir(max_iter"], "is no name with parameters"),
         (["train", "--model", "pamir(force=1)"], "pamir has no parameter 'force'"),
@@ -57,6 +58,7 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
 def test_wrong_use_says_what_is_wrong_and_exits_with_2(
     tmp_path: Path, words: list[str], said: str
 ) -> None:
+    Collection.open(tmp_path).close()
     ran = visterm_here(*words, cwd=tmp_path)
     assert ran.returncode == 2
     assert said in ran.stderr

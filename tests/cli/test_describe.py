@@ -47,7 +47,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Collection.open(folder) as collection:
         collection.add(features="thumbnails")
         collection.caption_from(folder / "captions.tsv")
-        collection.train(max_iter=3000)
+        collection.train()
     return folder
 
 
@@ -125,11 +125,11 @@ def test_what_was_written_is_no_caption_at_the_next_add(folder):
 
 
 def test_where_chances_are_not_known_no_word_is_written_and_that_is_said(tmp_path):
-    draw_scenes(tmp_path, 20, size=(48, 32))
+    draw_scenes(tmp_path, 8, size=(48, 32))
     with Collection.open(tmp_path) as collection:
         collection.add(features="thumbnails")
         collection.caption_from(tmp_path / "captions.tsv")
-        collection.train(max_iter=500)
+        collection.train()
     ran = visterm("describe", "scene-0001.jpg", "--write-xmp", "--dry-run", cwd=tmp_path)
     assert "no word is written" in ran.stderr
     assert "dc:subject>" not in ran.stdout

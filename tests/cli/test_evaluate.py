@@ -55,6 +55,12 @@ def evaluate(folder: Path, *words: str) -> str:
     return ran.stdout
 
 
+def test_the_best_model_is_measured_on_other_features(tables: Path) -> None:
+    found = json.loads(evaluate(tables, "--preset", "best", "--features", SMALL, "--json"))
+    assert (found["model"], found["features"]) == ("kernel_ridge", SMALL)
+    assert found["AvgP"] > 0
+
+
 def test_models_are_compared_in_one_table_ones_own_included(tables: Path) -> None:
     models = ["--model", "cca", "--model", "cmrm", "--model", "my_ridge:Ridge(strength=0.1)"]
     shown = evaluate(tables, "--features", SMALL, *models, "--layout", "latex")

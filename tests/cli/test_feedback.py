@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from running import visterm  # it lies beside this file
 
+# A small codebook: with the usual one, so few small pictures have hardly a visterm in common.
+FEATURES = "blocks(channels=((16, joint, 60), (8, colours, 40)), colours=20)"
+
 
 def told(*words: str, cwd: Path) -> Any:
     ran = visterm(*words, "--json", cwd=cwd)
@@ -37,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path = found / f"{name}{number}.png"
             Image.fromarray(np.clip(noise, 0, 255).astype(np.uint8)).save(path)
             path.with_suffix(".txt").write_text(name)
-    assert visterm("add", "--features", "blocks", cwd=found).returncode == 0
+    assert visterm("add", "--features", FEATURES, cwd=found).returncode == 0
     assert visterm("train", cwd=found).returncode == 0
     return found
 

@@ -47,7 +47,8 @@ def with_comment(path: Path, comment: str) -> None:
 
 def test_one_caption_leaves_the_starter_answering_and_is_spoken_of_once(folder: Path):
     before = visterm("search", "beach", "--paths", cwd=folder)
-    assert visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder).returncode == 0
+    last = before.stdout.split()[-1]
+    assert visterm("caption", last, "holiday with Anna", cwd=folder).returncode == 0
     first = visterm("search", "beach", "--paths", cwd=folder)
     assert (first.returncode, first.stdout) == (0, before.stdout)
     assert first.stderr.count(IN_VAIN) == 1

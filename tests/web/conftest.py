@@ -39,7 +39,7 @@ def taught_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Collection.open(folder) as collection:
         collection.add(features=FEATURES, n_jobs=1)
         collection.caption_from(table)
-        collection.train(max_iter=20_000, C=0.1)
+        collection.train()
     return folder
 
 
@@ -99,7 +99,7 @@ def guarded(taught_folder: Path) -> Iterator[Callable[..., TestClient]]:
 @pytest.fixture
 def shards() -> LocalReplicas:
     """Two shards in this process, which a test may silence."""
-    return LocalReplicas(SearchShard, [(number, 2) for number in range(2)])
+    return LocalReplicas(SearchShard, [()] * 2)
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 
 from visterm.collection import Collection, SearchRequest
 from visterm.compute import LocalReplicas
-from visterm.pictures.decoding.decoder_process import DecoderProcesses
-from visterm.pictures.decoding.isolation import decoding_elsewhere
+from visterm.pictures.sandbox import Readers, reading_by
 
 API = "/api/v1"
 
@@ -79,11 +78,11 @@ def test_filters_are_what_the_query_language_says(shared: TestClient) -> None:
 
 
 def test_unknown_words_come_with_close_ones(shared: TestClient) -> None:
-    assert found(shared, "sea zebra moutain")["unknown"]["moutain"] == ["mountain"]
-    answer = shared.get(f"{API}/search", params={"query": "moutain"})
+    assert found(shared, "sea zebra moutain")["replaced"] == {"moutain": ["mountain"]}
+    answer = shared.get(f"{API}/search", params={"query": "boast"})
     assert answer.status_code == 422
     assert answer.json()["kind"] == "unknown-words"
-    assert answer.json()["unknown"] == {"moutain": ["mountain"]}
+    assert answer.json()["unknown"]["boast"][0] == "boat"
 
 
 def test_all_pictures_come_newest_first_page_after_page(shared: TestClient) -> None:
@@ -304,7 +303,7 @@ def test_a_collection_trained_elsewhere_is_seen_at_the_next_search(
 ) -> None:
     before = order(client, "sea")
     with Collection.open(own) as collection:
-        collection.train(max_iter=100, C=1.0, force=True)
+        collection.train(force=True, C=0.001)
         new = [one.picture for one in collection.search("sea", 60).results]
     assert order(client, "sea") == new != before
 
@@ -340,7 +339,7 @@ def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
 ) -> None:
     dies = "import os, sys; print('{}', flush=True); sys.stdin.readline(); os.abort()"
     dying = (sys.executable, "-c", dies)
-    with decoding_elsewhere(DecoderProcesses(1, command=dying)):
+    with reading_by(Readers(1, command=dying)):
         answer = client.get("/api/v1/pictures/3/thumbnail")
         assert (answer.status_code, answer.json()["kind"]) == (404, "unreadable")
         assert "crashes the decoder" in answer.json()["error"]

@@ -18,7 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from visterm.collection import Collection, Queued
-from visterm.collection.store import queue
+from visterm.collection.store import events
 from visterm.errors import VistermError
 from visterm.web import change_process, problems
 from visterm.web.change_process import ChangeProcess, Interrupted, answer_to
@@ -94,7 +94,7 @@ def test_one_that_is_killed_in_the_middle_costs_one_declared_answer(
         while not any(fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4))):
             time.sleep(0.01)  # until it was asked
         with Collection.open(tmp_path / "elsewhere" / "holidays") as collection:
-            queue.put(collection.catalogue, "caption", {"picture": 7, "text": "lisbon"})
+            events.put(collection.catalogue, "caption", {"picture": 7, "text": "lisbon"})
         child.kill()
         assert clicked.result() == (503, "interrupted")
     assert elsewhere.get(f"{API}/pictures/7/captions").json()["caption"] == "lisbon"

@@ -16,15 +16,13 @@ _SETTINGS = ".numba_config.yaml"
 
 def main() -> None:
     """Run the command line; errors for people are one line, without a traceback."""
-    from visterm.cli.quick_search import parse
+    from visterm.cli.search import quick_options, run
 
     try:
         _load_nothing_from_here()
         _check_one_collection(sys.argv[1:])
-        options = parse(sys.argv[1:])
+        options = quick_options(sys.argv[1:])
         if options is not None:
-            from visterm.cli.search_command import run
-
             run(options)
         else:
             from visterm.cli.app import app

@@ -1,21 +1,15 @@
-"""visterm add: find pictures and extract their features."""
+"""visterm add and watch: find pictures and extract their features, once or as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from visterm.cli.messages import counted, say, skipping, summary
-from visterm.cli.options import Folder, Json, Ray, Store, opened
-from visterm.cli.output import progress_bar, show
+from visterm.cli.options import Folder, Json, Ray, Store
+from visterm.cli.output import progress_bar, say, show, skipping, summary
 from visterm.errors import BadInput
-
-if TYPE_CHECKING:
-    from visterm.collection import Added, Collection
 
 
 def add(
@@ -50,19 +44,21 @@ def add(
 
     The first time it makes the folder a collection. Renamed and moved pictures keep their captions
     and cost nothing; a file that cannot be read is named and skipped. Ctrl-C keeps what is done.
-    What lies elsewhere is added to the collection of -C or of the folder you stand in:
-    visterm add s3://archive/sea -C ~/archive.
+    What lies elsewhere is added to the collection of -C or of the folder you stand in.
+
+    Example: visterm add s3://archive/sea -C ~/archive
     """
     import time
 
-    from visterm.collection import Stopped
+    from visterm.cli.render import added_lines
+    from visterm.collection import Collection, Stopped
 
-    began = time.perf_counter()
-    with opened(_home(collection, store, paths or []), store, create=True) as found:
+    began, named = time.perf_counter(), paths or []
+    with Collection.open(_home(collection, store, named), store=store) as opened:
         try:
             with progress_bar() as progress:
-                report = found.add(
-                    paths or [],
+                report = opened.add(
+                    named,
                     features=features,
                     names=names,
                     folders=folders,
@@ -75,7 +71,14 @@ def add(
             say(f"stopped; kept so far: {summary(stopped.report)}; visterm add goes on from there")
             raise typer.Exit(130) from None
         seconds = time.perf_counter() - began
-        show(_object(found, report, seconds), *_lines(found, report, seconds), json=json)
+        answer = {
+            **vars(report),
+            "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
+            "pictures": len(opened),
+            "folder": opened.root,
+            "seconds": round(seconds, 3),
+        }
+        show(answer, added_lines(opened, report, seconds), json=json)
 
 
 def _home(folder: Path, store: Path | None, named: list[str]) -> Path:
@@ -86,15 +89,13 @@ def _home(folder: Path, store: Path | None, named: list[str]) -> Path:
     from visterm.collection import is_container, locate
 
     home = locate(folder, store)
-    paths = [Path(one) for one in named if not is_container(one)]
-    if store is not None or not paths:
-        return folder
-    if home.exists and all(map(home.holds, paths)):
+    paths = [Path(path) for path in named if not is_container(path)]
+    if store is not None or not paths or (home.exists and all(map(home.holds, paths))):
         return folder
     folders = [path if path.is_dir() else path.parent for path in paths]
     if len(paths) == 1:
         return folders[0]
-    others = {found for found in map(locate, folders) if found.exists}
+    others = {other for other in map(locate, folders) if other.exists}
     if len(others) == 1 and all(map(next(iter(others)).holds, paths)):
         return next(iter(others)).root
     if others:
@@ -103,26 +104,34 @@ def _home(folder: Path, store: Path | None, named: list[str]) -> Path:
     return folder if all(map(home.holds, folders)) else folders[0]
 
 
-def _object(found: Collection, report: Added, seconds: float) -> dict[str, Any]:
-    return {
-        **asdict(report),
-        "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
-        "pictures": len(found),
-        "folder": str(found.root),
-        "seconds": round(seconds, 3),
-    }
+def watch(
+    poll: Annotated[
+        bool | None,
+        typer.Option(
+            "--poll/--no-poll", help="Ask for changes, as network drives need; else it is found."
+        ),
+    ] = None,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Train by itself when enough captions have changed.")
+    ] = False,
+    collection: Folder = Path("."),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Notice pictures that come, go, move and change.
 
+    New pictures are described in the background, and what was said while somebody else was writing
+    is done. Ctrl-C ends it. visterm serve watches, too.
 
-def _lines(found: Collection, report: Added, seconds: float) -> Iterator[str]:
-    rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
-    yield f"{summary(report)} in {seconds:.1f} s{rate}"
-    if report.nodes:
-        again = counted(report.retries, "batch", "batches")
-        yield f"described on {counted(report.nodes, 'node')}, {again} begun again"
-    yield f"{found.root} holds {len(found):,} pictures"
-    if found.needs_training:
-        yield "the model learnt from other features; visterm train learns from these"
-    if not found.is_trained and found.has_captions:
-        yield "visterm train learns from their captions"
-    elif not found.is_trained:
-        yield "No captions yet: visterm caption PICTURE WORDS, or visterm caption --from TABLE"
+    Example: visterm watch -C ~/Pictures
+    """
+    from visterm.collection import Collection, follow
+    from visterm.json_text import json_text
+
+    with Collection.open(collection, store=store) as opened:
+        say(f"watching {opened.root}; Ctrl-C ends it")
+        for news in follow(opened, polling=poll, learns=learn, on_skip=skipping):
+            if json:
+                print(json_text({**vars(news.added), "trained": news.trained}), flush=True)
+            elif news.trained or (line := summary(news.added)) != "nothing new":
+                print("learnt from the captions" if news.trained else line, flush=True)

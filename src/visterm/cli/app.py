@@ -7,26 +7,19 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
-from visterm.cli.add import add
-from visterm.cli.caption import caption
-from visterm.cli.check import check
+from visterm.cli.add import add, watch
 from visterm.cli.demo import demo
-from visterm.cli.describe import describe
-from visterm.cli.duplicates import duplicates
+from visterm.cli.describe import describe, explain
 from visterm.cli.encoder import encoder
 from visterm.cli.evaluate import evaluate
 from visterm.cli.export import export, import_
-from visterm.cli.feedback import feedback
-from visterm.cli.remove import remove
 from visterm.cli.reproduce import reproduce
-from visterm.cli.search import search
+from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
-from visterm.cli.starter import starter
-from visterm.cli.status import status
-from visterm.cli.teach import teach
-from visterm.cli.train import train
+from visterm.cli.supervision import caption, feedback, teach, undo
+from visterm.cli.train import starter, train
 from visterm.cli.tune import tune
-from visterm.cli.watch import watch
+from visterm.cli.upkeep import check, duplicates, remove, status
 
 app = typer.Typer(
     name="visterm",
@@ -55,9 +48,8 @@ def _root(
 
 
 for command in (
-    *(search, add, caption, describe, feedback, train, status, check, remove, serve, watch),
-    *(teach, duplicates, export),
-    *(demo, evaluate, reproduce, tune),
+    *(parsed_command(), add, caption, describe, explain, feedback, undo, train, status, check),
+    *(remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)

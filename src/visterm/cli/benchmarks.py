@@ -69,22 +69,22 @@ def dataset_of(
     if (dataset is None) == (train is None):
         raise BadInput("give either a data set or --train with a table of training pictures")
     if table is not None or train is not None:
-        found = read_dataset(table or train or "", test, validation, labels=labels or ())
+        read = read_dataset(table or train or "", test, validation, labels=labels or ())
     elif dataset not in DATASETS:
         known = ", ".join(DATASETS)
         raise BadInput(f"no dataset called {dataset!r}; give {known} or a table ending in .tsv")
     elif given := [name for name, value in tables.items() if value]:
         raise BadInput(f"{dataset} has its own pictures; {', '.join(given)} goes with --train")
     else:
-        found = DATASETS[dataset](data)
+        read = DATASETS[dataset](data)
     changed = {name: value for name, value in queries.items() if value is not None}
-    return replace(found, queries=replace(found.queries, **changed)) if changed else found
+    return replace(read, queries=replace(read.queries, **changed)) if changed else read
 
 
 @contextmanager
 def reported(ray: str | None = None) -> Iterator[Progress]:
     """A progress bar, and warnings in one line each beside it on stderr; work runs on ``ray``."""
-    from visterm.experiments.runner import running_on
+    from visterm.compute import running_on
 
     with warnings.catch_warnings(), running_on(ray), progress_bar() as progress:
         warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visterm.cli.benchmarks import Seed
-from visterm.cli.messages import say
 from visterm.cli.options import Json
-from visterm.cli.output import progress_bar, show
+from visterm.cli.output import progress_bar, say, show
 
 if TYPE_CHECKING:
     from visterm.experiments.demonstration import Demo
@@ -32,16 +31,18 @@ def demo(
     Draws captioned pictures, hides a third of the captions, learns from the rest, ranks the hidden
     ones for five queries, and writes a page that shows the rankings. In a terminal it ends in the
     page of visterm serve, over the same pictures.
+
+    Example: visterm demo --pictures 200
     """
     import sys
 
     from visterm.experiments.demonstration import run_demo
-    from visterm.experiments.runner.runs import percent
+    from visterm.experiments.runs import percent
 
     with progress_bar() as progress:
         done = run_demo(folder, pictures=pictures, seed=seed, progress=progress)
     means = percent(done.evaluation)
-    show(_object(done, pictures, means), *_lines(done, pictures, means), json=json)
+    show(_object(done, pictures, means), _lines(done, pictures, means), json=json)
     if sys.stdout.isatty() and not json if serve is None else serve:
         _serve(folder, done)
 
@@ -57,13 +58,13 @@ def _object(done: Demo, pictures: int, means: dict[str, float]) -> dict[str, Any
                 "query": ranking.query,
                 "relevant": ranking.relevant,
                 "pictures": [
-                    {"path": str(p.path), "score": round(p.score, 4), "relevant": p.relevant}
+                    {"path": p.path, "score": round(p.score, 4), "relevant": p.relevant}
                     for p in ranking.pictures
                 ],
             }
             for ranking in done.rankings
         ],
-        "page": str(done.page),
+        "page": done.page,
         "seconds": done.seconds.to_json(),
     }
 

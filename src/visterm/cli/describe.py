@@ -1,19 +1,22 @@
-"""visterm describe: what pictures show, in words, phrases and captions."""
+"""visterm describe and explain: what pictures show, and why a search finds them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.messages import say
-from visterm.cli.options import Folder, Json, Store
-from visterm.cli.output import print_json, progress_bar
-from visterm.errors import BadInput
+from visterm.cli.options import Answer, Folder, Json, Store, on_collection
+from visterm.cli.output import percent, progress_bar, say, short_path, show, skipping
+from visterm.cli.render import description_lines
+from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection import Url
+    from visterm.collection import Collection, Description, Url
+    from visterm.pictures.sidecar_writer import SidecarChange
 
 EVEN = 0.5
 """What is more likely than not is written, unless another probability is named."""
@@ -52,11 +55,12 @@ def describe(
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
     visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
     What the captions of other pictures say is written only where --with-captions asks for it.
+
+    Example: visterm describe holidays/*.jpg --write-xmp --dry-run
     """
-    from visterm.cli import description_output as output
     from visterm.collection import as_path
 
-    named = [as_path(one) for one in pictures]
+    paths = [as_path(picture) for picture in pictures]
     about_sidecars = {
         "--dry-run": dry_run,
         "--least": least is not None,
@@ -64,30 +68,114 @@ def describe(
     }
     for option in [name for name, given in about_sidecars.items() if given and not write_xmp]:
         raise BadInput(f"{option} is about what --write-xmp writes; give both")
-    _check_files(named, write_xmp=write_xmp)
-    with output.opened_for(named, collection, store) as found:
-        said = output.tagged_phrases(phrases)
-        with progress_bar(hidden=len(named) < 50) as progress:
-            descriptions = found.descriptions(
-                named, words=words, phrases=said, captions=captions, progress=progress
-            )
-            likely = EVEN if least is None else least
+    _check_files(paths, write_xmp=write_xmp)
+    with _opened_for(paths, collection, store) as opened:
+        taggable = _taggable(phrases)
+        with progress_bar(hidden=len(paths) < 50) as progress:
             described = [
-                output.written(one, likely, with_captions=with_captions, dry_run=dry_run)
-                if write_xmp
-                else output.Described(one)
-                for one in descriptions
+                Described(description)
+                for description in opened.descriptions(
+                    paths, words=words, phrases=taggable, captions=captions, progress=progress
+                )
             ]
-    if json:
-        print_json(output.as_object(described))
-    else:
-        output.print_descriptions(described)
-    output.report_problems(described)
-    predicted = [word for one in described for word in one.about.words]
+    if write_xmp:
+        likely = EVEN if least is None else least
+        for one in described:
+            one.plan_sidecar(likely, with_captions=with_captions, write=not dry_run)
+    skipped = [one.about for one in described if one.about.reason is not None]
+    shown = [one for one in described if one.about.reason is None]
+    answer = {
+        "pictures": [one.answer() for one in shown],
+        "skipped": [{"path": about.path, "reason": about.reason} for about in skipped],
+    }
+    show(answer, (line for one in shown for line in one.lines()), json=json)
+    for about in skipped:
+        skipping(str(about.path), str(about.reason))
+    for problem in filter(None, [one.problem for one in shown]):
+        say(problem)
+    predicted = [word for one in shown for word in one.about.words]
     if write_xmp and predicted and all(word.probability is None for word in predicted):
         say("too few captions to know how likely words are, so no word is written")
-    if all(one.about.reason is not None for one in described):
+    if not shown:
         raise typer.Exit(1)
+
+
+@dataclass
+class Described:
+    """A description, and what became of the sidecar it was meant for."""
+
+    about: Description
+    change: SidecarChange | None = None
+    is_written: bool = False
+    problem: str | None = None
+
+    def plan_sidecar(self, least: float, *, with_captions: bool, write: bool) -> None:
+        """Write the sidecar, or only plan it; a broken one is skipped alone."""
+        from visterm.pictures.sidecar_writer import sidecar_change
+
+        about = self.about
+        if about.reason is not None:
+            return
+        keywords = [
+            word.word
+            for word in about.words
+            if word.probability is not None and word.probability >= least
+        ]
+        nearest: list[str] = []
+        if with_captions:  # they may name people and places that are not in this picture
+            keywords += [one.phrase for one in about.phrases if one.share >= least]
+            nearest = [caption.text for caption in about.captions]
+        try:
+            self.change = sidecar_change(about.path, keywords, nearest)
+            if write and self.change is not None and self.change.changes:
+                self.change.write()
+                self.is_written = True
+        except VistermError as problem:
+            self.change, self.problem = None, str(problem)
+
+    def answer(self) -> dict[str, Any]:
+        """What ``--json`` prints of it."""
+        answer = dict(vars(self.about))
+        if self.change is not None:
+            diff = self.change.diff()
+            answer["sidecar"] = {
+                "path": self.change.path, "written": self.is_written, "diff": diff
+            }  # fmt: skip
+        elif self.problem is not None:
+            answer["sidecar"] = {"path": None, "written": False, "problem": self.problem}
+        return answer
+
+    def lines(self) -> Iterator[str]:
+        """What a person reads of it."""
+        yield from description_lines(self.about)
+        if self.change is not None and self.is_written:
+            yield f"  written   {short_path(Path(self.change.path))}"
+        elif self.change is not None and self.change.changes:
+            yield self.change.diff().removesuffix("\n")
+
+
+def _opened_for(pictures: list[Path | Url], folder: Path, store: Path | None) -> Collection:
+    """The collection that was named, or that of this folder, or that of the first picture."""
+    from visterm.collection import Collection, locate
+
+    if store is None and folder == Path(".") and not locate(folder).exists:
+        beside = Path(pictures[0]).parent
+        if beside.is_dir() and locate(beside).exists:
+            folder = beside
+    return Collection.open(folder, store=store, create=False)
+
+
+def _taggable(phrases: int) -> int:
+    """As many phrases as wanted; none, and a line about it, where the tagger is missing."""
+    from visterm.text.phrases import tagger
+
+    try:
+        if phrases:
+            tagger()
+    except MissingExtra as missing:
+        say(str(missing))
+        return 0
+    return phrases
 
 
 def _check_files(pictures: list[Path | Url], *, write_xmp: bool) -> None:
@@ -99,3 +187,37 @@ def _check_files(pictures: list[Path | Url], *, write_xmp: bool) -> None:
             raise BadInput(
                 f"{path} is a folder; name pictures, as in visterm describe {path}/*.jpg"
             )
+
+
+@on_collection
+def explain(
+    collection: Collection,
+    picture: Annotated[str, typer.Argument(help="A picture of the collection.")],
+    query: Annotated[list[str], typer.Argument(help="The words of a search.")],
+) -> Answer:
+    """Say why a picture has its score for a search.
+
+    Scores are log-probabilities: 0 is certain, and what sight, captions and names add is summed.
+    Where the model can tell, it says how much of what is seen belongs to each word.
+
+    Example: visterm explain holidays/boat.jpg "boat sea"
+    """
+    from math import exp
+
+    from visterm.collection import as_path
+
+    text = " ".join(query)
+    explained = collection.explain(as_path(picture), text)
+    evidence = explained.evidence
+    totals = {word: float(regions.sum()) for word, regions in explained.words.items()}
+    lines = [f"score      {explained.score:+.3f} ({percent(exp(min(0.0, explained.score)))})"]
+    if evidence is not None:
+        parts = {"sight": evidence.sight, "captions": evidence.caption, "names": evidence.name}
+        lines += [f"{name:<10} {value:+.3f}" for name, value in parts.items() if value]
+        lines += [f"because    {evidence.says()}"] if evidence.says() else []
+    lines += [f"{word:<10} {total:+.3f} in what is seen" for word, total in totals.items()]
+    answer = {
+        "picture": picture, "query": text, "score": explained.score, "rest": explained.rest,
+        "evidence": evidence, "words": totals,
+    }  # fmt: skip
+    return answer, lines

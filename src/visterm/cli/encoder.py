@@ -1,4 +1,4 @@
-"""visterm encoder: dual encoders that people bring, so that any word can be asked for."""
+"""visterm encoder: networks that people bring, for stronger features and for any word."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.options import Json
-from visterm.cli.output import progress_bar, show
+from visterm.cli.options import Answer, answering
+from visterm.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from visterm.encoders import Manifest
 
 encoder = typer.Typer(
     name="encoder",
-    help="Install image-text encoders, which know any word.",
+    help="Install networks, and encoders that know any word.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+SHOWN = ("name", "source", "digest", "dimensions", "precision", "reads_texts", "licence", "prompts")
+"""What is said of an installed encoder, besides its size."""
 
 
 @encoder.command()
+@answering
 def add(
     source: Annotated[
         str,
-        typer.Argument(help="A folder or archive of ONNX files, the URL of one, or hf:ORG/NAME."),
+        typer.Argument(
+            help="A known network (visterm encoder list), a folder of ONNX files, or hf:ORG/NAME."
+        ),
     ],
     name: Annotated[str | None, typer.Option(help="What to call it; else as its source.")] = None,
     precision: Annotated[
@@ -34,67 +39,73 @@ def add(
         list[str] | None,
         typer.Option(help="A text around words, as in 'a photo of {}'; several are averaged."),
     ] = None,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Install an encoder, once its files have passed every check.
 
-    A text and a picture go through it first; nothing is left of what is refused. Nothing is fetched
-    but what is named here.
+    Of a known network, licence and size are shown first, and its file must have the expected hash.
+    A picture and a text go through it before it gets its name; nothing is left of what is refused.
+
+    Example: visterm encoder add ~/Downloads/mobileclip --name mobileclip
     """
     from visterm import encoders
 
+    if source in encoders.known_networks():
+        typer.echo(encoders.known_networks()[source].notice, err=True)
     with progress_bar() as progress:
-        found = encoders.add(
+        manifest = encoders.add(
             source,
             name=name,
             precision=precision,
             prompts=prompt or encoders.PROMPTS,
             progress=progress,
         )
-    show(
-        _object(found),
-        f"{_line(found)}",
-        f"visterm add --features 'encoder({found.name})' describes pictures with it",
-        json=json,
-    )
+    advice = f"visterm add --features {manifest.name} describes pictures with it"
+    return _shown(manifest), [_line(manifest), advice]
 
 
 @encoder.command("list")
-def list_(json: Json = False) -> None:
-    """Name the encoders that are installed."""
+@answering
+def list_() -> Answer:
+    """Name the encoders that are installed, and the networks that are known by name.
+
+    Example: visterm encoder list
+    """
     from visterm import encoders
 
-    found = encoders.installed()
-    none = [] if found else ["no encoder is installed; visterm encoder add PATH|URL|hf:ORG/NAME"]
-    show({"encoders": [_object(one) for one in found]}, *map(_line, found), *none, json=json)
+    installed = encoders.installed()
+    names = {manifest.name for manifest in installed}
+    known = [one for name, one in encoders.known_networks().items() if name not in names]
+    fields = ("name", "bytes", "licence", "stated")
+    answer = {
+        "encoders": [_shown(manifest) for manifest in installed],
+        "known": [{field: getattr(one, field) for field in fields} for one in known],
+    }
+    lines = [*map(_line, installed), *(f"not installed: {one.notice}" for one in known)]
+    return answer, lines
 
 
 @encoder.command()
+@answering
 def remove(
     name: Annotated[str, typer.Argument(help="Its name, as in visterm encoder list.")],
-    json: Json = False,
-) -> None:
-    """Delete an encoder; vectors that it gave pictures stay in their collections."""
+) -> Answer:
+    """Delete an encoder; vectors that it gave pictures stay in their collections.
+
+    Example: visterm encoder remove mobileclip
+    """
     from visterm import encoders
 
     encoders.remove(name)
-    show({"removed": name}, f"{name} is removed", json=json)
+    return {"removed": name}, f"{name} is removed"
 
 
-def _object(found: Manifest) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "source": found.source,
-        "digest": found.digest,
-        "dimensions": found.dimensions,
-        "precision": found.precision,
-        "bytes": found.size,
-        "prompts": list(found.prompts),
-    }
+def _shown(manifest: Manifest) -> dict[str, Any]:
+    return {field: getattr(manifest, field) for field in SHOWN} | {"bytes": manifest.size}
 
 
-def _line(found: Manifest) -> str:
+def _line(manifest: Manifest) -> str:
+    kind = "pictures and texts" if manifest.reads_texts else "pictures"
     return (
-        f"{found.name}: {found.dimensions} numbers a picture, {found.precision}, "
-        f"{found.size / 1e6:,.1f} MB, from {found.source}"
+        f"{manifest.name}: {kind}, {manifest.dimensions} numbers each, {manifest.precision}, "
+        f"{manifest.size / 1e6:,.1f} MB, from {manifest.source}"
     )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.cli.messages import say
-from visterm.cli.options import Json, Ray, Store, opened
-from visterm.cli.output import show
+from visterm.cli.options import Json, Ray, Store
+from visterm.cli.output import say, show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -62,10 +61,12 @@ def serve(
     change later are noticed. Nothing leaves this machine unless --host says so. With --ray,
     processes of a cluster search; this one goes on serving the page, and is the only one that
     writes. Ctrl-C ends it.
+
+    Example: visterm serve ~/Pictures
     """
     import sys
 
-    from visterm.collection import searching_on
+    from visterm.collection import Collection, searching_on
     from visterm.web.listener import listen
     from visterm.web.listener import serve as run
 
@@ -75,10 +76,10 @@ def serve(
             "them together"
         )
     address = listen(host, port, token)
-    with opened(folder[0] if folder else Path("."), store, create=True) as found:
-        root, where = found.root, found.store
-        awaits = not as_is and (found.is_empty or found.has_news or found.awaits_training)
-        begin = "add" if awaits and found.is_writable else None
+    with Collection.open(folder[0] if folder else ".", store=store) as opened:
+        root, where = opened.root, opened.store
+        awaits = not as_is and (opened.is_empty or opened.has_news or opened.awaits_training)
+        begin = "add" if awaits and opened.is_writable else None
     with searching_on(ray, where, shards=shards, replicas=replicas) as shared:
         run(
             root,
@@ -97,7 +98,7 @@ def serve(
 
 def _announce(url: str, root: Path, address: Address, *, json: bool) -> None:
     lines = (f"{root} is served at {url}", "Ctrl-C ends it.")
-    show({"url": url, "folder": str(root)}, *lines, json=json)
+    show({"url": url, "folder": root}, lines, json=json)
     if not address.is_loopback:
         say(
             f"others on the network reach {address.host}, port {address.port}, and whoever has the "

@@ -1,22 +1,21 @@
-"""visterm train: learn what words look like."""
+"""visterm train and starter: learn what words look like, and share it between collections."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visterm import PUBLIC_NAMES
-from visterm.cli.options import Folder, Json, Ray, Store, opened
-from visterm.cli.output import progress_bar, show
+from visterm.cli.options import Answer, Ray, on_collection
+from visterm.cli.output import counted, progress_bar
+from visterm.cli.render import trained_lines
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection import Trained
+    from visterm.collection import Collection
 
 # From the table of public names, because the models themselves take a second to load.
 NAMES = [
@@ -26,13 +25,16 @@ NAMES = [
 ]
 
 
+@on_collection
 def train(
+    collection: Collection,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help=f"Which model learns: {', '.join(NAMES)}; with parameters: bitr(loss=manhattan)."
+            help=f"Which model learns: {', '.join(NAMES)}; with parameters: bitr(loss=manhattan). "
+            "By default ridge, or pamir for features that count."
         ),
-    ] = "pamir",
+    ] = None,
     training: Annotated[
         Path | None,
         typer.Option("--train", help="Take captions from this table first, as caption --from."),
@@ -44,55 +46,81 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Take the new model even if it is worse.")
     ] = False,
-    collection: Folder = Path("."),
-    store: Store = None,
     ray: Ray = None,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Learn from all captions, and keep what is better.
 
     A tenth of the captioned pictures is held out, or those of --validation; AvgP on it is shown
     beside that of the model before. The new model answers from then on, unless it is worse.
+
+    Example: visterm train --model "pamir(C=0.1)"
     """
     import time
 
     from visterm.features.notation import parse_named
 
-    name, parameters = parse_named(model)
+    name, parameters = (None, {}) if model is None else parse_named(model)
     own = {"model", "force", "validation", "ray", "progress"}  # of train, not of any model
     for word in parameters.keys() & own:
         raise BadInput(f"{name} has no parameter {word!r}")
     began = time.perf_counter()
-    with opened(collection, store) as found, progress_bar() as progress:
+    with progress_bar() as progress:
         if training is not None:
-            found.caption_from(training)
-        held = None if validation is None else found.caption_from(validation).numbers
-        done = found.train(
+            collection.caption_from(training)
+        held = None if validation is None else collection.caption_from(validation).numbers
+        done = collection.train(
             model=name, force=force, validation=held, ray=ray, progress=progress, **parameters
         )
     seconds = time.perf_counter() - began
-    found_out = {**asdict(done), "seconds": round(seconds, 3)}
-    show(found_out, *_lines(done, seconds), json=json)
+    return {**vars(done), "seconds": round(seconds, 3)}, trained_lines(done, seconds)
 
 
-def _lines(done: Trained, seconds: float) -> Iterator[str]:
-    yield f"learnt {done.words:,} words from {done.pictures:,} pictures in {seconds:.1f} s"
-    if done.unseen_words:
-        yield f"{done.unseen_words:,} other words cannot be seen in them, and are found in captions"
-    if done.avgp is None:
-        yield f"{done.held_out} held-out pictures are too few to measure how well"
-    else:
-        yield f"AvgP on {done.held_out:,} held-out pictures: {_percent(done.avgp)}"
-        yield f"  a random order: {_percent(done.untrained_avgp)}"
-        if done.previous_avgp is not None:
-            yield f"  the model before: {_percent(done.previous_avgp)}"
-    if done.interrupted:
-        yield "you stopped it; this is the best model until then"
-    if done.kept == "previous":
-        yield "it is worse, so the model before stays; --force takes the new one"
-    if done.advice is not None:
-        yield done.advice
+starter = typer.Typer(
+    name="starter",
+    help="Share what a collection knows of words with another.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
-def _percent(fraction: float | None) -> str:
-    return "unknown" if fraction is None else f"{100 * fraction:.1f} %"
+@starter.command()
+@on_collection
+def export(
+    collection: Collection,
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+) -> Answer:
+    """Write words, weights, calibration and provenance of what answers here; no pictures.
+
+    Words of your captions, names too, are among the words.
+
+    Example: visterm starter export birds.starter
+    """
+    about = collection.export_starter(file)
+    captioned = counted(about["captioned"], "captioned picture")
+    lines = [
+        f"{file}: {counted(about['words'], 'word')}, trained on {captioned}",
+        f"visterm starter use {file} begins another collection with them",
+    ]
+    return about | {"file": file}, lines
+
+
+@starter.command()
+@on_collection
+def use(
+    collection: Collection,
+    file: Annotated[
+        Path | None, typer.Argument(help="A file that was exported; visterm's own without any.")
+    ] = None,
+) -> Answer:
+    """Answer with a starter that was exported elsewhere, and train from it.
+
+    A model that was trained here goes on answering until visterm train.
+
+    Example: visterm starter use birds.starter
+    """
+    with progress_bar() as progress:
+        about = collection.use_starter(file, progress=progress)
+    then = "visterm train starts from it" if collection.is_trained else "it answers from now on"
+    words = counted(about.get("words", 0), "word")
+    source = "visterm's own starter" if file is None else f"{words} of {file}"
+    return about | {"file": file}, f"{source}: {then}"

@@ -18,10 +18,10 @@ from visterm.cli.benchmarks import (
     dataset_of,
     reported,
 )
-from visterm.cli.options import Json, Ray
-from visterm.cli.output import show
+from visterm.cli.options import Answer, Ray, answering
 
 
+@answering
 def tune(
     dataset: Dataset = None,
     data: Data = None,
@@ -51,16 +51,17 @@ def tune(
     seed: Seed = 0,
     workers: Workers = None,
     ray: Ray = None,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Find what ranks validation pictures best.
 
     TPE (optuna) proposes one setting after another, around those that ranked well. Test pictures
     are not looked at. Run it again with the same options to go on where it stopped.
+
+    Example: visterm tune corel5k --data DATA --features cnn --seconds 300
     """
-    from visterm.experiments.runner.protocol import protocol_of
-    from visterm.experiments.tuning.search_space import SearchSpace
-    from visterm.experiments.tuning.study import tune as search
+    from visterm.experiments.protocol import protocol_of
+    from visterm.experiments.tuning import SearchSpace
+    from visterm.experiments.tuning import tune as search
 
     usual = SearchSpace()
     space = SearchSpace(
@@ -75,12 +76,12 @@ def tune(
     given = dataset_of(dataset, data, train, validation, None, labels)
     protocol, shown = protocol_of(given, seed=seed), dataset or given.name
     with reported(ray) as progress:
-        found = search(
+        tuned = search(
             protocol, space, seconds=seconds, study=study, n_jobs=workers, progress=progress
         )
-    table = found.table(f"{shown}, AvgP on {protocol.held_out} validation pictures")
+    table = tuned.table(f"{shown}, AvgP on {protocol.held_out} validation pictures")
     lines = [table.to_text()]
-    if not found.finished:
-        left = found.trials - len(found.results)
-        lines.append(f"\n{left} of {found.trials} trials are left; run it again to go on ({study})")
-    show({"dataset": shown, "study": str(study), **found.to_json()}, *lines, json=json)
+    if not tuned.finished:
+        left = tuned.trials - len(tuned.results)
+        lines.append(f"\n{left} of {tuned.trials} trials are left; run it again to go on ({study})")
+    return {"dataset": shown, "study": study, **tuned.to_json()}, lines

@@ -67,8 +67,9 @@ def make_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         # What is wrong with the collection is said to whoever asks something of it.
         with contextlib.suppress(VistermError):
-            await server.readers.questions.ask(lambda collection: _prepare())
+            await server.readers.questions.ask(lambda collection: collection.prepare_searches())
         living = LivingFolder(*where, server.jobs, learns=learns) if watches else None
+        server.living = living
         if living is not None:
             living.start()
         yield
@@ -94,16 +95,6 @@ def make_app(
     app.include_router(_page())
     answer_with_problems(app)
     return Guard(app, rules or Rules())
-
-
-def _prepare() -> None:
-    """Load the index's kernels before anybody asks."""
-    import tempfile
-
-    from visterm.index import Index
-
-    with tempfile.TemporaryDirectory() as folder:
-        Index.create(folder, words=1).prepare()
 
 
 def _page() -> APIRouter:

@@ -29,12 +29,13 @@ from visterm.collection import (
     NotTrained,
     Queued,
     RoundReport,
+    UndoneStep,
     UnknownPicture,
     UnknownWords,
 )
 from visterm.errors import BadInput, UnreadablePicture, VistermError
 
-RESULTS = {one.__name__: one for one in (Judgement, Queued, RoundReport)}
+RESULTS = {one.__name__: one for one in (Judgement, Queued, RoundReport, UndoneStep)}
 """What changes return besides numbers and nothing."""
 ERRORS: dict[str, type[VistermError]] = {
     one.__name__: one

@@ -29,6 +29,11 @@ class LivingFolder:
     def stop(self) -> None:
         self._watcher.stop()
 
+    @property
+    def is_watching(self) -> bool:
+        """Whether changes are noticed; not so before it has begun, or where it has failed."""
+        return self._thread.is_alive()
+
     def _run(self) -> None:
         waiting: set[str] = set()
         begun: tuple[int, set[str]] = (0, set())

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
+from starlette.responses import Response
+
+from visterm.collection import Collection
+from visterm.json_text import json_text
 from visterm.web.jobs import Jobs
+from visterm.web.living_folder import LivingFolder
 from visterm.web.reader_pool import ReaderPools
+
+Values = ParamSpec("Values")
 
 
 @dataclass
@@ -15,6 +23,22 @@ class Server:
 
     readers: ReaderPools
     jobs: Jobs
+    living: LivingFolder | None = None
+    """The watched folder, where it is watched."""
+
+    async def answer(
+        self,
+        question: Callable[Concatenate[Collection, Values], object],
+        *values: Values.args,
+        **named: Values.kwargs,
+    ) -> Response:
+        """What ``question(collection, ...)`` returns, as JSON; schemas describe it, and check
+        nothing: that would take longer than a search."""
+
+        def answered(collection: Collection) -> Response:
+            return json_response(question(collection, *values, **named))
+
+        return await self.readers.questions.ask(answered)
 
     async def submit(self, verb: str, **values: Any) -> Any:
         """What a change of the collection returns; `Queued` where it waits for a job to finish."""
@@ -23,3 +47,8 @@ class Server:
     def close(self) -> None:
         self.jobs.close()
         self.readers.close()
+
+
+def json_response(value: object) -> Response:
+    """A value of the collection as the API returns it."""
+    return Response(json_text(value), media_type="application/json")

@@ -52,8 +52,12 @@ export class Box {
     if (!typed || /[:"]/.test(typed)) return this.close()
     const found = await get('/words', { start: typed, k: 8 }).catch(() => null)
     if (!found || number !== this.asked || document.activeElement !== this.input) return
+    const chosen = this.words[this.chosen]?.word
     this.words = found.words.filter(one => one.word !== typed.toLowerCase())
     this.show()
+    // A late answer to an earlier letter does not take away what somebody has chosen meanwhile.
+    const still = this.words.findIndex(one => one.word === chosen)
+    if (still >= 0) this.choose(still)
   }
 
   show() {

@@ -87,12 +87,14 @@ export class Feed {
   }
 
   show(glide, fresh) {
-    const cutoff = this.query && this.sort !== 'time' ? this.answer.cutoff : null
+    const { cutoff: good, possible } = this.answer
+    const cutoff = this.query && this.sort !== 'time' ? good || possible : null
     this.grid.show(this.items, {
       glide,
       judges: this.searches,
       // Before the first picture the summary says it all, and nobody has scrolled to the line yet.
       cutoff: !cutoff || cutoff > this.items.length ? null : cutoff,
+      ending: good ? 'Good matches end here' : 'Possible matches end here',
     })
     if (fresh) this.summarise(glide)
     $('message').hidden = true
@@ -103,7 +105,7 @@ export class Feed {
     $('heading').textContent = this.query || 'Newest pictures'
     $('heading').classList.toggle('asked', this.searches)
     document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, unknown, replaced, unsure, partial, conditions } = this.answer
+    const { cutoff, possible, unknown, replaced, unsure, partial, conditions } = this.answer
     const parts = []
     if (partial) {
       const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
@@ -116,9 +118,12 @@ export class Feed {
     const guessed = unsure?.length > 0 // then what was found is good only if the guess is
     if (guessed) parts.push(...taken)
     if (this.searches && cutoff !== null && cutoff !== undefined) {
-      parts.push(cutoff
-        ? `${counted(cutoff, 'good match', 'good matches')}${guessed ? ' if so' : ''}`
-        : 'None is certain; these come nearest')
+      const counts = []
+      if (cutoff) counts.push(counted(cutoff, 'good match', 'good matches'))
+      if (possible) counts.push(counted(possible, 'possible match', 'possible matches'))
+      parts.push(counts.length
+        ? `${counts.join(', ')}${guessed ? ' if so' : ''}`
+        : `Nothing here looks like “${this.query}”; these come nearest`)
     }
     if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
     if (!guessed) parts.push(...taken)

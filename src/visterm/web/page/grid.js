@@ -83,11 +83,12 @@ export class Grid {
   }
 
   /** Show these pictures; those that were there before glide to their new places. */
-  show(items, { cutoff = null, judges = false, glide = false } = {}) {
+  show(items, { cutoff = null, ending = '', judges = false, glide = false } = {}) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches
     const before = glide && !still ? this.places() : null
     this.items = items
     this.cutoff = cutoff
+    this.ending = ending
     this.judges = judges
     this.active = Math.min(this.active, Math.max(items.length - 1, 0))
     this.fresh = true
@@ -211,7 +212,8 @@ export class Grid {
   }
 
   line() {
-    this.end ??= el('li', { class: 'line' }, el('span', {}, 'Good matches end here'))
+    this.end ??= el('li', { class: 'line' }, el('span', {}))
+    this.end.firstChild.textContent = this.ending
     return this.end
   }
 

@@ -46,13 +46,9 @@ export class Verdicts {
   }
 
   async takeBack() {
-    const { judgements } = await get('/feedback', { k: 1 })
-    if (!judgements.length) {
-      toast('There is nothing to take back')
-      return
-    }
-    await send('DELETE', `/feedback/${judgements[0].id}`)
-    await this.changed(`Taken back: ${judgements[0].relevant ? 'yes' : 'no'} to “${judgements[0].query}”`)
+    const undone = await send('DELETE', '/many')
+    await this.changed(undone.queued ? 'Noted; it counts as soon as the work in the background is done'
+      : `Taken back: ${undone.what}`)
   }
 
   async changed(text, action = null) {

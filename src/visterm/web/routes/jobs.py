@@ -72,6 +72,7 @@ def _status(collection: Collection, server: Server) -> StatusResponse:
         **vars(collection.status()),  # those of its fields that the schema has
         name=collection.root.name or "/",
         writable=collection.is_writable,
+        watching=server.living is not None and server.living.is_watching,
         job=_shown(server.jobs.last),
         version=__version__,
     )

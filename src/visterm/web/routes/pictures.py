@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from visterm.collection import Collection, Queued, SearchRequest, effective_caption
+from visterm.collection import (
+    Collection,
+    Queued,
+    SearchRequest,
+    effective_caption,
+    names_content,
+)
 from visterm.web.problems import refusals
 from visterm.web.routes.feedback import QUEUED, queued
 from visterm.web.schemas import (
     LARGEST_NUMBER,
     Captions,
     DescriptionResponse,
-    Evidence,
     ExplanationResponse,
     NewCaption,
     PictureDetails,
-    PredictedWord,
     QueryText,
     QueuedResponse,
     SimilarPicture,
     SimilarPictures,
     Text,
-    WordContribution,
 )
-from visterm.web.serializers import evidence_fields, found_fields, names_content, picture_fields
-from visterm.web.server import Server
+from visterm.web.server import Server, json_response
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
 Few = Annotated[int, Query(ge=1, le=100)]
@@ -38,10 +40,10 @@ def picture_routes(server: Server) -> APIRouter:
     router = APIRouter(prefix="/pictures/{picture}", tags=["pictures"])
     refused = refusals(400, 403, 404, 422, 503)
 
-    @router.get("", responses=refused)
-    async def details(picture: Picture) -> PictureDetails:
+    @router.get("", response_model=PictureDetails, responses=refused)
+    async def details(picture: Picture) -> Response:
         """A picture's files, size and captions."""
-        return await server.readers.questions.ask(_details, picture)
+        return await server.answer(_details, picture)
 
     @router.get(
         "/thumbnail",
@@ -64,34 +66,38 @@ def picture_routes(server: Server) -> APIRouter:
         """A picture made small, as JPEG, without what its file says about place and time."""
         return await _thumbnail(server, request, picture, int(side), v)
 
-    @router.get("/captions", responses=refused)
-    async def captions(picture: Picture) -> Captions:
+    @router.get("/captions", response_model=Captions, responses=refused)
+    async def captions(picture: Picture) -> Response:
         """What was said about a picture, by source."""
-        return await server.readers.questions.ask(_captions, picture)
+        return await server.answer(_captions, picture)
 
-    @router.put("/captions", responses=refused | QUEUED | refusals(408, 409, 413, 415, 429))
+    @router.put(
+        "/captions",
+        response_model=Captions | QueuedResponse,
+        responses=refused | QUEUED | refusals(408, 409, 413, 415, 429),
+    )
     async def caption(
         picture: Picture, new: NewCaption, response: Response
-    ) -> Captions | QueuedResponse:
+    ) -> Response | QueuedResponse:
         """Say what is to be seen in a picture."""
-        found = await server.submit("caption", picture=picture, text=new.text)
-        if isinstance(found, Queued):
+        done = await server.submit("caption", picture=picture, text=new.text)
+        if isinstance(done, Queued):
             return queued(response)
-        return await server.readers.questions.ask(_captions, picture)
+        return await server.answer(_captions, picture)
 
-    @router.get("/similar", responses=refused)
-    async def similar(picture: Picture, k: Few = 12) -> SimilarPictures:
+    @router.get("/similar", response_model=SimilarPictures, responses=refused)
+    async def similar(picture: Picture, k: Few = 12) -> Response:
         """Pictures that look most like a picture, whatever their words."""
-        return await server.readers.questions.ask(_similar, picture, k)
+        return await server.answer(_similar, picture, k)
 
-    @router.get("/words", responses=refused | refusals(409))
-    async def words(picture: Picture, k: Few = 12) -> DescriptionResponse:
+    @router.get("/words", response_model=DescriptionResponse, responses=refused | refusals(409))
+    async def words(picture: Picture, k: Few = 12) -> Response:
         """Words that a picture says, as the model sees it."""
-        return await server.readers.questions.ask(_description, picture, k)
+        return await server.answer(lambda c: {"picture": picture, "words": c.describe(picture, k)})
 
-    @router.get("/why", responses=refused | refusals(409))
-    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> ExplanationResponse:
-        """What each place of a picture adds to its score for a query, word by word."""
+    @router.get("/why", response_model=ExplanationResponse, responses=refused | refusals(409))
+    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Response:
+        """What each region of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
         return await server.readers.pictures.ask(_why, picture, query)
 
@@ -101,16 +107,13 @@ def picture_routes(server: Server) -> APIRouter:
 def _details(collection: Collection, picture: int) -> PictureDetails:
     captions = collection.captions(picture)
     location = str(collection.record(picture).files[0].at(collection.root))
-    return PictureDetails(
-        **picture_fields(collection, [picture])[picture],
-        captions=captions,
-        location=location.encode("utf-8", errors="replace").decode(),
-    )
+    shown = collection.pictures([picture])[picture]
+    return PictureDetails(**vars(shown), captions=captions, location=location)
 
 
-def _captions(collection: Collection, picture: int) -> Captions:
-    found = collection.captions(picture)
-    return Captions(captions=found, caption=effective_caption(found) or None)
+def _captions(collection: Collection, picture: int) -> dict[str, Any]:
+    captions = collection.captions(picture)
+    return {"captions": captions, "caption": effective_caption(captions) or None}
 
 
 async def _thumbnail(
@@ -123,44 +126,31 @@ async def _thumbnail(
     }
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    found = await server.readers.pictures.ask(
+    small = await server.readers.pictures.ask(
         lambda collection: collection.thumbnails.of(record, side)
     )
-    if not found.sure:  # its file was changed since, so this may be of other content
+    if not small.sure:  # its file was changed since, so this may be of other content
         headers = {"Cache-Control": "private, no-store"}
-    return Response(found.jpeg, headers=headers, media_type="image/jpeg")
+    return Response(small.jpeg, headers=headers, media_type="image/jpeg")
 
 
-def _similar(collection: Collection, picture: int, k: int) -> SimilarPictures:
+def _similar(collection: Collection, picture: int, k: int) -> dict[str, Any]:
     collection.record(picture)
-    found = collection.search(SearchRequest(like=picture, k=k)).results
-    shown = found_fields(collection, found)
-    return SimilarPictures(
-        picture=picture,
-        results=[
-            SimilarPicture(**shown[one.picture], likeness=one.score)
-            for one in found
-            if one.picture in shown
-        ],
-    )
+    results = collection.search(SearchRequest(like=picture, k=k)).results
+    frames = {one.picture: one.frame for one in results if one.frame is not None}
+    pictures = collection.pictures([one.picture for one in results], frames)
+    similar = [
+        SimilarPicture(**vars(pictures[one.picture]), likeness=one.score)
+        for one in results
+        if one.picture in pictures
+    ]
+    return {"picture": picture, "results": similar}
 
 
-def _description(collection: Collection, picture: int, k: int) -> DescriptionResponse:
-    words = [PredictedWord(**vars(one)) for one in collection.describe(picture, k)]
-    return DescriptionResponse(picture=picture, words=words)
-
-
-def _why(collection: Collection, picture: int, query: str) -> ExplanationResponse:
-    found = collection.explain(picture, query)
-    return ExplanationResponse(
-        picture=picture,
-        query=query,
-        score=found.score,
-        rest=found.rest,
-        evidence=None if (parts := evidence_fields(found.evidence)) is None else Evidence(**parts),
-        box=found.box,
-        words=[
-            WordContribution(word=word, total=float(places.sum()), places=places.tolist())
-            for word, places in found.words.items()
-        ],
-    )
+def _why(collection: Collection, picture: int, query: str) -> Response:
+    explained = collection.explain(picture, query)
+    words = [
+        {"word": word, "total": float(places.sum()), "places": places}
+        for word, places in explained.words.items()
+    ]
+    return json_response({**vars(explained), "picture": picture, "query": query, "words": words})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -14,17 +13,15 @@ from visterm.web.problems import refusals
 from visterm.web.schemas import (
     FARTHEST,
     MOST_AT_ONCE,
-    CompletedWord,
     CompletedWords,
     Number,
     Pictures,
     QueryText,
-    QuickFilterResponse,
     QuickFilters,
+    RankedPicture,
     Ranking,
     Text,
 )
-from visterm.web.serializers import evidence_fields, found_fields, picture_fields
 from visterm.web.server import Server
 
 Count = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="How many pictures.")]
@@ -82,69 +79,50 @@ def search_routes(server: Server) -> APIRouter:
             filters=Filters(tuple(folder), captioned),
             sort=sort,
         )
-        return await server.readers.questions.ask(_ranking, request)
+        return await server.answer(_ranking, request)
 
-    @router.get("/filters", responses=refusals(400, 403, 409, 422, 503))
-    async def filters(query: Annotated[QueryText, Query()] = "") -> QuickFilters:
+    @router.get(
+        "/filters", response_model=QuickFilters, responses=refusals(400, 403, 409, 422, 503)
+    )
+    async def filters(query: Annotated[QueryText, Query()] = "") -> Response:
         """Terms that would narrow a query, and how many of its good matches each would leave."""
-        found = await server.readers.questions.ask(Collection.quick_filters, query)
-        return QuickFilters(filters=[QuickFilterResponse(**vars(one)) for one in found])
+        return await server.answer(lambda c: {"filters": c.quick_filters(query)})
 
     @router.get("/pictures", response_model=Pictures, responses=refusals(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those that came last first."""
-        return await server.readers.questions.ask(_newest, k, offset)
+        return await server.answer(_newest, k, offset)
 
     @router.get("/words", response_model=CompletedWords, responses=refusals(400, 403, 422, 503))
     async def words(
         start: Annotated[Text, Query(max_length=100, description="How they begin.")] = "",
         k: Annotated[int, Query(ge=1, le=1000)] = 10,
-    ) -> CompletedWords:
+    ) -> Response:
         """Words of the captions that begin like this, the most frequent first."""
-        found = await server.readers.questions.ask(Collection.complete, start, k)
-        return CompletedWords(words=[CompletedWord(**vars(one)) for one in found])
+        return await server.answer(lambda c: {"words": c.complete(start, k)})
 
     return router
 
 
-def _ranking(collection: Collection, request: SearchRequest) -> Response:
-    """As `schemas.Ranking` says it; written without it, which would take longer than searching."""
+def _ranking(collection: Collection, request: SearchRequest) -> Ranking:
     response = collection.search(request)
-    shown = found_fields(collection, response.results)
-    return _json(
-        query=request.text,
-        offset=request.offset,
-        results=[
-            shown[one.picture]
-            | {
-                "score": one.score,
-                "probability": one.probability,
-                "judged": one.judged,
-                "evidence": evidence_fields(one.parts),
-            }
-            for one in response.results
-            if one.picture in shown
-        ],
-        more=response.more,
-        cutoff=response.cutoff,
-        unknown=response.unknown,
-        replaced=response.replaced,
-        partial=None if response.partial is None else vars(response.partial),
-        unsure=list(response.unsure),
-        conditions=list(response.conditions),
-    )
+    frames = {one.picture: one.frame for one in response.results if one.frame is not None}
+    pictures = collection.pictures([one.picture for one in response.results], frames)
+    ranked = [
+        RankedPicture(
+            **vars(pictures[one.picture]),
+            score=one.score,
+            probability=one.probability,
+            judged=one.judged,
+            evidence=one.evidence,
+        )
+        for one in response.results
+        if one.picture in pictures
+    ]
+    return Ranking(**{**vars(response), "results": ranked})
 
 
-def _newest(collection: Collection, k: int, offset: int) -> Response:
+def _newest(collection: Collection, k: int, offset: int) -> dict[str, Any]:
     numbers = collection.newest(k + 1, offset)
-    shown = picture_fields(collection, numbers[:k])
-    return _json(
-        offset=offset,
-        results=[shown[one] for one in numbers[:k] if one in shown],
-        more=len(numbers) > k,
-    )
-
-
-def _json(**answer: Any) -> Response:
-    text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, media_type="application/json")
+    pictures = collection.pictures(numbers[:k])
+    return {"offset": offset, "results": [*pictures.values()], "more": len(numbers) > k}

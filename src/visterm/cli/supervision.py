@@ -1,0 +1,224 @@
+"""visterm caption, feedback, teach and undo: what people say about pictures."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visterm.cli.options import Answer, ListFile, chosen, on_collection, unknown_rows
+from visterm.cli.output import counted, say, short_path
+from visterm.errors import BadInput
+
+if TYPE_CHECKING:
+    from visterm.collection import Collection, RoundReport
+
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
+
+
+@on_collection
+def caption(
+    collection: Collection,
+    picture: Annotated[str | None, typer.Argument(help="The picture to speak of.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(help='What is to be seen in it; "" takes it back.')
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--from", help="A CSV, TSV or JSON-lines table of paths and texts."),
+    ] = None,
+    listed: ListFile = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="With --list: add the words to what is there.")
+    ] = False,
+) -> Answer:
+    """Caption pictures by hand or from a table.
+
+    What you say about a picture wins over words found in its file or in a table. Without words its
+    captions are shown, with where they come from. visterm undo takes the last caption back.
+
+    Example: visterm caption holidays/boat.jpg "red boat in the harbour"
+    """
+    from visterm.collection import as_path
+
+    if listed is not None:
+        text = " ".join([picture or "", *(words or [])]).strip()
+        count = collection.caption_many(chosen(collection, [], listed), text, more=more)
+        return {"pictures": count}, f"{counted(count, 'picture')} captioned"
+    if (picture is None) == (table is None):
+        raise BadInput("name a picture and its words, or a table with --from")
+    if table is not None:
+        report = collection.caption_from(table)
+        if report.unknown:
+            say(unknown_rows("row", report.unknown))
+        if report.unread:
+            say(f"columns that are not read: {', '.join(report.unread)}")
+        line = f"{counted(report.pictures, 'picture')} captioned; visterm train learns from them"
+        fields = ("pictures", "unknown", "unread")
+        return {name: getattr(report, name) for name in fields}, line
+    path = as_path(picture or "")
+    before = collection.captions(path)
+    answer: dict[str, Any] = {"picture": path}
+    lines = []
+    if words:
+        collection.caption(path, " ".join(words))
+        answer["before"] = before
+        replaced = before.get("person")
+        lines = [f"was: {_one_line(replaced)}"] if replaced else []
+        lines.append("visterm undo takes this back")
+    captions = answer["captions"] = collection.captions(path)
+    known = [f"{source:<24} {_one_line(text)}" for source, text in captions.items()]
+    return answer, [*(known or ["no captions"]), *lines]
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " · ")
+
+
+class Verb(StrEnum):
+    """What may be done with feedback."""
+
+    LIST = "list"
+    YES = "yes"
+    NO = "no"
+    UNDO = "undo"
+    RESET = "reset"
+
+
+@on_collection
+def feedback(
+    collection: Collection,
+    what: Annotated[
+        Verb, typer.Argument(help="yes or no QUERY PICTURE…; undo, of the last or [NUMBER]; reset.")
+    ] = Verb.LIST,
+    rest: Annotated[
+        list[str] | None, typer.Argument(help="QUERY and PICTURES, or the NUMBER to undo.")
+    ] = None,
+    listed: ListFile = None,
+) -> Answer:
+    """Say yes or no to what a search found, and it learns.
+
+    What was said is listed, taken back one by one or all at once, and learnt again after every
+    training. visterm undo takes the last step back, a whole list as one.
+
+    Example: visterm feedback no "snow tree" holidays/beach.jpg
+    """
+    from visterm.collection import as_path
+
+    given, is_answer = rest or [], what in (Verb.YES, Verb.NO)
+    if listed is not None:
+        if not is_answer or not given:
+            raise BadInput("a list takes yes or no and a query")
+        answers = dict.fromkeys(chosen(collection, [], listed), what is Verb.YES)
+        count = collection.judge_many(" ".join(given), answers)
+        return {what.value: count}, f"{counted(count, 'answer')} given"
+    if is_answer:
+        if len(given) < 2:
+            raise BadInput(f'name a query and a picture: visterm feedback {what} "snow" a.jpg')
+        query, *pictures = given
+        judgements = [collection.judge(query, as_path(p), what is Verb.YES) for p in pictures]
+    elif what is Verb.UNDO:
+        judgements = [collection.undo(_number(given))]
+    elif given:
+        raise BadInput(f"{what} takes nothing more, and not {given[0]!r}")
+    else:
+        judgements = collection.judgements()
+        if what is Verb.RESET:
+            collection.forget_judgements()
+    records = collection.records([judgement.picture for judgement in judgements])
+    shown, lines = [], []
+    for one in judgements:
+        record = records.get(one.picture)
+        path = record and str(record.files[0].at(collection.root))
+        shown.append({**vars(one), "path": path})
+        answer = "yes" if one.relevant else "no"
+        lines.append(f"{one.id:>6}  {answer:<3}  {one.query:<24}  {path}")
+    if what in (Verb.UNDO, Verb.RESET):
+        lines.append(f"{len(shown):,} taken back")
+    return {what.value: shown}, lines or ["nothing was said yet"]
+
+
+def _number(given: list[str]) -> int | None:
+    if not given:
+        return None
+    if len(given) > 1 or not given[0].isascii() or not given[0].isdigit():
+        raise BadInput("undo takes one number, as visterm feedback lists them, or none")
+    return int(given[0])
+
+
+@on_collection
+def undo(collection: Collection) -> Answer:
+    """Take back the last caption, click, list, table or removal.
+
+    Called again it takes back the one before.
+
+    Example: visterm caption a.jpg a boat; visterm undo
+    """
+    undone = collection.undo_last()
+    return undone, f"took back the {undone.what} of {counted(undone.pictures, 'picture')}"
+
+
+@on_collection
+def teach(
+    collection: Collection,
+    query: Annotated[list[str], typer.Argument(help="A word, or a query of words.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of ten questions, at most.")] = 10,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Only print the pictures of the next round.")
+    ] = False,
+) -> Answer:
+    """Say yes or no to the pictures from which most is learnt.
+
+    Ten questions a round: likely and uncertain pictures, different from each other. After each
+    round it says what the answers brought, and when more would bring little. Answers are y, n, s to
+    skip and q to end; they are read from stdin, so a program can give them.
+
+    Example: visterm teach lighthouse
+    """
+    text = " ".join(query)
+    if ask:
+        paths = [*_paths(collection, text).values()]
+        return {"query": text, "pictures": paths}, paths
+    reports = []
+    for number in range(1, rounds + 1):
+        answers = _asked(text, _paths(collection, text))
+        if not answers:
+            break
+        report = collection.teach(text, answers)
+        reports.append({"round": number, **vars(report)})
+        say(_line(number, report))
+        if report.enough:
+            say("more answers would bring little; visterm search shows what was learnt")
+            break
+    return {"query": text, "rounds": reports}, ()
+
+
+def _paths(collection: Collection, text: str) -> dict[int, str]:
+    """The pictures of the next round, by number."""
+    records = collection.records(pictures := collection.questions(text))
+    there = [number for number in pictures if number in records]
+    return {n: short_path(records[n].files[0].at(collection.root)) for n in there}
+
+
+def _asked(text: str, paths: dict[int, str]) -> dict[int, bool]:
+    """The answers to one round."""
+    answers: dict[int, bool] = {}
+    for picture, path in paths.items():
+        print(f"{path}  {text}? [y/n/s/q] ", end="", file=sys.stderr, flush=True)
+        typed = sys.stdin.readline().strip().lower()
+        if typed in _ANSWERS:
+            answers[picture] = _ANSWERS[typed]
+        elif typed != "s":
+            break
+    return answers
+
+
+def _line(number: int, report: RoundReport) -> str:
+    line = f"round {number}: {report.foreseen:.0%} of the answers were foreseen"
+    if report.before is not None and report.after is not None:
+        change = 100 * (report.after - report.before)
+        line += f"; AvgP on held-out pictures {100 * report.after:.1f} ({change:+.1f})"
+    return line
