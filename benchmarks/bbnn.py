@@ -1,4 +1,4 @@
-"""How fast does BBNN learn and score, against torch on the same machine, and against its products?
+"""How fast does BBNN learn and score, against its matrix products?
 
     python -m benchmarks.bbnn --json [--data DATA/corel5k]
 
@@ -13,8 +13,6 @@ maps 100,000 pictures into the text space.
 ``seconds`` are the wall's, and mean little on a busy machine; ``processor_seconds`` are those of
 all cores together. ``ratio_limit`` is the latter over the time that one core's BLAS needs for the
 multiplications of the layers alone, at the speed it has on large square matrices in the same run.
-``torch`` is the same step by torch eager and autograd, one triplet at a time as in the paper and in
-our batches over all blocks: each ``ratio`` is torch's processor time over ours for the same work.
 """
 
 from __future__ import annotations
@@ -31,22 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks.bbnn_peers import TorchEager
 from benchmarks.common import say, show
 from benchmarks.pamir_problem import TRAINING, draw_pictures
-from visterm.experiments.runner.picture_features import BLOCKS_FOR, PictureFeatures
-from visterm.experiments.runner.protocol import corel5k
+from visterm.experiments.picture_features import BLOCKS_FOR, PictureFeatures
+from visterm.experiments.protocol import corel5k
 from visterm.models import Bbnn
-from visterm.models.bbnn._batches import Batch, Pairs
-from visterm.models.bbnn._blocks import as_blocks
-from visterm.models.bbnn.network import Descent, Network, backend_of, learn_from, row_gradients
+from visterm.models.bbnn._batches import Pairs
 from visterm.models.inputs import dense
 from visterm.models.supervision import Supervision
 
 BLOCKS, NUMBERS = 77, 109
 TRIPLETS, PICTURES = 100_000, 100_000
 EPOCH_BAR, SCORING_BAR = 30, 20
-STEPS = 12
 _SCORED_AT_ONCE = 4_000
 
 
@@ -57,17 +51,14 @@ def main() -> None:
     parser.add_argument("--triplets", type=int, default=TRIPLETS, help="of an epoch")
     parser.add_argument("--pictures", type=int, default=PICTURES, help="to score")
     parser.add_argument("--training", type=int, default=TRAINING, help="pictures to learn from")
-    parser.add_argument("--steps", type=int, default=STEPS, help="of torch, and of ours beside it")
     parser.add_argument("--side", type=int, default=1536, help="of the products that are the limit")
     given = parser.parse_args()
-    found = measure(
-        given.data, given.triplets, given.pictures, given.training, given.steps, given.side
-    )
+    found = measure(given.data, given.triplets, given.pictures, given.training, given.side)
     show(found, as_json=given.json)
 
 
 def measure(
-    data: Path | None, triplets: int, pictures: int, training: int, steps: int, side: int
+    data: Path | None, triplets: int, pictures: int, training: int, side: int
 ) -> dict[str, Any]:
     """The whole result."""
     if data is None:
@@ -89,7 +80,7 @@ def measure(
     }
     for name, way in ways.items():
         say(f"now {name.replace('_', ' ')}")
-        model = Bbnn(NUMBERS, max_iter=1, max_words=None, **way)  # type: ignore[arg-type]
+        model = Bbnn(block_width=NUMBERS, max_iter=1, max_words=None, **way)  # type: ignore[arg-type]
         pairs = triplets if name != "crossed" else triplets // 2  # its default, at full size
         model.set_params(epoch_pairs=pairs)
         spent = timed(partial(model.fit, vectors, captions))
@@ -99,8 +90,6 @@ def measure(
     spent = timed(lambda: score(model, vectors, pictures))
     work = pictures * flops(model, BLOCKS, captions.shape[1], back=False)
     result["scoring"] = {"pictures": pictures, **spent, **against(spent, work, peak)}
-    say("now torch")
-    result["torch"] = against_torch(vectors, captions, steps)
     best = min(result[name]["seconds"] for name in ("epoch", "epoch_all_blocks"))
     result["bars"] = {
         f"epoch under {EPOCH_BAR} s": best * TRIPLETS / triplets < EPOCH_BAR,
@@ -122,7 +111,7 @@ def draw_blocks(pictures: int) -> NDArray[np.float32]:
 def blocks_of_corel(data: Path) -> tuple[NDArray[np.float32], Any]:
     """Of the training pictures, and their captions."""
     protocol = corel5k(data)
-    rows = PictureFeatures(protocol, test=False, seed=protocol.seed).vectors(BLOCKS_FOR["blocks"])
+    rows = PictureFeatures(protocol, test=False).vectors(BLOCKS_FOR["blocks"])
     return dense(rows[0]), protocol.captions[protocol.split[0]]
 
 
@@ -178,50 +167,6 @@ def score(model: Bbnn, vectors: NDArray[np.float32], pictures: int) -> None:
 
 def pairs_of(model: Bbnn, captions: Any) -> Pairs:
     return model._pairs(Supervision(np.empty((captions.shape[0], 0), np.float32), captions))
-
-
-def against_torch(vectors: NDArray[np.float32], captions: Any, most: int) -> dict[str, Any]:
-    """Processor time of torch over ours, for the same batches over all blocks."""
-    try:
-        import torch
-    except ImportError:
-        return {"missing": "pip install 'visterm[neural]'"}
-    model = Bbnn(NUMBERS, in_batch_negatives=False)
-    blocks = as_blocks(vectors, NUMBERS)
-    layers = model._first_layers(NUMBERS, captions.shape[1])
-    found: dict[str, Any] = {"torch": torch.__version__}
-    for name, size, steps in (("one_triplet", 1, 25 * most), ("batches", model.batch_size, most)):
-        pairs = pairs_of(model, captions)
-        batches = [pairs.draw(size) for _ in range(steps)]
-        peer = TorchEager(layers, model.learning_rate, model.momentum)
-        network = Network([layer.copy() for layer in layers], backend_of("cpu"))
-        check_the_same(network, peer, blocks, batches[0])
-        theirs = timed(partial(each, partial(peer.step, blocks), batches))
-        descent = Descent(network, model.learning_rate, model.momentum)
-        big = batches if size > 1 else [pairs.draw(model.batch_size) for _ in range(most)]
-        ours = timed(partial(each, partial(learn_from, descent, blocks), big))
-        per_triplet = theirs["processor_seconds"] / (steps * size)
-        our_triplet = ours["processor_seconds"] / (len(big) * model.batch_size)
-        found[f"{name}_ms_a_triplet"] = round(1000 * per_triplet, 3)
-        found["ours_ms_a_triplet"] = round(1000 * our_triplet, 3)
-        found[f"ratio_{name}"] = round(per_triplet / our_triplet, 2)
-    return found
-
-
-def each(step: Callable[[Batch], None], batches: list[Batch]) -> None:
-    for batch in batches:
-        step(batch)
-
-
-def check_the_same(
-    network: Network, peer: TorchEager, blocks: NDArray[np.float32], batch: Batch
-) -> None:
-    """A peer that learns something else would make the comparison void."""
-    seen, rows = network.look(blocks, batch.shown)
-    ours = network.gradients(seen, row_gradients(rows, batch, network.backend))
-    for mine, its in zip(ours, peer.gradients(blocks, batch), strict=True):
-        if not np.allclose(mine, its, rtol=1e-3, atol=1e-5):
-            raise SystemExit("torch derives another gradient: the comparison is void")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def learn(trial: Trial, iterations: int) -> Learnt:
     with TemporaryDirectory() as folder, Collection.open(Path(folder)) as collection:
         captions = {number: text for number, text in enumerate(trial.captions, start=1) if text}
         put(collection, trial.vectors, captions)
-        collection.train(max_iter=iterations, force=True)
+        collection.train(model="pamir", max_iter=iterations, force=True)
         version = current(collection.catalogue)
         assert version is not None
         calibration = version.calibration()

@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 
 from benchmarks.calibration_measures import Asked
 from benchmarks.corel_vectors import vectors_by_path
-from visterm.calibration import Calibration
+from visterm.calibration import GOOD, Calibration
 from visterm.datasets import read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import BadInput
-from visterm.experiments.runner.protocol import protocol_of
+from visterm.experiments.protocol import protocol_of
 from visterm.text import Vocabulary, relevance_from_captions
 
 Floats = NDArray[np.float32]
@@ -122,7 +122,7 @@ def _asked(
     scores = rows[:, query].sum(axis=1, dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     weights = np.ones(len(query))
-    least = calibration.cutoff(query, weights, float(scores.max()))
+    least = calibration.least_score(query, weights, GOOD)
     likely = calibration.probabilities(query, weights, scores[order])
     return Asked(len(query), likely, answers[order], int((scores >= least).sum()))
 

@@ -28,12 +28,11 @@ from numpy.typing import NDArray
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors
+from benchmarks.rankings import log_probabilities, word_model
 from benchmarks.vector_collection import put
 from visterm.collection import Collection
-from visterm.collection.feedback.log import columns
-from visterm.collection.store.active_model import active_model
 from visterm.errors import VistermError
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.protocol import Protocol, corel5k
 from visterm.text import Relevance, relevance_from_captions
 
 QUERIES, OTHERS = 200, 400
@@ -103,7 +102,7 @@ def made(
         trained = collection.train()
     say(f"learnt {trained.words} words from {trained.pictures} captions")
     pool = np.setdiff1d(np.arange(len(texts)), captioned)
-    vocabulary = active_model(collection.catalogue).vocabulary
+    vocabulary = word_model(collection).vocabulary
     counts = vocabulary.counts([texts[number] for number in pool])
     relevance = relevance_from_captions(counts, vocabulary.idf)
     enough = random.permutation(np.flatnonzero(relevance.relevant_per_query >= LEAST))
@@ -154,7 +153,7 @@ def click(
     trial: Trial, wrong: float, random: np.random.Generator
 ) -> tuple[list[NDArray[np.bool_]], int]:
     """Every query's clicks; returns who got none in each query, and how many clicks there were."""
-    vocabulary = active_model(trial.collection.catalogue).vocabulary
+    vocabulary = word_model(trial.collection).vocabulary
     queries, pictures = trial.relevance.queries, trial.relevance.pictures.tocsr()
     masks, total = [], 0
     flips = iter(_flips(wrong, 2 * EACH * len(trial.clicked), random))
@@ -196,13 +195,9 @@ def compared(
 
 
 def text_rows(trial: Trial) -> Floats:
-    """The pool in the text space, as the index has it, with what clicks added."""
-    now = active_model(trial.collection.catalogue)
-    stored = now.index.rows(trial.pool)
-    rows = stored[:, : now.version.words].copy()
-    for word, place in columns(trial.collection.catalogue).items():
-        rows[:, word] += stored[:, now.version.words + place]
-    return rows
+    """The pool in the text space, as columns have it, with what clicks added."""
+    words = list(range(word_model(trial.collection).words))
+    return log_probabilities(trial.collection, trial.pool, words)
 
 
 def _mean_avgp(relevance: Relevance, rows: Floats, counted: NDArray[np.bool_]) -> float:

@@ -32,7 +32,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.common import say, show
@@ -40,15 +39,12 @@ from benchmarks.drawn_collection import IN_A_FOLDER, make
 from benchmarks.ray_nodes import child_processes, two_nodes
 from benchmarks.serve import serving
 from visterm.collection import Collection, SearchRequest, searching_on
-from visterm.index.segments import Segmented
 
 FOLDERS = 8
 """Folders that filters name."""
 CLICKS = 4
 ASKED = 200
 """Different searches under load."""
-SEGMENTS = 2
-"""Segments of a shard."""
 
 
 def main() -> None:
@@ -73,17 +69,15 @@ def main() -> None:
 
 @contextlib.contextmanager
 def collection_folder(given: argparse.Namespace) -> Iterator[Path]:
-    """The folder of the collection, with as many segments to a shard."""
+    """The folder of the collection, with a few clicks."""
     folder = given.folder or Path(tempfile.mkdtemp(prefix="visterm-cluster-"))
-    size = -(-given.pictures // SEGMENTS)
     try:
         if not (folder / ".visterm").exists():
             folder.mkdir(exist_ok=True)
-            with patch.object(Segmented, "segment_size", size):
-                make(folder, given.shards * given.pictures, words=given.words, width=given.width)
-                with Collection.open(folder) as collection:
-                    for number in range(CLICKS):
-                        collection.judge(f"word{number:03d}", 3 * number + 1, number % 2 == 0)
+            make(folder, given.shards * given.pictures, words=given.words, width=given.width)
+            with Collection.open(folder) as collection:
+                for number in range(CLICKS):
+                    collection.judge(f"word{number:03d}", 3 * number + 1, number % 2 == 0)
         yield folder
     finally:
         if given.folder is None:

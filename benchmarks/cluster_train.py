@@ -35,7 +35,7 @@ from benchmarks.ray_nodes import child_processes, two_nodes
 from visterm.compute import running_on
 from visterm.datasets import DATASETS
 from visterm.evaluation import mean_average_precision
-from visterm.experiments.runner.protocol import Protocol, protocol_of
+from visterm.experiments.protocol import Protocol, protocol_of
 from visterm.models import Cca, Pamir
 from visterm.models.selection import Choice, Task, Trial
 from visterm.progress import Progress

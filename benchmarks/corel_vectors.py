@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import say
-from visterm.experiments.runner.protocol import Protocol
+from visterm.experiments.protocol import Protocol
 from visterm.features import CNN
+from visterm.features.extractor import Extractor
 
 Floats = NDArray[np.float32]
 
@@ -23,24 +24,38 @@ def corel_vectors(protocol: Protocol, kept: Path | None) -> tuple[Floats, Floats
     return vectors[:first], vectors[first:]
 
 
-def vectors_by_path(name: str, root: Path, pictures: Sequence[Path], folder: Path | None) -> Floats:
-    """Vectors of pictures below a root, from NAME.npy of a folder, or else into it.
+def vectors_by_path(
+    name: str,
+    root: Path,
+    pictures: Sequence[Path],
+    folder: Path | None,
+    extractor: Extractor | None = None,
+) -> Floats:
+    """Vectors of pictures below a root; those that NAME.npy of a folder lacks are put there.
 
     NAME.json beside it holds the pictures' paths below the root, in the order of the rows.
     """
     wanted = [path.relative_to(root).as_posix() for path in pictures]
-    if folder is not None and (folder / f"{name}.npy").is_file():
-        row = {path: n for n, path in enumerate(json.loads((folder / f"{name}.json").read_text()))}
-        vectors = np.load(folder / f"{name}.npy", mmap_mode="r")
-        return np.asarray(vectors[[row[path] for path in wanted]], dtype=np.float32)
-    vectors = kept_vectors(pictures, None)
-    if folder is not None:
-        np.save(folder / f"{name}.npy", vectors)
-        (folder / f"{name}.json").write_text(json.dumps(wanted))
-    return vectors
+    if folder is None:
+        return kept_vectors(pictures, None, extractor)
+    rows, paths = folder / f"{name}.npy", folder / f"{name}.json"
+    known: list[str] = json.loads(paths.read_text()) if rows.is_file() else []
+    missing = set(wanted) - set(known)
+    if missing:
+        new = sorted(missing)
+        vectors = kept_vectors([root / path for path in new], None, extractor)
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(rows, np.concatenate([np.load(rows), vectors]) if known else vectors)
+        known += new
+        paths.write_text(json.dumps(known))
+    row = {path: number for number, path in enumerate(known)}
+    kept = np.load(rows, mmap_mode="r")
+    return np.asarray(kept[[row[path] for path in wanted]], dtype=np.float32)
 
 
-def kept_vectors(pictures: Sequence[Path], kept: Path | None) -> Floats:
+def kept_vectors(
+    pictures: Sequence[Path], kept: Path | None, extractor: Extractor | None = None
+) -> Floats:
     """Vectors of pictures: from ``kept`` if it is there, and else into it."""
     if kept is not None and kept.is_file():
         vectors = np.asarray(np.load(kept), dtype=np.float32)
@@ -48,7 +63,8 @@ def kept_vectors(pictures: Sequence[Path], kept: Path | None) -> Floats:
             raise SystemExit(f"{kept} holds {len(vectors)} vectors, not {len(pictures)}")
         return vectors
     say(f"describing {len(pictures)} pictures")
-    vectors = np.asarray(CNN(n_jobs=2).transform(pictures), dtype=np.float32)
+    extractor = extractor or CNN(n_jobs=2)
+    vectors = np.asarray(extractor.transform(pictures), dtype=np.float32)
     if kept is not None:
         np.save(kept, vectors)
     return vectors

@@ -94,46 +94,32 @@ def templates() -> NDArray[np.float32]:
 def write(
     folder: Path,
     *,
-    layout: str = "transformers",
     precision: str = "fp32",
     width: int = WIDTH,
     vision_width: int = WIDTH,
 ) -> Path:
     """Write the files; vectors are cut or filled with zeros to the widths of both sides."""
-    folder.mkdir(parents=True, exist_ok=True)
-    vision, text = (
-        ("onnx/vision_model", "onnx/text_model")
-        if layout == "transformers"
-        else ("visual", "textual")
-    )
     end = {"fp32": "", "fp16": "_fp16", "int8": "_quantized"}[precision]
-    (folder / vision).parent.mkdir(exist_ok=True)
-    _vision(folder / f"{vision}{end}.onnx", precision, vision_width)
-    _text(folder / f"{text}{end}.onnx", precision, width)
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
+    _vision(folder / f"onnx/vision_model{end}.onnx", precision, vision_width)
+    _text(folder / f"onnx/text_model{end}.onnx", precision, width)
     tokenizer().save(str(folder / "tokenizer.json"))
-    for name, said in _configurations(layout).items():
+    for name, said in _configurations().items():
         (folder / name).write_text(json.dumps(said))
     return folder
 
 
-def _configurations(layout: str) -> dict[str, Any]:
+def _configurations() -> dict[str, Any]:
     half = [0.5, 0.5, 0.5]
-    if layout == "transformers":
-        return {
-            "config.json": {"model_type": "clip", "text_config": {"max_position_embeddings": 16}},
-            "preprocessor_config.json": {
-                "do_resize": True, "size": {"shortest_edge": SIDE}, "resample": 3,
-                "do_center_crop": True, "crop_size": {"height": SIDE, "width": SIDE},
-                "do_rescale": True, "rescale_factor": 1 / 255,
-                "do_normalize": True, "image_mean": half, "image_std": half,
-            },
-        }  # fmt: skip
     return {
-        "open_clip_config.json": {
-            "model_cfg": {"embed_dim": WIDTH, "text_cfg": {"context_length": 16}},
-            "preprocess_cfg": {"size": SIDE, "mean": half, "std": half, "interpolation": "bicubic"},
-        }
-    }
+        "config.json": {"model_type": "clip", "text_config": {"max_position_embeddings": 16}},
+        "preprocessor_config.json": {
+            "do_resize": True, "size": {"shortest_edge": SIDE}, "resample": 3,
+            "do_center_crop": True, "crop_size": {"height": SIDE, "width": SIDE},
+            "do_rescale": True, "rescale_factor": 1 / 255,
+            "do_normalize": True, "image_mean": half, "image_std": half,
+        },
+    }  # fmt: skip
 
 
 def tokenizer() -> Any:

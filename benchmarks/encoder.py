@@ -28,14 +28,13 @@ from numpy.typing import NDArray
 
 from benchmarks import drawn_encoder
 from benchmarks.common import say, show
-from benchmarks.drawn_collection import put
+from benchmarks.drawn_collection import AT_ONCE, put
+from benchmarks.rankings import word_model
 from visterm import encoders
 from visterm.collection import Collection
-from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.ingest.extractors import prepare
-from visterm.collection.search import unseen_words
-from visterm.collection.store.active_model import active_model
-from visterm.collection.store.feature_rows import LARGEST, Rows
+from visterm.collection.search.encoded_words import SEPARATION
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.training.pretrained import begin
 from visterm.features import parse_features
 
@@ -144,8 +143,8 @@ def unseen(folder: Path, pictures: int, width: int) -> dict[str, Any]:
         catalogue = collection.catalogue
         with catalogue.writing("making many pictures"):
             key = prepare(catalogue, f"encoder({wide})", []).key
-            for first in range(0, pictures, LARGEST):
-                count = min(LARGEST, pictures - first)
+            for first in range(0, pictures, AT_ONCE):
+                count = min(AT_ONCE, pictures - first)
                 vectors = random.standard_normal((count, width), np.float32)
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
                 put(catalogue, Rows(catalogue, key), vectors, first)
@@ -156,18 +155,19 @@ def unseen(folder: Path, pictures: int, width: int) -> dict[str, Any]:
 
 def _timed(collection: Collection, key: str, pictures: int, encoder: str) -> dict[str, Any]:
     opened = encoders.open_encoder(encoder)
-    active = active_model(collection.catalogue)
+    vocabulary = word_model(collection).vocabulary
     collection.search("crimson", k=20)  # what is loaded once is loaded
-    everything = feature_matrix(collection.catalogue, key)
+    rows = Rows(collection.catalogue, key).file
+    assert rows is not None
     direction = np.ones((1, opened.dimensions), np.float32)
     whole, reading, text = [], [], []
-    asked = [word for word in UNSEEN[:-1] if word not in active.vocabulary]
+    asked = [word for word in UNSEEN[:-1] if word not in vocabulary]
     for word in asked:
         began = time.perf_counter()
         opened.word_rows([word])
         text.append(time.perf_counter() - began)
         began = time.perf_counter()
-        everything.products(direction, everything.ids)
+        rows.products(direction)
         reading.append(time.perf_counter() - began)
         began = time.perf_counter()
         collection.search(word, k=20)
@@ -185,8 +185,7 @@ def _timed(collection: Collection, key: str, pictures: int, encoder: str) -> dic
         "reading_rows_ms": round(ms["rows"], 2),
         "ratio_rows": round((ms["whole"] - ms["text"]) / ms["rows"], 3),
         "again_ms": round(1000 * again, 2),
-        "kept_columns": active.unseen.most,
-        "separation": unseen_words.SEPARATION,
+        "separation": SEPARATION,
     }
 
 

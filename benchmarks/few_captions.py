@@ -1,217 +1,192 @@
-"""How much does the starter help somebody who has captioned only a few pictures?
+"""How well are pictures found by words of which only a few captions are known?
 
-    python -m benchmarks.few_captions --json [--data DATA/corel5k] [--plot FILE.png]
+    python -m benchmarks.few_captions --data DATA --json [--vectors FOLDER] [--validation]
 
-PAMIR learns from 20 to 1,000 of Corel's captioned pictures, drawn by five seeds: from zero, and
-from the starter's weights, both as `visterm train` does it: where a tenth of the pictures is ten or
-more they choose C and the iterations, and then all teach. All 2,241 test queries are asked of both;
-a word that a model does not know scores nothing. AvgP is the mean over seeds; the Wilcoxon test is
-over queries, each with its mean over seeds.
+A collection holds 10 to 1,000 captioned pictures and the test pictures, which have no caption:
+Flickr8k (one caption a picture), IAPR TC-12 (its prose) and Corel (its labels), drawn five times.
+Each word (stem) that at least two captions and five test pictures hold is searched for, and AvgP of
+the test pictures is averaged over words; of Flickr8k a test picture answers if one of its five
+captions holds the word. Beside `Collection.search` stand, on the same vectors:
 
-``on_starter_data``, with ``--starter-data`` IAPR TC-12's folder: what learning does to the
-starter's words on pictures of its own kind, IAPR's test pictures, as AvgP over single words: of all
-words, and of those that the captions hold. ``--vectors`` and ``--starter-vectors`` keep the CNN's
-vectors.
+- ``logistic``: one balanced logistic regression a word, C by cross-validation over all words;
+- ``mean_difference``: the difference of means after whitening with the covariance of all pictures
+  of the collection plus ten times its mean eigenvalue;
+- ``starter``: the starter's weights alone; words that it does not know are in random order.
+
+``ranked`` is the percentage of words for which all test pictures are ranked by sight. The starter
+has seen IAPR TC-12's pictures, so that they are asked with ``own_vectors`` only: the same vectors,
+without the starter. ``--validation`` asks for Flickr8k's dev pictures and parts of the training
+pictures instead of test pictures.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from benchmarks.common import say, show
-from benchmarks.corel_vectors import corel_vectors, kept_vectors
-from visterm.datasets.iaprtc12 import read_iaprtc12
-from visterm.evaluation import Evaluation, compare, evaluate_rows
-from visterm.experiments.runner.protocol import Protocol, corel5k
-from visterm.models import Pamir
-from visterm.starter import Starter, load_starter, stay_near
-from visterm.text import Relevance, Vocabulary, relevance_from_captions
+from benchmarks.corel_vectors import vectors_by_path
+from benchmarks.few_captions_peers import logistic, mean_difference
+from benchmarks.vector_collection import put
+from visterm.collection import Collection
+from visterm.datasets import read_corel5k, read_flickr8k, read_iaprtc12
+from visterm.errors import VistermError
+from visterm.starter import load_starter
+from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
-from visterm.text.weighting import weigh_queries
 
-SIZES = (20, 50, 100, 200, 500, 1000)
-SEEDS = 5
-STEPS = (0.01, 0.1, 1.0)
-ZERO, STARTED = "from zero", "from the starter"
+SIZES = (10, 30, 100, 300, 1000)
+DRAWS = 5
+LEAST_EXAMPLES, LEAST_ANSWERS = 2, 5
 
 Floats = NDArray[np.float32]
-Taught = tuple[Vocabulary, Pamir]
+Holds = NDArray[np.bool_]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.few_captions", description=__doc__)
-    parser.add_argument("--data", type=Path, help="Corel's folder")
-    parser.add_argument("--vectors", type=Path, help="where to keep Corel's vectors")
-    parser.add_argument("--starter-data", type=Path, help="IAPR TC-12's folder")
-    parser.add_argument("--starter-vectors", type=Path, help="where to keep its test vectors")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=SIZES, help="captions to learn from"
+@dataclass(frozen=True)
+class Trial:
+    """Pictures that may have captions, and pictures that are asked for."""
+
+    name: str
+    pool: Floats
+    captions: list[str]
+    asked: Floats
+    answers: list[str]
+
+    def draws(self, size: int, count: int) -> Iterator[NDArray[np.int64]]:
+        for seed in range(count):
+            yield np.random.default_rng(seed).permutation(len(self.pool))[:size]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="the folder of all three sets")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--vectors", type=Path, help="keep the CNN's vectors in this folder")
+    parser.add_argument("--sets", nargs="+", default=["flickr8k", "corel5k", "iaprtc12"])
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--validation", action="store_true", help="leave the test pictures alone")
+    given = parser.parse_args()
+    found: dict[str, Any] = {"own_vectors": {}}
+    try:
+        for name in given.sets:
+            trial = read_trial(name, given.data / name, given.vectors, given.validation)
+            for size in given.sizes:
+                for own in (True, False) if name != "iaprtc12" else (True,):
+                    row = measured(trial, size, given.draws, own)
+                    say(f"{name}, {size} captions{', own vectors' if own else ''}: {row}")
+                    where = found["own_vectors"] if own else found
+                    where.setdefault(name, {})[str(size)] = row
+    except VistermError as error:
+        say(f"benchmarks.few_captions: {error}")
+        return 1
+    show(found, as_json=given.json)
+    return 0
+
+
+def read_trial(name: str, folder: Path, kept: Path | None, validation: bool) -> Trial:
+    """A data set as pictures that teach and pictures that are asked for."""
+    data = {"flickr8k": read_flickr8k, "corel5k": read_corel5k, "iaprtc12": read_iaprtc12}[name](
+        folder
     )
-    parser.add_argument("--plot", type=Path, help="draw the curves into this file")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args()
-    protocol = corel5k(arguments.data)
-    development, test = corel_vectors(protocol, arguments.vectors)
-    starter, harm = load_starter(), None
-    if arguments.starter_data is not None:
-        harm = _own_kind(starter, arguments.starter_data, arguments.starter_vectors)
-    table = [
-        _row(protocol, development, test, starter, size, arguments.seeds, harm)
-        for size in arguments.sizes
-    ]
-    if arguments.plot is not None:
-        _plot(table, arguments.plot)
-    show({"queries": len(protocol.test_relevance), "table": table}, as_json=arguments.json)
+    training, tested = data.train, data.tested
+    if validation and data.validation is not None and len(data.validation):
+        tested = data.validation
+    elif validation:
+        order = np.random.default_rng(0).permutation(len(training))
+        some = len(tested)
+        training, tested = training.take(order[some:]), training.take(order[:some])
+    every = [*training.paths, *tested.paths]
+    vectors = vectors_by_path(name, folder, every, kept)
+    first = len(training)
+    captions = [str(text).split("\n")[0] for text in training.captions]
+    return Trial(name, vectors[:first], captions, vectors[first:], list(tested.captions))
 
 
-def _row(
-    protocol: Protocol,
-    development: Floats,
-    test: Floats,
-    starter: Starter,
-    size: int,
-    seeds: int,
-    harm: Callable[[Taught, csr_array], dict[str, float]] | None,
-) -> dict[str, Any]:
-    found: dict[str, list[NDArray[np.float64]]] = {ZERO: [], STARTED: []}
-    harms = []
-    for seed in range(seeds):
-        chosen = np.random.default_rng(seed).permutation(len(development))[:size]
-        texts = [protocol.development.captions[number] for number in chosen]
+def measured(trial: Trial, size: int, draws: int, own: bool) -> dict[str, Any]:
+    """Mean AvgP of all words, in percent, over draws."""
+    rows = []
+    for drawn in trial.draws(size, draws):
+        texts = [trial.captions[number] for number in drawn]
         vocabulary = Vocabulary.from_captions(
-            texts, min_captions=2 if size >= 100 else 1, stop_words=STOP_WORDS
+            texts, min_captions=LEAST_EXAMPLES, stop_words=STOP_WORDS
         )
-        begun = starter.initial_model(vocabulary, size)
-        for name, words, initial in ((ZERO, vocabulary, None), (STARTED, *begun)):
-            counts = words.counts(texts)
-            model = learn(development[chosen], counts, initial, seed)
-            found[name].append(asked(protocol, words, model, test).per_query["AvgP"])
-            if initial is not None and harm is not None:
-                harms.append(harm((words, model), counts))
-    say(f"{size} captions done")
-    relevance = protocol.test_relevance
-    zero, started = (
-        Evaluation(
-            {"AvgP": np.mean(found[name], axis=0)},
-            relevance.relevant_per_query,
-            relevance.words_per_query,
-        )
-        for name in (ZERO, STARTED)
-    )
-    told = compare(started, zero)
-    row: dict[str, Any] = {
-        "captions": size,
-        ZERO: round(100 * zero.mean()["AvgP"], 2),
-        STARTED: round(100 * started.mean()["AvgP"], 2),
-        "seeds_won": int(
-            sum(s.mean() > z.mean() for s, z in zip(found[STARTED], found[ZERO], strict=True))
-        ),
-        "wilcoxon_p": told.p_value,
-        "above": told.above,
+        held = vocabulary.counts(texts).toarray() > 0
+        answers = vocabulary.counts(trial.answers).toarray() > 0
+        words = np.flatnonzero((answers.sum(axis=0) >= LEAST_ANSWERS) & ~held.all(axis=0))
+        if not len(words):
+            continue
+        names = [vocabulary.words[word] for word in words]
+        held, answers = held[:, words], answers[:, words]
+        scores, ranked = searched(trial, drawn, texts, names, own)
+        peers = {
+            "visterm": scores,
+            "logistic": logistic(trial.pool[drawn], held, trial.asked),
+            "mean_difference": mean_difference(trial.pool[drawn], held, trial.asked),
+        }
+        if not own:
+            peers["starter"] = started(names, trial.asked)
+        row = {name: average_precision(score, answers) for name, score in peers.items()}
+        rows.append(row | {"ranked": ranked, "words": len(words)})
+    return {
+        name: round(float(np.mean([row[name] for row in rows])), 2) for name in (rows or [{}])[0]
     }
-    if harms:
-        row["on_starter_data"] = {
-            name: round(float(np.mean([one[name] for one in harms])), 2) for name in harms[0]
-        }
-    return row
 
 
-def learn(vectors: Floats, captions: csr_array, initial: Pamir | None, seed: int) -> Pamir:
-    """As `visterm train`: a tenth, if it is ten pictures or more, chooses; then all teach."""
-    iterations = int(np.clip(100 * captions.nnz, 50_000, 3_000_000))
-    settings: dict[str, Any] = {"max_iter": iterations, "max_words": 4, "random_state": seed}
-    held = np.arange(len(vectors)) % 10 == 0
-    if held.sum() < 10:
-        model = Pamir(C=0.1, **settings)
-    else:
-        model = Pamir(C=STEPS, **settings).fit(
-            vectors[~held],
-            captions[np.flatnonzero(~held)],
-            validation=(vectors[held], captions[np.flatnonzero(held)]),
-            initial=initial,
-        )
-        model = Pamir(**settings).set_params(C=model.C_, max_iter=model.n_iter_)
-    model.fit(vectors, captions, initial=initial)
-    if initial is not None:
-        stay_near(model, initial, captions)
-    return model
+def searched(
+    trial: Trial, drawn: NDArray[np.int64], texts: list[str], words: list[str], own: bool
+) -> tuple[Floats, float]:
+    """Scores that order the asked pictures as searches do, and how many words are ranked."""
+    vectors = np.concatenate([trial.pool[drawn], trial.asked])
+    scores = np.zeros((len(trial.asked), len(words)), np.float32)
+    ranked = 0
+    starter = patch("visterm.collection.training.trainer.starter_of", return_value=None)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Collection.open(folder) as collection,
+        starter if own else nullcontext(),
+    ):
+        put(collection, vectors, {n + 1: text for n, text in enumerate(texts)})
+        collection.train(force=True)
+        for place, word in enumerate(words):
+            query = f'"{word}" captioned:no' if " " in word else f"{word} captioned:no"
+            results = collection.search(query, len(trial.asked)).results
+            ranked += len(results) == len(trial.asked)
+            for rank, result in enumerate(results):
+                scores[int(Path(str(result.path)).stem) - 1 - len(drawn), place] = (
+                    len(results) - rank
+                )
+    return scores, round(100 * ranked / len(words), 1)
 
 
-def asked(protocol: Protocol, words: Vocabulary, model: Pamir, test: Floats) -> Evaluation:
-    """All test queries, each word weighed as the model does; an unknown word scores nothing."""
-    mapped = model.transform(test)
-    rows = np.zeros((len(test), len(protocol.vocabulary)), np.float32)
-    idf = np.full(len(protocol.vocabulary), float(np.max(model.idf_)))
-    for number, word in enumerate(protocol.vocabulary.words):
-        known = words.number(word)
-        if known is not None:
-            rows[:, number], idf[number] = mapped[:, known], model.idf_[known]
-    relevance = protocol.test_relevance
-    queries = weigh_queries(relevance.queries.astype(bool).astype(np.float32), idf)
-    return evaluate_rows(rows, Relevance(queries, relevance.pictures), ["AvgP"])
+def started(words: list[str], asked: Floats) -> Floats:
+    """The starter's scores."""
+    starter, random = load_starter(), np.random.default_rng(0)
+    scores = random.standard_normal((len(asked), len(words))).astype(np.float32)
+    for place, word in enumerate(words):
+        number = starter.find(word)
+        if number is not None:
+            scores[:, place] = asked @ starter.weights[number]
+    return scores
 
 
-def _own_kind(
-    starter: Starter, folder: Path, kept: Path | None
-) -> Callable[[Taught, csr_array], dict[str, float]]:
-    """AvgP of the starter's words on IAPR's test pictures, before learning and after."""
-    tested = read_iaprtc12(folder).tested
-    vectors = kept_vectors(tested.paths, kept)
-    texts = [
-        f"{labels} {sentences}"
-        for labels, sentences in zip(tested.words, tested.captions, strict=True)
-    ]
-    held = starter.vocabulary.counts(texts)
-    relevance = relevance_from_captions(held, np.ones(held.shape[1]), max_words=1)
-    words = relevance.queries.indices
-    known = starter.model().transform(vectors)
-    before = evaluate_rows(known, relevance, ["AvgP"]).per_query["AvgP"]
-
-    def harm(taught: Taught, captions: csr_array) -> dict[str, float]:
-        vocabulary, model = taught
-        numbers = np.array([vocabulary.number(word) for word in starter.vocabulary.words])
-        rows = model.transform(vectors)[:, numbers]
-        after = evaluate_rows(rows, relevance, ["AvgP"]).per_query["AvgP"]
-        touched = np.isin(numbers[words], captions.indices)
-        return {
-            "before": 100 * float(before.mean()),
-            "after": 100 * float(after.mean()),
-            "words_touched": float(touched.sum()),
-            "before_touched": 100 * float(before[touched].mean()),
-            "after_touched": 100 * float(after[touched].mean()),
-        }
-
-    return harm
-
-
-def _plot(table: list[dict[str, Any]], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6.4, 4), layout="constrained")
-    sizes = [row["captions"] for row in table]
-    for name, style in ((STARTED, "o-"), (ZERO, "s--")):
-        axes.plot(sizes, [row[name] for row in table], style, label=name)
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel("captioned pictures")
-    axes.set_ylabel("AvgP on Corel's test queries, %")
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=120)
+def average_precision(scores: Floats, answers: Holds) -> float:
+    """Mean AvgP over words, in percent."""
+    order = np.argsort(-scores, axis=0, kind="stable")
+    right = np.take_along_axis(answers, order, axis=0)
+    precision = np.cumsum(right, axis=0) / np.arange(1, len(right) + 1)[:, None]
+    return 100 * float(((precision * right).sum(axis=0) / right.sum(axis=0)).mean())
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

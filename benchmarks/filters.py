@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from benchmarks.common import median_ms, say, show
 from benchmarks.drawn_collection import make
+from benchmarks.rankings import described_pictures, ranked
 from visterm.collection import Collection
 from visterm.collection.search.filters import allowed
-from visterm.collection.search.rankers import word_ranker
-from visterm.collection.store.active_model import active_model
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.snapshot import reading
 from visterm.text.query import parse_query
 
 SHARES = {"0.1%": 0.001, "10%": 0.1, "90%": 0.9}
@@ -104,7 +104,7 @@ def _measured(collection: Collection, given: argparse.Namespace) -> dict[str, An
     left: dict[str, dict[str, float]] = {}
     new: dict[str, dict[str, float]] = {}
     exact = True
-    rankings = _ranked(collection, queries[:2])
+    rankings = [ranked(collection, query) for query in queries[:2]]
     for name, share in SHARES.items():
         for kind, text in filters(share, folders).items():
             begin = time.perf_counter()
@@ -142,24 +142,19 @@ def _asked(collection: Collection, queries: list[str], text: str) -> list[Callab
     return [partial(collection.search, f"{query} {text}", k=K) for query in queries]
 
 
-def _ranked(collection: Collection, queries: list[str]) -> list[NDArray[np.int64]]:
-    """All pictures for each query, best first."""
-    now = active_model(collection.catalogue)
-    rankers = (word_ranker(collection.catalogue, now, parse_query(query)) for query in queries)
-    return [ranker.best(len(collection), None)[0] for ranker in rankers]
-
-
 def _checked(
     collection: Collection, queries: list[str], rankings: list[NDArray[np.int64]], text: str
 ) -> tuple[int, bool]:
     """How many pictures a filter lets through, and whether answers are exact."""
-    mask = allowed(collection.catalogue, parse_query(text).filters)
-    assert mask is not None
+    with reading(collection.catalogue) as now:
+        pictures = described_pictures(now)
+        rows = allowed(now, pictures, parse_query(text).filters)
+        let_through = pictures.ids[rows]
     same = True
     for query, every in zip(queries, rankings, strict=True):
         found = [one.picture for one in collection.search(f"{query} {text}", k=K).results]
-        same &= found == every[mask[every]][:K].tolist()
-    return int(mask.sum()), same
+        same &= found == every[np.isin(every, let_through)][:K].tolist()
+    return len(let_through), same
 
 
 if __name__ == "__main__":

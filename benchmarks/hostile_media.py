@@ -30,9 +30,8 @@ from benchmarks.drawn_videos import CODECS, encode
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import UnreadablePicture
-from visterm.pictures.decoding.decoder_process import CRASHES, HANGS
-from visterm.pictures.decoding.frames import read_frames
-from visterm.pictures.decoding.isolation import decoding_elsewhere
+from visterm.pictures.picture_files import read_frames
+from visterm.pictures.sandbox import CRASHES, HANGS
 
 FEATURES = "blocks(channels=((16, colours, 8),), colours=4)"
 
@@ -97,18 +96,17 @@ def read_all(files: list[Path]) -> dict[str, Any]:
     """What each gives when it is read, and how long the slowest takes."""
     reasons: Counter[str] = Counter()
     without, slowest, read = 0, 0.0, 0
-    with decoding_elsewhere():
-        for path in files:
-            begin = time.perf_counter()
-            try:
-                read += bool(read_frames(path, max_side=256).pixels)
-            except UnreadablePicture as error:
-                reasons[error.reason.split(" (")[0]] += 1
-                without += not error.reason
-            except Exception as error:  # whatever comes out is what is asked for here
-                say(f"{path.name}: {error!r}")
-                without += 1
-            slowest = max(slowest, time.perf_counter() - begin)
+    for path in files:
+        begin = time.perf_counter()
+        try:
+            read += bool(read_frames(path, max_side=256).pixels)
+        except UnreadablePicture as error:
+            reasons[error.reason.split(" (")[0]] += 1
+            without += not error.reason
+        except Exception as error:  # whatever comes out is what is asked for here
+            say(f"{path.name}: {error!r}")
+            without += 1
+        slowest = max(slowest, time.perf_counter() - begin)
     return {
         "read": read,
         "reasons": dict(reasons.most_common()),

@@ -34,13 +34,11 @@ from benchmarks.common import say, show
 from benchmarks.corel_vectors import vectors_by_path
 from benchmarks.hybrid_data import NAMES, Trial, read_trial
 from benchmarks.hybrid_peers import CaptionSearch, first
+from benchmarks.rankings import order_scores, ranked
 from benchmarks.vector_collection import caption, put
-from visterm.collection import Collection, UnknownWords
-from visterm.collection.search.rankers import word_ranker
-from visterm.collection.store.active_model import active_model
+from visterm.collection import Collection
 from visterm.errors import VistermError
 from visterm.evaluation import Evaluation, compare, evaluate
-from visterm.text.query import parse_query
 
 SETTINGS = {
     "half_captioned": (0.5, 1.0),
@@ -97,7 +95,7 @@ def measure(trial: Trial, folder: Path, asked: argparse.Namespace) -> dict[str, 
         )
         limits = {} if asked.iterations is None else {"C": 0.1, "max_iter": asked.iterations}
         with patch("visterm.collection.training.trainer.starter_of", return_value=None):
-            trained = collection.train(**limits)
+            trained = collection.train(model="pamir", **limits)
         say(f"{trial.name}: learnt {trained.words} words from {trained.pictures} captions")
         collection.remove([Path(where, "taught")])
         numbers = np.arange(taught + 1, taught + len(trial.shown) + 1)
@@ -176,15 +174,7 @@ def bars(found: dict[str, Any]) -> dict[str, Any]:
 
 def _ranked(collection: Collection, numbers: NDArray[np.int64], text: str) -> Scores:
     """A score for each picture that ranks it as the collection does; those not found come last."""
-    catalogue = collection.catalogue
-    scores = np.full(len(numbers), -float(len(numbers)))
-    try:
-        ranker = word_ranker(catalogue, active_model(catalogue), parse_query(text))
-    except UnknownWords:
-        return scores
-    ids, _ = ranker.best(len(numbers), None)
-    scores[np.searchsorted(numbers, ids)] = -np.arange(len(ids), dtype=float)
-    return scores
+    return order_scores(ranked(collection, text), numbers)
 
 
 if __name__ == "__main__":

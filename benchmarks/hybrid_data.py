@@ -10,7 +10,7 @@ import numpy as np
 
 from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import BadInput
-from visterm.experiments.runner.protocol import protocol_of
+from visterm.experiments.protocol import protocol_of
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
 from visterm.text.stop_words import STOP_WORDS
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
-from visterm.datasets.corel5k import read_corel5k
+from visterm.datasets import read_corel5k
 from visterm.errors import VistermError
 from visterm.features.blocks.block_descriptor import BlockDescriptor
 from visterm.features.codebook import learn_codebook

@@ -1,16 +1,22 @@
-"""What does a picture cost, on disk and in time, as a collection grows?
+"""What does a search, a click and a picture cost as a collection grows?
 
     python -m benchmarks.large_collection --json [--sizes 10000 100000 1000000 10000000]
 
 Collections of drawn vectors (:mod:`benchmarks.drawn_collection`), 1,280 numbers and about 1,500
-words (64 and those of the starter), of 10 million pictures 64 numbers and 256 words. By size: bytes
-a picture of catalogue, vectors and index; the time to open and search first, to search, from a
-click on an answer to its new ranking, to add 256 pictures whose vectors are known, to describe one,
-and to train and map all. ``click_over_read`` is a click over one reading of all vectors as they are
-stored, by as many threads; ``sync_ms`` is what the disk takes for a click's syncs, and is part of
-the click. Clicks are taken back afterwards.
-``--plot FILE.svg`` draws it. ``--folder`` keeps the collections there, one a size, and uses those
-that it holds; ``--make`` makes them and measures nothing.
+words (64 and those of the starter), of 10 million pictures 64 numbers and 256 words. By size:
+
+- ``search``, by the number of words: a whole `Collection.search` with its cut-off; beside it
+  reading the 16-bit columns of the same words, and adding up the same columns in float32 by NumPy
+  with `argpartition`. ``search_over_numpy`` is how many times as fast as NumPy it is,
+  ``search_over_limit`` its time over four times the read and a millisecond.
+- ``first_use_over_read``: a search for a word that nobody has asked for yet, over reading all rows;
+  ``click_over_read``: the same from a click to its new ranking. Clicks are taken back.
+- ``bytes_a_picture`` before any word is asked for, and of what; ``train_s`` and, over the smallest
+  size, ``train_growth``; the time to open and search first, to add 256 pictures whose vectors are
+  known, to describe one.
+
+Reading is summing whole numbers, by as many threads. ``--folder`` keeps the collections there, one
+a size, and uses those that it holds.
 """
 
 from __future__ import annotations
@@ -28,22 +34,25 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from benchmarks.click_speed import syncs
 from benchmarks.common import median_ms, say, show
 from benchmarks.drawn_collection import WIDTH, drawn_vectors, make, put
+from benchmarks.rankings import described_pictures
 from visterm.collection import Collection
-from visterm.collection.feedback.feature_matrix import feature_matrix
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.versions import current
-from visterm.collection.training.index_sync import catch_up
+from visterm.collection.store.snapshot import reading
 from visterm.compute.row_threads import n_threads
+from visterm.index.codes import Codes, magnitudes
 
-SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+SIZES = (10_000, 100_000, 1_000_000)
 HUGE = 5_000_000
-"""From here on words and vectors are fewer and shorter, so that one machine can hold them."""
-NEW = 256
-TIMES = ("search_ms", "click_ms", "add_ms_a_picture", "describe_ms", "open_ms", "train_s")
+"""From here on words are more and vectors shorter, so that one machine can hold them."""
+LENGTHS = (1, 2, 3, 5)
+"""Words of a query."""
+ASKED = 24
+"""Words that searches are of; the others are first used, and clicked."""
+K, NEW = 20, 256
 
 
 def main() -> int:
@@ -51,21 +60,18 @@ def main() -> int:
         prog="python -m benchmarks.large_collection", description=__doc__
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="pictures")
-    parser.add_argument(
-        "--words", type=int, help="64 beside the starter's, of 5 million pictures and more 256"
-    )
+    parser.add_argument("--words", type=int, help="64, of 5 million pictures and more 256")
     parser.add_argument("--width", type=int, help="numbers of a vector: 1,280, or then 64")
-    parser.add_argument("--rounds", type=int, default=20, help="searches and clicks")
+    parser.add_argument("--rounds", type=int, default=10, help="searches and clicks")
     parser.add_argument("--folder", type=Path, help="keep the collections here, or use those here")
     parser.add_argument("--make", action="store_true", help="only make the collections")
-    parser.add_argument("--plot", type=Path, help="draw the table into this file")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="visterm-large-") as temporary:
         sizes = [_measured(size, given, given.folder or Path(temporary)) for size in given.sizes]
-    if given.plot:
-        plot(sizes, given.plot)
-    show({"sizes": sizes}, as_json=given.json)
+    for size in sizes:
+        size["train_growth"] = round(size["train_s"] / sizes[0]["train_s"], 2)
+    show({"sizes": sizes, "threads": n_threads()}, as_json=given.json)
     return 0
 
 
@@ -77,27 +83,21 @@ def _measured(pictures: int, given: argparse.Namespace, kept: Path) -> dict[str,
         folder.mkdir(parents=True)
         train_s = make(folder, pictures, words=words, width=width)
         about = {"pictures": pictures, "captioned_words": words, "width": width}
-        about |= {"words": predicted(folder), **disk(folder, pictures)}
-        made.write_text(json.dumps({**about, "train_s": round(train_s, 1)}))
+        about |= {**disk(folder, pictures), "train_s": round(train_s, 2)}
+        made.write_text(json.dumps(about))
     found: dict[str, Any] = json.loads(made.read_text())
     if given.make:
         return found
+    for columns in folder.glob(".visterm/features/*/*/columns"):
+        shutil.rmtree(columns)  # what an earlier measurement asked for
     begin = time.perf_counter()
     with Collection.open(folder) as collection:
-        collection.search("word001", k=20)
+        collection.search("word001", k=K)
         found["open_ms"] = round(1000 * (time.perf_counter() - begin), 1)
-        found |= measure(collection, found["width"], min(words, 256), given.rounds)
+        found |= measure(collection, found["width"], words, given.rounds)
     if not given.folder:
         shutil.rmtree(folder)
     return found
-
-
-def predicted(folder: Path) -> int:
-    """How many words the model predicts, each of which has a column in the index."""
-    with Collection.open(folder) as collection:
-        version = current(collection.catalogue)
-        assert version is not None  # it has just been trained
-        return version.words
 
 
 def disk(folder: Path, pictures: int) -> dict[str, Any]:
@@ -105,73 +105,106 @@ def disk(folder: Path, pictures: int) -> dict[str, Any]:
     store = folder / ".visterm"
     sizes = {path: path.stat().st_size for path in store.rglob("*") if path.is_file()}
 
-    def below(name: str) -> float:
-        return sum(n for path, n in sizes.items() if path.is_relative_to(store / name)) / pictures
+    def share(name: str) -> float:
+        inside = (size for path, size in sizes.items() if path.parts[len(store.parts)] == name)
+        return round(sum(inside) / pictures, 1)
 
-    parts = {name: round(below(name), 1) for name in ("features", "index", "models")}
-    catalogue = sum(n for path, n in sizes.items() if path.name.startswith("catalogue")) / pictures
-    return {
-        "bytes_a_picture": round(sum(sizes.values()) / pictures, 1),
-        "bytes": parts | {"catalogue": round(catalogue, 1)},
-    }
+    parts = {name: share(name) for name in ("features", "models", "catalogue.sqlite")}
+    return {"bytes_a_picture": round(sum(sizes.values()) / pictures, 1), "bytes": parts}
 
 
 def measure(collection: Collection, width: int, words: int, rounds: int) -> dict[str, Any]:
     collection.prepare()
-    queries = [f"word{7 * n % words:03d} word{(7 * n + 3) % words:03d}" for n in range(rounds + 1)]
-    for query in queries:
-        collection.search(query, k=20)
-    search_ms = median_ms(partial(collection.search, query, k=20) for query in queries)
-    clicks = _clicks(collection, words, rounds + 1)
-    next(clicks)()
-    read_ms = median_ms([_reading(collection)] * 5)
-    click_ms = median_ms(clicks)
+    collection.prepare_searches()
+    asked = min(ASKED, words // 2)
+    found: dict[str, Any] = {"search": {n: searches(collection, asked, n, rounds) for n in LENGTHS}}
+    unused = [f"word{number:03d}" for number in range(asked, words)]
+    first, clicked = unused[: min(rounds, len(unused) // 2)], unused[len(unused) // 2 :]
+    read_ms = median_ms([rows_reader(collection)] * 5)
+    first_ms = median_ms(partial(collection.search, word, k=K) for word in first)
+    click_ms = median_ms(_clicks(collection, clicked[:rounds]))
     collection.forget_judgements()
-    first = max(collection.catalogue.last_number("pictures"), len(collection))
-    begin = time.perf_counter()
-    _add(collection, width, first)
-    add_ms = 1000 * (time.perf_counter() - begin) / NEW
+    number = max(collection.catalogue.last_number("pictures"), len(collection))
+    add_ms = median_ms([partial(_add, collection, width, number)])
     described = [partial(collection.describe, n, k=10) for n in range(1, 6)]
     say(f"measured {len(collection):,} pictures")
-    return {
-        "search_ms": round(search_ms, 2),
-        "click_ms": round(click_ms, 1),
-        "read_ms": round(read_ms, 1),
+    return found | {
+        "rows_read_ms": round(read_ms, 2),
+        "first_use_ms": round(first_ms, 2),
+        "first_use_over_read": round(first_ms / read_ms, 2),
+        "click_ms": round(click_ms, 2),
         "click_over_read": round(click_ms / read_ms, 2),
-        "sync_ms": round(median_ms([lambda: syncs(collection.store)] * 5), 1),
-        "add_ms_a_picture": round(add_ms, 2),
+        "add_ms_a_picture": round(add_ms / NEW, 3),
         "describe_ms": round(median_ms(described), 2),
     }
 
 
-def _clicks(collection: Collection, words: int, count: int) -> Iterator[Callable[[], None]]:
-    """Clicks on what searches show; what was judged before would not be learnt again."""
-    for number in range(count):
-        query = f"word{7 * number % words:03d}"
-        found = collection.search(query, k=50).results
-        new = [one.picture for one in found if one.judged is None]
-        yield partial(_click, collection, query, new[number % len(new)], number % 2 == 0)
+def searches(collection: Collection, asked: int, length: int, rounds: int) -> dict[str, float]:
+    """Queries of so many words, against reading and adding up the same columns."""
+    numbers = [[(7 * n + 3 * m) % asked for m in range(length)] for n in range(rounds)]
+    texts = [" ".join(f"word{number:03d}" for number in some) for some in numbers]
+    for text in texts:
+        collection.search(text, k=K)
+    search_ms = median_ms(partial(collection.search, text, k=K) for text in texts)
+    columns = [columns_of(collection, text) for text in texts]
+    readers = [reader(list(some)) for some in columns]
+    read_ms = median_ms(readers)
+    floats = [-magnitudes()[code] for code in columns[0]]
+    numpy_ms = median_ms([partial(by_numpy, floats)] * max(3, rounds // 2))
+    return {
+        "search_ms": round(search_ms, 3),
+        "read_ms": round(read_ms, 3),
+        "numpy_ms": round(numpy_ms, 3),
+        "search_over_numpy": round(numpy_ms / search_ms, 2),
+        "search_over_read": round(search_ms / read_ms, 2),
+        "search_over_limit": round(search_ms / (4 * read_ms + 1), 2),
+    }
 
 
-def _click(collection: Collection, query: str, picture: int, relevant: bool) -> None:
-    collection.judge(query, picture, relevant)
-    collection.search(query, k=50)
+def columns_of(collection: Collection, text: str) -> list[Codes]:
+    """The columns of a query's words."""
+    with reading(collection.catalogue) as now:
+        model, rows = now.words, described_pictures(now).file
+        numbers = [model.vocabulary.number(word) for word in text.split()]
+        weights = [model.word_weights(number) for number in numbers if number is not None]
+        return now.columns.columns(rows, weights)
 
 
-def _reading(collection: Collection) -> Any:
-    """Reads every stored byte of the vectors once, by as many threads as a click does."""
-    version = current(collection.catalogue)
-    assert version is not None  # it has just been trained
-    blocks = feature_matrix(collection.catalogue, version.extractor).blocks
-    codes = [np.asarray(block.arrays["codes"]).reshape(-1) for _, block in blocks]
-    whole = [some[: some.size // 8 * 8].view(np.int64) for some in codes]
+def by_numpy(columns: list[NDArray[np.float32]]) -> NDArray[np.int64]:
+    """The straightforward way: add columns up, and take the best."""
+    scores = np.add.reduce(columns) if len(columns) > 1 else columns[0]
+    best = np.argpartition(-scores, K)[:K]
+    return best[np.argsort(-scores[best])]
 
-    def read() -> None:
-        with ThreadPoolExecutor(n_threads()) as pool:
-            list(pool.map(_sum, whole))
 
+def rows_reader(collection: Collection) -> Callable[[], object]:
+    """What reads every stored byte of all rows."""
+    with reading(collection.catalogue) as now:
+        rows = described_pictures(now).file
+    codes = np.asarray(np.memmap(rows.folder / "codes", np.uint8, "r"))
+    read = reader([codes])
     read()
     return read
+
+
+def reader(arrays: list[Any]) -> Callable[[], object]:
+    """What reads arrays once, in parts, by as many threads as a search has."""
+    whole = [one[: one.size * one.itemsize // 8 * (8 // one.itemsize)] for one in arrays]
+    numbers = [one.view(np.int64) for one in whole]
+    _sum(numbers[0])  # compile
+    if sum(one.nbytes for one in numbers) < _WORTH_THREADS:
+        return lambda: [_sum(one) for one in numbers]
+    shares = [[np.array_split(one, n_threads())[n] for one in numbers] for n in range(n_threads())]
+
+    def read() -> None:
+        list(_pool.map(lambda share: [_sum(part) for part in share], shares))
+
+    return read
+
+
+_pool = ThreadPoolExecutor(n_threads())
+_WORTH_THREADS = 1 << 21
+"""Bytes from which on two threads read sooner than one."""
 
 
 @njit(nogil=True)
@@ -182,34 +215,25 @@ def _sum(numbers):  # type: ignore[no-untyped-def]
     return total
 
 
+def _clicks(collection: Collection, words: list[str]) -> Iterator[Callable[[], None]]:
+    """A click on what a search shows, and the ranking after it, of each word."""
+    for number, word in enumerate(words):
+        picture = collection.search(word, k=K).results[number % 10].picture
+        yield partial(_click, collection, word, picture, number % 2 == 0)
+
+
+def _click(collection: Collection, query: str, picture: int, relevant: bool) -> None:
+    collection.judge(query, picture, relevant)
+    collection.search(query, k=K)
+
+
 def _add(collection: Collection, width: int, first: int) -> None:
     catalogue = collection.catalogue
-    version = current(catalogue)
-    assert version is not None
+    with reading(catalogue) as now:
+        extractor = now.words.version.extractor
     with catalogue.writing("adding"):
         vectors = drawn_vectors(np.random.default_rng(1), NEW, width)
-        put(catalogue, Rows(catalogue, version.extractor), vectors, first)
-        catch_up(catalogue)
-
-
-def plot(sizes: list[dict[str, Any]], path: Path) -> None:
-    """Times, and bytes a picture, against pictures, on logarithmic axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
-    times, space = figure.subplots(1, 2, width_ratios=(3, 2))
-    pictures = [one["pictures"] for one in sizes]
-    for name in TIMES:
-        values = [one[name] * (1000 if name.endswith("_s") else 1) for one in sizes]
-        times.plot(pictures, values, "o-", label=name.replace("_ms", "").replace("_s", ""))
-    times.set(xscale="log", yscale="log", xlabel="pictures", ylabel="ms")
-    for name in ("features", "index", "catalogue", "models"):
-        space.plot(pictures, [one["bytes"][name] for one in sizes], "o-", label=name)
-    space.set(xscale="log", yscale="log", xlabel="pictures", ylabel="bytes a picture")
-    for axes in (times, space):
-        axes.legend(fontsize="small")
-        axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+        put(catalogue, Rows(catalogue, extractor), vectors, first)
 
 
 if __name__ == "__main__":

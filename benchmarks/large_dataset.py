@@ -25,9 +25,8 @@ from scipy.sparse import csr_array, eye_array
 
 from benchmarks.common import say, show
 from visterm.datasets import CaptionedDataset, QueryOptions, read_dataset
-from visterm.experiments.runner.cross_modal_ranks import ranks_in_blocks
-from visterm.experiments.runner.protocol import Protocol, protocol_of
-from visterm.experiments.runner.runs import Extracted, Seconds, run
+from visterm.experiments.protocol import Protocol, protocol_of
+from visterm.experiments.runs import Extracted, Seconds, ranks_in_blocks, run
 from visterm.models import Cca, Pamir
 
 LIMIT_MB = 8_000

@@ -7,6 +7,7 @@ and seconds are those of that thread's core (process time), so that a busy machi
 ``triplets_per_second`` is of the whole fit: captions made ready, Gram matrix, 2.53 M triplets,
 weights. ``ratio_numpy`` is the time of a triplet in NumPy over ours, averaged over five moments of
 the run, since early triplets move the model more often; NumPy is spared the drawing.
+``ratio_python`` is the same for plain Python that reads single numbers, with NumPy for rows alone.
 ``ratio_svm`` is the seconds of one-vs-rest LinearSVC over those of PAMIR until it reaches the
 SVM's AvgP on validation pictures, Gram matrix and PAMIR's checks of AvgP included; both have their
 C chosen on validation beforehand. Where PAMIR does not get there it is null, and ``svm.why`` tells.
@@ -25,7 +26,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
-from benchmarks.pamir_peers import drawn, linear_svm, loop_over_gram, loop_over_weights
+from benchmarks.pamir_peers import (
+    drawn,
+    linear_svm,
+    loop_by_numbers,
+    loop_over_gram,
+    loop_over_weights,
+)
 from benchmarks.pamir_problem import TRAINING, WORDS, Pictures, draw_pictures
 from visterm.evaluation import mean_average_precision
 from visterm.models import Pamir
@@ -86,6 +93,7 @@ def measure(iterations: int, fits: int, sample: int, pictures: int) -> dict[str,
         "triplets_per_second": round(iterations / second),
         "bar_reached": iterations / second >= BAR,
         "ratio_numpy": round(numpy_seconds["gram"] * iterations / second, 1),
+        "ratio_python": round(numpy_seconds["numbers"] * iterations / second, 1),
         "ratio_svm": against_svm.pop("ratio"),
         "fit_seconds": [round(s, 3) for s in seconds],
         "validation_avgp": round(reached, 4),
@@ -149,7 +157,7 @@ def measure_numpy(
     start = np.zeros((WORDS, training.vectors.shape[1]), dtype=np.float32)
     by_gram = GramSolver(training.vectors, None, start, 0)
     by_weights = WeightSolver(training.vectors, None, start, 0)
-    spent, done = {"gram": 0.0, "weights": 0.0}, 0
+    spent, done = {"gram": 0.0, "numbers": 0.0, "weights": 0.0}, 0
     for moment in MOMENTS:
         steps = round(moment * iterations) - done
         for solver in (by_gram, by_weights):
@@ -159,14 +167,26 @@ def measure_numpy(
         weights = by_weights._table.copy()
         begin = time.process_time()
         loop_over_gram(by_gram._gram, scores, alpha, 1.0, C, chosen)
-        middle = time.process_time()
-        loop_over_weights(weights, training.vectors, 1.0, C, chosen)
-        spent["gram"] += middle - begin
-        spent["weights"] += time.process_time() - middle
+        spent["gram"] += time.process_time() - begin
+        spent["weights"] += timed(
+            lambda: loop_over_weights(weights, training.vectors, 1.0, C, chosen)  # noqa: B023
+        )
+        by_number, other_alpha = by_gram._scores.copy(), by_gram._table.copy()
+        plain = [(words.tolist(), q.tolist(), *pair) for words, q, *pair in chosen]
+        spent["numbers"] += timed(
+            lambda: loop_by_numbers(
+                by_gram._gram,
+                by_number,  # noqa: B023
+                other_alpha,  # noqa: B023
+                1.0,
+                C,
+                plain,  # noqa: B023
+            )
+        )
         for solver in (by_gram, by_weights):
             solver.run(triplets, C, sample)
         done += steps + sample
-        if not np.allclose(scores, by_gram._scores, atol=1e-3):
+        if not all(np.allclose(table, by_gram._scores, atol=1e-3) for table in (scores, by_number)):
             raise SystemExit("NumPy's loop over the Gram matrix differs: the comparison is void")
         if not np.allclose(weights, by_weights._table, atol=1e-3):
             raise SystemExit("NumPy's loop over the weights differs: the comparison is void")

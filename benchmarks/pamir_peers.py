@@ -13,25 +13,30 @@ from scipy.sparse import csr_array
 
 from benchmarks.pamir_problem import Pictures
 from visterm.evaluation import mean_average_precision
-from visterm.models.pamir._triplets import Triplets, draw, draw_worse
+from visterm.models.pamir._triplets import Objective, Triplets
 from visterm.text import Relevance
 
 Floats = NDArray[np.float32]
 
 
-Drawn: TypeAlias = "list[tuple[NDArray[np.uint32], Floats, int, int]]"
+Drawn: TypeAlias = "list[tuple[NDArray[np.intp], Floats, int, int]]"
 """Words and weights of queries, p⁺ and p⁻."""
 
 
 def drawn(triplets: Triplets, state: NDArray[np.uint64], count: int) -> Drawn:
     """The next triplets, drawn beforehand, so that NumPy's loops need not pay for it."""
-    found: Drawn = []
-    for _ in range(count):
-        room = np.empty(triplets.largest, np.uint32), np.empty(triplets.largest, np.float32)
-        (words, q, relevant), better = draw(triplets.listed, triplets.captions, state, *room)
-        worse = draw_worse(triplets.captions, triplets.pictures, words, relevant, state)
-        found.append((words, q, better, worse))
-    return found
+    block = triplets.draw(state, count, Objective())
+    return [
+        (words[:size], weights[:size], better, worse)
+        for words, weights, size, better, worse in zip(
+            block.words.astype(np.intp),
+            block.weights,
+            block.sizes,
+            block.better.tolist(),
+            block.worse[:, 0].tolist(),
+            strict=True,
+        )
+    ]
 
 
 def loop_over_gram(
@@ -46,7 +51,37 @@ def loop_over_gram(
         step = min(c, loss / (q @ q * square)) * q
         alpha[words, better] += step
         alpha[words, worse] -= step
-        scores[words] += np.outer(step, gram[better] - gram[worse])
+        difference = gram[better] - gram[worse]
+        for word, part in zip(words, step, strict=True):
+            scores[word] += part * difference
+
+
+def loop_by_numbers(
+    gram: Floats,
+    scores: Floats,
+    alpha: Floats,
+    least: float,
+    c: float,
+    chosen: list[tuple[list[int], list[float], int, int]],
+) -> None:
+    """The same in plain Python, which reads single numbers faster than NumPy reads a few at once.
+
+    Only what a step does to whole rows is left to NumPy.
+    """
+    score_at, gram_at = scores.item, gram.item
+    for words, q, better, worse in chosen:
+        loss = least
+        for word, weight in zip(words, q, strict=True):
+            loss -= weight * (score_at(word, better) - score_at(word, worse))
+        if loss <= 0:
+            continue
+        square = gram_at(better, better) + gram_at(worse, worse) - 2 * gram_at(better, worse)
+        tau = min(c, loss / (sum(weight * weight for weight in q) * square))
+        difference = gram[better] - gram[worse]
+        for word, weight in zip(words, q, strict=True):
+            alpha[word, better] += tau * weight
+            alpha[word, worse] -= tau * weight
+            scores[word] += np.float32(tau * weight) * difference
 
 
 def loop_over_weights(

@@ -23,11 +23,10 @@ from scipy.sparse import csr_array
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, vectors_by_path
-from visterm.datasets.captioned_dataset import CaptionedDataset
-from visterm.datasets.captioned_pictures import CaptionedPictures
-from visterm.datasets.flickr8k import read_flickr8k
+from visterm.calibration import GOOD
+from visterm.datasets import CaptionedDataset, CaptionedPictures, read_flickr8k
 from visterm.evaluation import Evaluation, compare, evaluate_rows
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
 from visterm.text import Relevance
@@ -154,7 +153,7 @@ def _good_matches(
         first, last = queries.indptr[number : number + 2]
         words, weights = numbers[queries.indices[first:last]], queries.data[first:last]
         scores = rows[:, words] @ weights
-        good = scores >= calibration.cutoff(words, weights, float(scores.max()))
+        good = scores >= calibration.least_score(words, weights, GOOD)
         hits = int((good & answers).sum())
         found.append(2 * hits / (int(good.sum()) + int(answers.sum())))
         shown, right = shown + int(good.sum()), right + hits

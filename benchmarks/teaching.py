@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import vectors_by_path
+from benchmarks.rankings import log_probabilities, word_model
 from benchmarks.vector_collection import put
 from visterm.collection import Collection
-from visterm.collection.feedback.log import columns
-from visterm.collection.store.active_model import active_model
 from visterm.collection.teaching.selection import CONSIDERED
 from visterm.errors import VistermError
-from visterm.experiments.runner.protocol import Protocol, corel5k
+from visterm.experiments.protocol import Protocol, corel5k
 
 SEEDS = (301, 302, 303, 304, 305)
 WORDS, ANSWERS, ROUND = 10, 100, 10
@@ -114,7 +113,7 @@ class Trial:
         put(collection, np.stack(rows), told, folders.tolist())
         with patch("visterm.collection.training.trainer.starter_of", return_value=None):
             collection.train()
-        vocabulary = active_model(collection.catalogue).vocabulary
+        vocabulary = word_model(collection).vocabulary
         self.counts = vocabulary.counts(texts).toarray() > 0
         self.asked, self.held = np.sort(asked) + 1, np.sort(held) + 1
         enough = (self.counts[self.asked - 1].sum(axis=0) >= given.least) & (
@@ -124,7 +123,7 @@ class Trial:
 
     def taught(self, word: int, ways: list[str], seed: int) -> dict[str, Any]:
         """What 100 answers bring to one word, in each way of asking."""
-        text = f'"{active_model(self.collection.catalogue).vocabulary.words[word]}"'
+        text = f'"{word_model(self.collection).vocabulary.words[word]}"'
         before = self.avgp(word)
         rise, curves = {}, {}
         for name in ways:
@@ -156,12 +155,7 @@ class Trial:
 
     def avgp(self, word: int) -> float:
         """AvgP of a word on the held-out pictures."""
-        now = active_model(self.collection.catalogue)
-        places = [word]
-        offset = columns(self.collection.catalogue).get(word)
-        if offset is not None:
-            places.append(now.version.words + offset)
-        scores = now.index.values(places, self.held).sum(axis=1)
+        scores = log_probabilities(self.collection, self.held, [word])[:, 0]
         ranked = self.counts[self.held - 1, word][np.argsort(-scores, kind="stable")]
         hits = np.flatnonzero(ranked) + 1
         return float(np.mean(np.arange(1, len(hits) + 1) / hits))

@@ -262,7 +262,7 @@ def said_meanwhile(folder: Path, count: int) -> dict[str, Any]:
     with Collection.open(folder) as collection:
         collection.add(features="blocks(channels=((16, joint, 40),), colours=20)", n_jobs=1)
         collection.caption_from(folder / "captions.tsv")
-        collection.train(max_iter=2000)
+        collection.train()
     server = Server(folder)
     queued = refused = 0
     expected: dict[int, str] = {}

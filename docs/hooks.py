@@ -1,15 +1,48 @@
-"""What the site is made of beside the pages: the help of every command."""
+"""What the site is made of beside the pages: the help of every command, and kept results."""
 
 from __future__ import annotations
 
+import json
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 MARK = "<!-- commands -->"
+RESULTS = re.compile(r"<!-- results: (.+?) -->")
+TYPED = "<!-- typed -->"
+TYPED_NOTE = "*Typed from an earlier run; the command prints today's figures.*"
+PAPERS = Path(__file__).parents[1] / "papers"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the commands' help where a page asks for it."""
-    return markdown.replace(MARK, _commands()) if MARK in markdown else markdown
+    """Put the commands' help, and the tables that commands wrote, where a page asks for them."""
+    if MARK in markdown:
+        markdown = markdown.replace(MARK, _commands())
+    markdown = markdown.replace(TYPED, TYPED_NOTE)
+    return RESULTS.sub(lambda found: result(found[1]), markdown)
+
+
+def result(command: str) -> str:
+    """The table of a command such as ``tpami-9 --as-published``, as it was written by it."""
+    known = results()
+    if command not in known:
+        raise SystemExit(
+            f"no results.json in papers/ holds {command!r}: run visterm reproduce {command}"
+        )
+    found = known[command]
+    title, _, table = found["table"].partition("\n\n")
+    made = f"seed {found['options'].get('seed', 0)}, {found['date']}, source {found['source']}"
+    return f"{title}\n\n{table}\n\n*`visterm reproduce {command}`; {made}.*"
+
+
+@cache
+def results() -> dict[str, Any]:
+    """What commands found, from the results of all papers."""
+    found: dict[str, Any] = {}
+    for file in sorted(PAPERS.glob("*/results.json")):
+        found |= json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def _commands() -> str:

@@ -5,7 +5,7 @@ import tempfile
 from visterm import Collection
 from visterm.datasets import draw_scenes
 
-QUERY, WANTED = "beach", {"beach", "boat"}  # we say "beach", and mean those with boats
+QUERY, WANTED = "field", {"field", "people"}  # we say "field", and mean those with people
 
 with tempfile.TemporaryDirectory() as folder:
     drawn = draw_scenes(folder, 160, size=(96, 64))
@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
         for clicks in (0, 10, 20, 30):
             found = [result.path.name for result in collection.search(QUERY, k=10).results]
             good = sum(name in wanted for name in found)
-            print(f"after {clicks} clicks, {good} of 10 are beaches with boats")
+            print(f"after {clicks} clicks, {good} of 10 are fields with people")
             for name in found:  # a person would click; each click counts at once
                 collection.judge(QUERY, f"{folder}/{name}", relevant=name in wanted)
 

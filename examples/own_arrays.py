@@ -26,7 +26,7 @@ for query, found in zip(queries, ids, strict=True):
     print(f"{query}: " + ", ".join(f"#{number} ({captions[300 + number]})" for number in found))
 
 # The same from an index, which keeps the mapped pictures for many searches to come.
-index = Index.in_memory(model.transform(vectors[300:]))
+index = Index(model.transform(vectors[300:]))
 assert np.array_equal(index.search(words.query_vectors(queries), k=3)[0], ids)
 
 # How good is it? A picture is relevant to the words that its caption holds.

@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
     with Collection.open(folder) as collection:
         added = collection.add(features=colour_cells)  # its vectors are stored under its name
         collection.caption_from(f"{folder}/captions.tsv")
-        trained = collection.train(max_iter=20_000)
+        trained = collection.train()
         print(f"described {added.new} pictures, learnt {trained.words} words")
 
     # Whoever opens the collection later searches without the function.

@@ -4,7 +4,7 @@ import tempfile
 
 import numpy as np
 
-from visterm import CNN, Cca, DenseIndex, Lsa, Pamir, Vocabulary
+from visterm import CNN, Cca, Index, Lsa, Pamir, Vocabulary
 from visterm.datasets import draw_scenes
 
 with tempfile.TemporaryDirectory() as folder:
@@ -22,7 +22,7 @@ rows = model.transform(vectors[new])
 space = Lsa(n_components=20)
 texts = space.fit_transform(captions[train])
 aligned = Cca(n_components=10).fit(vectors[train], texts)
-nearest, _ = DenseIndex.in_memory(texts).search(aligned.transform(vectors[new]), k=1)
+nearest, _ = Index(texts).search(aligned.transform(vectors[new]), k=1)
 
 for seen, row, (caption,) in zip(captions[new], rows, nearest, strict=True):
     likely = " ".join(words.words[word] for word in np.argsort(-row)[:4])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.campaign.hostile_reader import MANIFEST, small_index
 from benchmarks.campaign.mutations import Mutant, mutated, pictures, saved
 
 _ODD = (
@@ -73,7 +73,7 @@ def kinds(seed: int) -> dict[str, Kind]:
         "safetensors": Kind(_stored(_models()), ".safetensors", 5),
         "onnx": Kind(_damaged(_network()), ".onnx", 3),
         "starter": Kind(_stored(_starter()), ".starter", 3),
-        "manifest": Kind(_manifest, ".manifest", 3),
+        "column": Kind(_column, ".column", 3),
         "checkpoint": Kind(_damaged(_checkpoint()), ".npz", 3),
         "tar": Kind(_damaged(_shards(rng)), ".tar", 5),
         "query": Kind(_query, ".query", 3),
@@ -254,19 +254,14 @@ def _with_odd(value: Any, rng: np.random.Generator) -> Any:
     return copy
 
 
-def _manifest(number: int, rng: np.random.Generator) -> Mutant:
-    """An index's table of contents that is signed, as whoever can write there would sign it."""
-    content: Any = json.loads(small_index()[MANIFEST])
-    del content["sha256"]
-    if number % 8 == 1:  # more words than any memory holds
-        content["segments"][0]["groups"][0]["ranges"] = [[0, 10 ** int(rng.integers(6, 18))]]
-    elif number % 3:
-        content = _with_odd(content, rng)
-    if isinstance(content, dict):
-        signed = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        content = {**content, "sha256": signed}
-    data = json.dumps(content).encode()
-    return ("grammar", data) if number % 4 else mutated([("manifest", data)], number, rng)
+def _column(number: int, rng: np.random.Generator) -> Mutant:
+    """A word's column: as it was written, of odd length, or damaged as any file may be."""
+    codes = rng.bytes(2 * int(rng.integers(1, 200)))
+    odd = (0, 1, len(codes), 1 << 60, (1 << 64) - 1)
+    said = odd[int(rng.integers(len(odd)))] if number % 3 == 2 else len(codes) // 2
+    header = struct.pack("<8sQ32s16x", b"vtcol1", said, hashlib.sha256(codes).digest())
+    whole = "column", header + codes
+    return mutated([whole], number, rng) if number % 3 == 0 else whole
 
 
 def _checkpoint() -> list[Mutant]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visterm.pictures.decoding.decoder_process import CRASHES, NEVER_READY
+from visterm.pictures.sandbox import CRASHES, NEVER_READY
 
 API = "/api/v1"
 DECLARED = (200, 201, 202, 304, 409, 429, 503)

@@ -12,7 +12,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 Told = dict[tuple[str, ...], str]
 
@@ -72,13 +71,14 @@ def read_state(root: Path) -> State:
             ),
             pictures=_told(db, "SELECT hex(hash), present > 0 FROM pictures"),
             models=_told(db, f"SELECT {_space(db)}, files FROM versions ORDER BY id"),
-            steps=_told(db, _STEPS) if _columns(db, "steps") else {},
+            steps=_told(db, _STEPS) if _columns(db, "events") else {},
             starter=_starter(path.with_name("starter.safetensors")),
             problems=(*problems, *broken),
         )
 
 
-_STEPS = "SELECT row_number() OVER (ORDER BY id), before FROM steps"
+_STEPS = """SELECT row_number() OVER (ORDER BY id), before FROM events
+    WHERE state = 'done' AND before IS NOT NULL"""
 
 
 def between(before: State, after: State, now: State, *, whole: bool) -> list[str]:
@@ -128,15 +128,12 @@ def _encoders(home: Path) -> tuple[Told, list[str]]:
     """The encoders of a person, and what of their files is not as their manifest says."""
     found: Told = {}
     problems = []
-    there = {path.name: path for path in home.iterdir()} if home.is_dir() else {}
-    waiting = {name.removeprefix(".before-"): path for name, path in there.items()}
-    for name, folder in (waiting | there).items():  # one that is replaced answers until then
-        if name.startswith("."):
-            continue  # what an installation that was killed has left
+    for path in home.glob("[!.]*.json"):
         try:
-            files = json.loads((folder / "encoder.json").read_bytes())["files"]
+            manifest = json.loads(path.read_bytes())
+            name, folder, files = path.stem, home / manifest["folder"], manifest["files"]
         except (OSError, ValueError, KeyError) as error:
-            problems.append(f"{folder}: {error}")
+            problems.append(f"{path}: {error}")
             continue
         found[(name,)] = json.dumps(files)
         wanted = {folder / file: sha256 for file, (sha256, _) in files.items()}
@@ -145,23 +142,38 @@ def _encoders(home: Path) -> tuple[Told, list[str]]:
 
 
 def _harmed(store: Path, db: sqlite3.Connection) -> list[str]:
-    """Files that the catalogue, or the manifest of an index, names and that are not so."""
+    """Files and parts of files that the catalogue names and that are not so."""
     wanted = {store / file: sha256 for _, file, sha256 in db.execute("SELECT * FROM extractors")}
-    for extractor, files in db.execute("SELECT extractor, files FROM segments"):
-        folder = store / "features" / extractor
-        wanted |= {folder / name: sha256 for name, sha256 in json.loads(files).items()}
     problems = []
+    for segment in db.execute(_SEGMENTS):
+        problems += _harmed_rows(store / "features", *segment)
     for number, files in db.execute("SELECT id, files FROM versions").fetchall():
         folder = store / "models" / str(number)
         wanted |= {folder / name: sha256 for name, sha256 in json.loads(files).items()}
-        manifest = store / "index" / str(number) / "manifest.json"
-        try:
-            content = json.loads(manifest.read_bytes())
-        except (OSError, ValueError) as error:
-            problems.append(f"{manifest}: {error}")
-            continue
-        wanted |= _of_index(manifest.parent, content)
     return problems + _not_as_written(wanted)
+
+
+_SEGMENTS = """SELECT extractor, generation, width, first, rows, files
+    FROM segments JOIN feature_files USING (extractor)"""
+
+
+def _harmed_rows(
+    features: Path, extractor: str, generation: int, width: int, first: int, rows: int, files: str
+) -> list[str]:
+    """Files of rows whose bytes are not those that were appended together."""
+    folder, problems = features / extractor / str(generation), []
+    sizes = {"ids": 8, "codes": width, "scales": 8, "ends": 8}
+    for name, sha256 in json.loads(files).items():
+        path = folder / name
+        content = path.read_bytes() if path.is_file() else b""
+        if name in sizes:
+            begin, end = first * sizes[name], (first + rows) * sizes[name]
+        else:  # sparse numbers of four bytes: where those of a row end is said beside them
+            ends = memoryview((folder / "ends").read_bytes()).cast("q")
+            begin, end = (4 * (ends[n - 1] if n else 0) for n in (first, first + rows))
+        if hashlib.sha256(content[begin:end]).hexdigest() != sha256:
+            problems.append(f"rows from {first} on of {path} are not what was written")
+    return problems
 
 
 def _not_as_written(wanted: dict[Path, str]) -> list[str]:
@@ -174,7 +186,3 @@ def _not_as_written(wanted: dict[Path, str]) -> list[str]:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _of_index(folder: Path, content: dict[str, Any]) -> dict[Path, str]:
-    return {folder / name: record["sha256"] for name, record in content["files"].items()}

@@ -49,11 +49,10 @@ def typed(*arguments: str) -> Callable[[Path, Callable[[str], None]], int]:
 
 
 def _small_batches(root: Path, acknowledge: Callable[[str], None]) -> int:
-    """Adding in batches of three, with segments that are soon written together."""
+    """Adding in batches of three."""
     from visterm.collection.ingest import pipeline
-    from visterm.collection.store import feature_rows
 
-    pipeline.BATCH, feature_rows.RUN = 3, 3
+    pipeline.BATCH = 3
     return command("add", "-C", str(root), "--features", FEATURES)
 
 
@@ -156,14 +155,14 @@ SCENARIOS = [
     Scenario("undo", "clicked", typed("feedback", "undo")),
     Scenario("reset", "clicked", typed("feedback", "reset")),
     Scenario("remove", "clicked", typed("remove", "@/03.png", "@/04.png")),
-    Scenario("repair-index", "index-harmed", _REPAIR, whole=False, damaged=True),
+    Scenario("repair-columns", "columns-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("repair-features", "features-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("repair-model", "model-harmed", _REPAIR, whole=False, damaged=True),
     Scenario("write-xmp", "clicked", _written_xmp, whole=False),
     Scenario("caption-list", "spoken", lambda root, _: caption_list(root)),
-    Scenario("caption-list-undo", "list-captioned", typed("caption", "--undo")),
+    Scenario("caption-list-undo", "list-captioned", typed("undo")),
     Scenario("feedback-list", "spoken", lambda root, _: feedback_list(root)),
-    Scenario("feedback-list-undo", "list-clicked", typed("feedback", "undo", "--step")),
+    Scenario("feedback-list-undo", "list-clicked", typed("undo")),
     Scenario("teach", "clicked", _taught),
     Scenario("import", "backed-up", typed("import", "@/backup.jsonl")),
     Scenario("space", "sentences", typed("search", "sky tree", "--space", "lsa")),
@@ -176,7 +175,6 @@ SCENARIOS = [
     Scenario("encoder-replace", "encoder", encoder("add", "@/other", "--name", "mine")),
     Scenario("encoder-remove", "encoder", encoder("remove", "mine")),
     Scenario("server", "clicked", _served, whole=False),
-    Scenario("convert", "first-edition", typed("add")),
 ]
 
 

@@ -33,7 +33,7 @@ PICTURES = 192
 _CHILDREN = {
     "job_process": "jobs_killed",
     "change_process": "changes_killed",
-    "decoder_process": "decoders_killed",
+    "pictures.sandbox": "decoders_killed",
 }
 """Modules whose processes work for a server, and what kills of them are counted as."""
 _KILL_EVERY = (5.0, 40.0)
@@ -60,7 +60,7 @@ def soak(
         with Collection.open(root) as collection:
             collection.add(features="blocks")
             collection.caption_from(table)
-            collection.train(max_iter=20_000)
+            collection.train()
             clicked = {(one.query, one.picture): one.relevant for one in collection.judgements()}
             said = {number: collection.captions(number) for number in range(1, pictures + 1)}
         with Serving(root, pictures) as server:
@@ -153,7 +153,7 @@ class Serving:
         sizes: dict[str, list[int]] = {name: [] for name in _CHILDREN}
         for child, name in self.children():
             sizes[name].append(_resident(child))
-        decoders = sizes["decoder_process"]
+        decoders = sizes["pictures.sandbox"]
         self._decoders = decoders + self._decoders[len(decoders) :]
         return sum([_resident(self.process.pid), *sizes["change_process"], *self._decoders])
 

@@ -28,22 +28,18 @@ from benchmarks.campaign.power import cut_power
 from benchmarks.campaign.promise import State, between, read_state
 from benchmarks.campaign.scenarios import Scenario, scenario
 from benchmarks.campaign.states import make_base
-from visterm.index import storage
+from visterm.index import columns
 
-_LARGE = 256
-"""Bytes from which on files of an index are hashed in a thread: some of these small ones, too."""
 _PRELOADED = (
     "visterm.calibration.estimation",
     "visterm.cli.app",
     "visterm.collection.exchange.backup",
-    "visterm.collection.exchange.steps",
-    "visterm.collection.feedback._kernels",
+    "visterm.collection.feedback.changes",
     "visterm.collection.feedback.service",
     "visterm.collection.ingest.pipeline",
     "visterm.collection.prediction.descriptions",
     "visterm.collection.repair",
     "visterm.collection.teaching.service",
-    "visterm.collection.training.index_upgrade",
     "visterm.collection.training.shared_starter",
     "visterm.collection.training.text_spaces",
     "visterm.collection.training.trainer",
@@ -52,7 +48,7 @@ _PRELOADED = (
     "visterm.features.blocks._kernels",
     "visterm.index._kernels",
     "visterm.models.pamir._solvers",
-    "visterm.pictures.metadata.sidecar_writer",
+    "visterm.pictures.sidecar_writer",
     "visterm.starter",
     "visterm.web.app",
     "scipy.sparse.linalg",
@@ -64,7 +60,7 @@ def preload(bench: Bench) -> None:
     """Load what commands need, compiled code too, so that children are born with it."""
     for name in _PRELOADED:
         import_module(name)
-    storage._LARGE = _LARGE
+    columns._KEPT_FROM = 0  # columns of so few rows would lie in no file
     # Options are parsed in every child, but what is parsed by is made once: it takes longest.
     typer.main.get_command = functools.cache(typer.main.get_command)
     stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115

@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         parse_features as parse_features,
     )
     from visterm.index import (
-        DenseIndex as DenseIndex,
         Index as Index,
     )
     from visterm.index.model_ranking import (
@@ -71,6 +70,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         KernelRidge as KernelRidge,
         Pamir as Pamir,
         Plsa as Plsa,
+        Ridge as Ridge,
         WeightedKnn as WeightedKnn,
         Wsabie as Wsabie,
         load_model as load_model,
@@ -104,11 +104,11 @@ PUBLIC_NAMES = {
         "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift EncoderVectors OnnxEmbedder "
         "OwnFeatures Sift VistermCounts parse_features"
     ),
-    "index": "DenseIndex Index",
+    "index": "Index",
     "index.model_ranking": "rank",
     "models": (
         "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir KernelRidge Pamir Plsa "
-        "WeightedKnn Wsabie load_model"
+        "Ridge WeightedKnn Wsabie load_model"
     ),
     "pictures": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",

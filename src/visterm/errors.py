@@ -1,5 +1,6 @@
 """Errors for people: what was wrong, where, and what to do next."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,19 @@ class BadInput(VistermError, ValueError):
 
 class NotFitted(VistermError):
     """A model or extractor was used before it learnt anything."""
+
+
+def not_fitted(message: str) -> NotFitted:
+    """`NotFitted`, which is scikit-learn's NotFittedError as well where scikit-learn is loaded."""
+    if "sklearn.exceptions" not in sys.modules:
+        return NotFitted(message)
+    from sklearn.exceptions import NotFittedError
+
+    class _NotFitted(NotFitted, NotFittedError):
+        pass
+
+    _NotFitted.__name__ = NotFitted.__name__
+    return _NotFitted(message)
 
 
 class UnreadablePicture(VistermError):

@@ -15,6 +15,8 @@ from visterm.errors import VistermError
 PART = ".part"
 """How the temporary name of an unfinished file ends; such a file is rubbish when nobody writes."""
 
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # whoever sent a folder could have another file written
+
 _ADVICE = {
     errno.ENOSPC: "no space left on the device; free some and try again",
     errno.EDQUOT: "your disk quota is used up; free some space and try again",
@@ -74,6 +76,40 @@ def write_whole(
                 part.unlink(missing_ok=True)
             raise
         if not is_named_later:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise VistermError(f"cannot write {path}: {reason(error)}") from error
+
+
+def append_synced(path: str | os.PathLike[str], size: int, content: bytes | memoryview) -> None:
+    """Write bytes behind the first ``size`` bytes of a file, in place of what follows them.
+
+    They are synced, and so is the file's name. A crash leaves the first bytes as they were.
+
+    Raises
+    ------
+    VistermError
+        When the system refuses, or the file is shorter than that.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "rows")
+    >>> append_synced(path, 0, b"abcd")
+    >>> append_synced(path, 2, b"xyz")
+    >>> path.read_bytes()
+    b'abxyz'
+    """
+    path = Path(path)
+    try:
+        is_new = not path.exists()
+        with open(os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666), "r+b") as file:
+            if file.seek(0, os.SEEK_END) < size:
+                raise VistermError(f"{path} is too short; visterm check --repair")
+            file.truncate(size)
+            file.seek(size)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
             sync_folder(path.parent)
     except OSError as error:
         raise VistermError(f"cannot write {path}: {reason(error)}") from error

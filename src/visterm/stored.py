@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, NotFitted, VistermError
+from visterm.errors import BadInput, VistermError, not_fitted
 from visterm.estimator import Estimator
 from visterm.files import write_whole
 
@@ -28,8 +28,6 @@ class Stored(Estimator):
     """Fitted attributes that are arrays; the first one tells whether anything was learnt."""
     facts: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are plain numbers, texts or sequences of them."""
-    old_names: ClassVar[Mapping[str, str]] = {}
-    """What parameters and facts were called in files of earlier editions, and are called now."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learnt as one file, whole or not at all."""
@@ -58,20 +56,15 @@ class Stored(Estimator):
 
     @classmethod
     def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        thing = cls(**cls._named_now(about["parameters"]))
-        facts = cls._named_now(about["facts"])
+        thing = cls(**{key: as_tuples(value) for key, value in about["parameters"].items()})
         for key in cls._fact_names():
-            setattr(thing, key, facts[key])
+            setattr(thing, key, as_tuples(about["facts"][key]))
         thing._restore(arrays)
         return thing
 
     @classmethod
     def _fact_names(cls) -> tuple[str, ...]:
         return cls.facts
-
-    @classmethod
-    def _named_now(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {cls.old_names.get(key, key): _tuples(value) for key, value in stored.items()}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in self.arrays}
@@ -82,7 +75,7 @@ class Stored(Estimator):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, self.arrays[0]):
-            raise NotFitted(f"this {type(self).__name__} has learnt nothing yet; call fit first")
+            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet; call fit first")
 
 
 def read_stored(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -116,6 +109,6 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"cannot store a {type(value).__name__} in a file")
 
 
-def _tuples(value: Any) -> Any:
+def as_tuples(value: Any) -> Any:
     """JSON has no tuples; parameters that are sequences were tuples."""
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+    return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value

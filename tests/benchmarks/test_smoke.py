@@ -50,12 +50,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Name, arguments ({} stands for the data's folder), and a key that its result must hold.
 RUNS = [
-    ("archive", "--data {} --pictures 24 --features blocks --workers 1 --searches 1", "add_s"),
-    ("bbnn", "--triplets 50 --pictures 4 --training 60 --steps 1 --side 64", "scoring"),
+    ("bbnn", "--triplets 50 --pictures 4 --training 60 --side 64", "scoring"),
     ("bitr", "--pairs 200 --numbers 6 --samples 500 --width 6", "ranking"),
-    ("blocks", "--pictures 2 --rounds 1", "ratio_skimage"),
+    ("blocks", "--pictures 6 --rounds 1", "ratio_skimage"),
     ("calibration", "--data {}/corel5k --vectors {} --iterations 2000 --compare", "links"),
-    ("click_speed", "--pictures 300 --clicks 1 --width 64", "click_to_ranking_ms"),
     ("clicks", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --queries 2", "right"),
     # cluster_add and cluster_search run where a cluster is there: tests/compute/test_cluster.py.
     (
@@ -64,42 +62,25 @@ RUNS = [
         "avgp_shards",
     ),
     ("cnn", "--data {}/corel5k --pictures 4 --rounds 1 --memory 8", "rounds"),
-    (
-        "cnn_int8",
-        "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --iterations 500 --calibrating 2",
-        "cost",
-    ),
-    (
-        "codebook_shards",
-        "--data {}/corel5k --visterms 8 --shards 2 --seeds 1 --max-iter 200",
-        "shards",
-    ),
-    ("cold_start", "--pictures 200 --words 20 --runs 1", "pictures"),
     ("determinism", "--pictures 20 --features blocks --only again", "again"),
     ("describe", "--data {}/iaprtc12 --collection 16 --rounds 1", "with_words"),
     ("encoder", "--pictures 60 --many 300 --width 64", "unseen"),
     ("filters", "--pictures 2000 --words 20 --queries 2", "ratios"),
-    (
-        "feature_bits",
-        "--data {}/corel5k --vectors {} --iterations 500 --seeds 1",
-        "corel5k",
-    ),
-    ("few_captions", "--data {}/corel5k --vectors {}/vectors.npy --seeds 1 --sizes 20", "table"),
+    ("few_captions", "--data {} --sets corel5k --draws 1 --sizes 20", "own_vectors"),
     ("first_minute", "--pictures 3 --runs 1", "pictures"),
+    # It runs serve, cold_start, pamir and large_collection.
+    ("headlines", "--pictures 1000 --seconds 0.3 --triplets 2000 --rounds 1", "headlines"),
     ("hostile_media", "--files 7", "without_reason"),
     ("hybrid", "--data {}/corel5k --vectors {} --iterations 2000", "half_words"),
-    ("index", "--pictures 4000 --words 32 --queries 2", "pictures"),
-    ("index", "--scores real --vectors {}/photos.npy --pictures 900 --queries 2", "distinct"),
     ("ingest", "--new 4 --already 50 --words 10 --rounds 1", "features"),
     ("kernels", "--data {}/corel5k --pictures 8 --sample 2", "pictures"),
-    ("large_collection", "--sizes 300 --words 20 --width 64 --rounds 2", "sizes"),
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
-    ("long_captions", "--data {} --vectors {}/iapr.npy --triplets 500 --fits 1", "ratio_time"),
-    ("new_user", "--data {}/corel5k --queries 20", "p10"),
+    ("networks", "--data {} --training 16 --pictures 2 --rounds 1", "cnn.map"),
     ("other_words", "--limit 4", "outside"),
-    ("pamir", "--iterations 2000 --fits 1 --sample 20 --training 300", "solvers"),
+    ("honest_answers", "--data {} --vectors {} --queries 2", "starter"),
+    ("postings", "--captions 3000", "w0"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
-    ("serve", "--pictures 300 --seconds 0.3 --connections 2 --client python", "searches"),
+    ("size", "", "product"),
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     (
         "starter_alone",
@@ -113,8 +94,9 @@ RUNS = [
         "rise",
     ),
     ("near_duplicates", "--pictures 3", "precision"),
+    ("described_words", "--data {}", "p_at_5"),
     ("watching", "--operations 30 --pictures 12 --changes 0", "equal"),
-    ("visible_words", "--data {} --iterations 2000 --queries 20", "p_at_5"),
+    ("ways", "", "stops"),
 ]
 
 

@@ -62,7 +62,7 @@ def test_hostile_files_of_every_kind_give_something_or_a_reason() -> None:
     assert len(by_kind) >= 20
     assert sum(one["refused"] for one in by_kind.values()) > 40
     assert sum(one["read"] for one in by_kind.values()) > 10
-    for kind in ("xmp", "manifest"):
+    for kind in ("xmp", "column"):
         assert by_kind[kind]["read"], f"what reads a {kind} was never met: all were refused before"
 
 
@@ -155,7 +155,7 @@ def test_the_memory_of_a_server_is_that_of_its_processes_but_jobs(
         "for name in sys.argv[1:]: subprocess.Popen(['sh', '-c', 'echo; read line', name])\n"
         "sys.stdin.read()"
     )
-    names = ("job_process", "change_process", "decoder_process", "decoder_process")
+    names = ("job_process", "change_process", "pictures.sandbox", "pictures.sandbox")
     server, pipe = Serving(Path(), 0), subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", begin, *names], stdin=pipe, stdout=pipe, text=True
@@ -166,7 +166,7 @@ def test_the_memory_of_a_server_is_that_of_its_processes_but_jobs(
         assert sorted(name for _, name in server.children()) == sorted(names)
         assert server.memory() == 4
         kills = Counter(job_process=1, change_process=1)
-        assert server.kill_a_child(random.Random(1), kills) == "decoder_process"
+        assert server.kill_a_child(random.Random(1), kills) == "pictures.sandbox"
         assert server.memory() == 4, "it comes back when a picture needs it"
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
@@ -16,7 +17,7 @@ from benchmarks.campaign import disk
 from benchmarks.campaign.disk import Fault
 from benchmarks.campaign.power import cut_power
 
-from visterm.index import Index
+from visterm.index.feature_file import FeatureFile
 
 pytestmark = pytest.mark.skipif(disk.compiler() is None, reason="needs Linux and a C compiler")
 ROOT = Path(__file__).parents[2]
@@ -155,40 +156,39 @@ def test_a_folder_that_nobody_made_lasting_is_lost_with_all_in_it(played: Disk) 
     assert list(played.folder.iterdir()) == []
 
 
-def test_a_power_cut_takes_nothing_of_an_index_that_was_committed(played: Disk) -> None:
-    program = """
+APPENDED = """
 import numpy as np
-from visterm.index import Index
-index = Index.create(folder / "index", words=2)
-index.append(np.ones((3, 2), np.float32)); index.remove([1])
+from visterm.index.feature_file import FeatureFile
+rows = FeatureFile(folder / "rows", "dense", 2, {count})
+rows.append(np.full((3, 2), {value}, np.float32)); rows.append_ids([7, 8, 9])
 """
-    played.cut_power_after(program)
-    index = Index.open(played.folder / "index")
-    assert (index.verify(), index.ids().tolist()) == ([], [0, 2])
 
 
-def test_a_power_cut_while_an_index_changes_leaves_the_state_before_or_after(
+def test_a_power_cut_takes_nothing_of_rows_that_were_appended(played: Disk) -> None:
+    played.cut_power_after(APPENDED.format(count=0, value=1))
+    rows = FeatureFile(played.folder / "rows", "dense", 2, 3)
+    assert rows.ids.tolist() == [7, 8, 9]
+    assert rows.vectors().tolist() == [[1, 1]] * 3
+
+
+def test_a_power_cut_while_rows_are_appended_leaves_the_first_ones_as_they_were(
     tmp_path: Path,
 ) -> None:
-    program = """
-import numpy as np
-from visterm.index import Index
-index = Index.open(folder / "index"); index.append(np.ones((3, 2), np.float32))
-"""
-    found = []
+    cuts = 0
     while True:
-        (tmp_path / str(len(found))).mkdir()
-        played = Disk(tmp_path / str(len(found)))
-        Index.create(played.folder / "index", words=2)
-        done = played.run(program, Fault.POWER, at=len(found) + 1)
+        (tmp_path / str(cuts)).mkdir()
+        played = Disk(tmp_path / str(cuts))
+        before = FeatureFile(played.folder / "rows", "dense", 2, 0)
+        before.append(np.full((4, 2), 5, np.float32))
+        before.append_ids([1, 2, 3, 4])
+        done = played.run(APPENDED.format(count=4, value=1), Fault.POWER, at=cuts + 1)
+        if done.returncode != 0:
+            assert done.returncode == -signal.SIGKILL, done.stderr
+            cut_power(played.journal, played.folder)
+        rows = FeatureFile(played.folder / "rows", "dense", 2, 4)
+        assert rows.ids.tolist() == [1, 2, 3, 4]
+        assert rows.vectors().tolist() == [[5, 5]] * 4
         if done.returncode == 0:
             break
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        cut_power(played.journal, played.folder)
-        index = Index.open(played.folder / "index")
-        assert index.verify() == []
-        found.append(index.ids().tolist())
-    assert len(found) > 5
-    assert found == sorted(found), "once it is there it stays"
-    assert found[0] == []
-    assert found[-1] in ([], [0, 1, 2])
+        cuts += 1
+    assert cuts > 5

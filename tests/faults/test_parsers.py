@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +13,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from visterm.collection.exchange.backup import _read
-from visterm.encoders.manifest import FILE
 from visterm.encoders.manifest import read_manifest as read_encoder
 from visterm.errors import VistermError
 from visterm.features.cnn.recipe import read_recipe
-from visterm.index import Index
-from visterm.index.manifest import NAME, _hash, read_manifest
+from visterm.index.columns import _written, is_sound, read_column
 from visterm.models.checkpoint import Checkpoint
 from visterm.starter.starter import read_starter
 from visterm.stored import read_stored
@@ -30,14 +26,6 @@ PATCHES = st.lists(
     st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=4)),
     min_size=1,
     max_size=4,
-)
-LEAVES = (
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
-)
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=4,
 )
 
 
@@ -51,13 +39,11 @@ def damaged(content: bytes, patches: list[tuple[float, bytes]]) -> bytes:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """A checkpoint of two runs, and an index."""
+    """A checkpoint of two runs."""
     with tempfile.TemporaryDirectory() as made:
         checkpoint = Checkpoint(Path(made, "whole.npz"), "a")
         for avgp, choice in RUNS:
             checkpoint.add(avgp, choice, {"weights_": np.eye(3), "C_": np.array(0.1)})
-        index = Index.create(Path(made, "index"), words=3)
-        index.append(np.arange(12, dtype=np.float32).reshape(4, 3))
         yield Path(made)
 
 
@@ -80,34 +66,23 @@ def test_a_damaged_checkpoint_is_whole_or_none(
     assert sorted(kept.fitted) in ([], ["C_", "weights_"])
 
 
-@given(patches=PATCHES)
+COLUMN = np.arange(1000, dtype=np.uint16)
+
+
+@given(patches=PATCHES, cut=st.none() | st.floats(0, 1))
 @settings(max_examples=60, deadline=None)
-def test_a_damaged_manifest_is_whole_or_refused(
-    folder: Path, patches: list[tuple[float, bytes]]
+def test_a_damaged_column_is_found_by_its_hash_and_one_of_another_length_is_not_read(
+    folder: Path, patches: list[tuple[float, bytes]], cut: float | None
 ) -> None:
-    whole = read_manifest(folder / "index")
-    content = damaged((folder / "index" / NAME).read_bytes(), patches)
-    assert read(folder, content) in (None, whole)
-
-
-@given(data=st.data())
-@settings(max_examples=100, deadline=None)
-def test_a_manifest_with_anything_in_any_place_is_read_or_refused(
-    folder: Path, data: st.DataObject
-) -> None:
-    """Its hash is right, as that of somebody who means harm would be."""
-    content = json.loads((folder / "index" / NAME).read_bytes())
-    del content["sha256"]
-    place: Any = content
-    while True:
-        keys = range(len(place)) if isinstance(place, list) else sorted(place)
-        key = data.draw(st.sampled_from(keys))
-        inner = place[key]
-        if not isinstance(inner, list | dict) or not inner or data.draw(st.booleans()):
-            place[key] = data.draw(VALUES)
-            break
-        place = inner
-    read(folder, json.dumps({**content, "sha256": _hash(content)}).encode())
+    whole = folder / "column"
+    if not whole.exists():
+        _written(whole, COLUMN)
+        assert is_sound(whole)
+    content = damaged(whole.read_bytes(), patches)
+    path = folder / "damaged"
+    path.write_bytes(content if cut is None else content[: int(cut * len(content))])
+    assert not is_sound(path) or read_column(path).tolist() == COLUMN.tolist()
+    assert read_column(path).size in (0, COLUMN.size)
 
 
 def of_backup(path: Path) -> None:
@@ -128,8 +103,7 @@ def of_metadata(read_file: Callable[[Path], object]) -> Callable[[Path], None]:
 
 DEEP = "[" * 100_000
 DEEP_FILES: dict[str, Callable[[Path], object]] = {
-    "manifest of an index": lambda path: read_manifest(named(path, NAME)),
-    "manifest of an encoder": lambda path: read_encoder(named(path, FILE)),
+    "manifest of an encoder": lambda path: read_encoder(named(path, "a.json") / "a.json"),
     "recipe": lambda path: read_recipe(named(path, "a.json") / "a.json"),
     "backup": of_backup,
     "model": of_metadata(read_stored),
@@ -148,14 +122,3 @@ def named(path: Path, name: str) -> Path:
     path.mkdir()
     (path / name).write_text(DEEP)
     return path
-
-
-def read(folder: Path, content: bytes) -> object:
-    """The manifest; None where it is refused with a sentence."""
-    other = folder / "other"
-    other.mkdir(exist_ok=True)
-    (other / NAME).write_bytes(content)
-    try:
-        return read_manifest(other)
-    except VistermError:
-        return None
