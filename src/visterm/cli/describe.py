@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visterm.cli.options import Answer, Folder, Json, Store, on_collection
-from visterm.cli.output import percent, progress_bar, say, short_path, show, skipping
-from visterm.cli.render import description_lines
+from visterm.cli.output import (
+    description_lines,
+    percent,
+    progress_bar,
+    say,
+    short_path,
+    show,
+    skipping,
+)
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:

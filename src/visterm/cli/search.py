@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.cli.output import progress_bar, say, skipping, summary
+from visterm.cli.output import (
+    print_results,
+    print_words,
+    progress_bar,
+    say,
+    show,
+    skipping,
+    summary,
+)
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -245,9 +253,6 @@ def _train(collection: Collection) -> None:
 
 
 def _show(response: SearchResponse, options: SearchOptions) -> None:
-    from visterm.cli.output import show
-    from visterm.cli.render import print_results, print_words
-
     print_words(response)
     if options.json:
         show(response, json=True)

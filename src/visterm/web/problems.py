@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
 from visterm.errors import BadInput, UnreadablePicture, VistermError
-from visterm.web.change_process import Interrupted
-from visterm.web.reader_pool import Busy
+from visterm.web.thread_pool import Busy
+from visterm.web.writer import Interrupted
 
 log = logging.getLogger("visterm.web")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -153,20 +155,43 @@ def test_training_is_due_when_enough_captions_have_changed(learnt: Collection) -
     assert not learnt.is_worth_training
 
 
-def test_a_watcher_without_handles_asks_instead_of_ending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import watchfiles
+WITHOUT_HANDLES = """
+import os, resource, sys, threading, time
+from pathlib import Path
+from visterm.collection import Watcher
+import watchfiles
+root = Path(sys.argv[1])
+seen, watcher = set(), Watcher(root, polling=False)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+taken = []
+try:
+    while True:
+        taken.append(os.open(os.devnull, os.O_RDONLY))
+except OSError:
+    pass
 
-    asked: list[bool] = []
+def watch():
+    for folders in watcher.changes():
+        seen.update(folders)
 
-    def watch(*_: object, force_polling: bool, **__: object) -> Iterator[set[tuple[object, str]]]:
-        asked.append(force_polling)
-        if not force_polling:
-            raise OSError(24, "Too many open files")
-        yield {(1, str(tmp_path / "a.jpg"))}
+thread = threading.Thread(target=watch)
+thread.start()
+time.sleep(2)
+print(thread.is_alive(), watcher.is_watching)
+for handle in taken:
+    os.close(handle)
+for number in range(100):
+    (root / f"{number}.jpg").write_bytes(b"")
+    time.sleep(0.3)
+    if seen and watcher.is_watching:
+        break
+print(thread.is_alive(), watcher.is_watching)
+watcher.stop()
+thread.join()
+"""
 
-    monkeypatch.setattr(watchfiles, "watch", watch)
-    watcher = Watcher(tmp_path, polling=False)
-    assert next(watcher.changes()) == {""}
-    assert asked == [False, True]
+
+def test_a_watcher_without_handles_says_so_and_goes_on_when_there_are_some(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", WITHOUT_HANDLES, str(tmp_path)]
+    ran = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.splitlines() == ["True False", "True True"], ran.stderr

@@ -35,6 +35,8 @@ class Watcher:
         self.root = root.resolve()
         self.polling = is_network_drive(self.root) if polling is None else polling
         self._stop = threading.Event()
+        self.is_watching = False
+        """Whether changes are noticed now: not while the root, or every handle, is away."""
 
     def stop(self) -> None:
         """End `changes`, from another thread."""
@@ -54,7 +56,7 @@ class Watcher:
                 self._stop.wait(_ASK_MS / 1000)
                 continue
             try:
-                for found in watch(
+                for changed in watch(
                     self.root,
                     watch_filter=lambda change, path: self.concerns(path),
                     debounce=_PATIENCE_MS,
@@ -66,16 +68,19 @@ class Watcher:
                     poll_delay_ms=_ASK_MS if self.polling else 300,
                     raise_interrupt=True,
                 ):
-                    yield self.folders(path for _, path in found)
+                    self.is_watching = True
+                    yield self.folders(path for _, path in changed)
                     if not self.root.is_dir():
                         break
             except FileNotFoundError:
                 continue
-            except OSError:  # no handles are left to be told by: asking needs none
+            except (OSError, RuntimeError):  # as watchfiles says that no handle is left
                 if self.polling:
                     self._stop.wait(_ASK_MS / 1000)
-                self.polling = True
+                self.polling = True  # which needs no handle between two looks
                 continue
+            finally:
+                self.is_watching = False
             yield {""}  # what happened between two watches nobody reported
 
     def concerns(self, path: str) -> bool:
@@ -96,13 +101,13 @@ class Watcher:
 
     def folders(self, paths: Iterable[str]) -> set[str]:
         """The folders that hold these paths, and those of them that are folders themselves."""
-        found = set()
+        folders = set()
         for path in paths:
             below = os.path.relpath(path, self.root).replace(os.sep, "/")
-            found.add("" if below == "." else below.rpartition("/")[0])
+            folders.add("" if below == "." else below.rpartition("/")[0])
             if below != "." and os.path.isdir(path):
-                found.add(below)
-        return found
+                folders.add(below)
+        return folders
 
 
 def is_network_drive(path: Path) -> bool:

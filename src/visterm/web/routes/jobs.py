@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from visterm import __version__
 from visterm.collection import Collection
-from visterm.web.jobs import Job
+from visterm.json_text import json_text
 from visterm.web.problems import refusals
-from visterm.web.reader_pool import Busy
 from visterm.web.routes.feedback import REFUSED_WRITE
-from visterm.web.schemas import JobResponse, LastJob, NewJob, StatusResponse
+from visterm.web.schemas import LastJob, NewJob, ServerStatus
 from visterm.web.server import Server
+from visterm.web.writer import Job
 
 
 def job_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["jobs"])
 
     @router.post("/train", status_code=202, responses=REFUSED_WRITE)
-    async def train(new: NewJob) -> JobResponse:
+    async def train(new: NewJob) -> Job:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
-        return JobResponse(**vars(server.jobs.start(new.kind, new.space)))
+        return server.writer.start(new.kind, new.space)
 
     @router.get("/train", responses=refusals(400, 403, 503))
     async def job() -> LastJob:
         """The last job as it stands."""
-        return LastJob(job=_shown(server.jobs.last))
+        return LastJob(job=server.writer.job)
 
     @router.delete("/train", responses=REFUSED_WRITE)
     async def stop() -> LastJob:
         """Stop the running job; what it had committed stays."""
-        return LastJob(job=_shown(server.jobs.stop()))
+        return LastJob(job=server.writer.stop())
 
     @router.get(
         "/train/events",
@@ -45,38 +45,33 @@ def job_routes(server: Server) -> APIRouter:
     )
     async def events() -> StreamingResponse:
         """The job's progress as server-sent events ``job``; the stream ends with the job."""
-        if server.jobs.has_many_watchers:
-            raise Busy("too many are watching; close another window")
+        server.writer.check_watchers()
         return StreamingResponse(_events(server), media_type="text/event-stream")
 
-    @router.get("/status", responses=refusals(400, 403, 503))
-    async def status() -> StatusResponse:
+    @router.get("/status", response_model=ServerStatus, responses=refusals(400, 403, 503))
+    async def status() -> Response:
         """How much there is of everything, and what is going on."""
-        return await server.readers.questions.ask(_status, server)
+        return await server.answer(_status, server)
 
     return router
 
 
 async def _events(server: Server) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
-    async for job in server.jobs.watch():
+    async for job in server.writer.watch():
         if job is None:
             yield b": still here\n\n"
         else:
-            yield f"event: job\ndata: {JobResponse(**vars(job)).model_dump_json()}\n\n".encode()
+            yield f"event: job\ndata: {json_text(job)}\n\n".encode()
     yield b"event: end\ndata: {}\n\n"
 
 
-def _status(collection: Collection, server: Server) -> StatusResponse:
-    return StatusResponse(
-        **vars(collection.status()),  # those of its fields that the schema has
+def _status(collection: Collection, server: Server) -> ServerStatus:
+    return ServerStatus(
+        **vars(collection.status()),
         name=collection.root.name or "/",
         writable=collection.is_writable,
-        watching=server.living is not None and server.living.is_watching,
-        job=_shown(server.jobs.last),
+        watching=server.watch is not None and server.watch.is_watching,
+        job=server.writer.job,
         version=__version__,
     )
-
-
-def _shown(job: Job | None) -> JobResponse | None:
-    return None if job is None else JobResponse(**vars(job))

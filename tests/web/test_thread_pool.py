@@ -11,7 +11,12 @@ import pytest
 from visterm.collection import Collection, SearchResult, SharedState
 from visterm.collection.store.snapshot import snapshot
 from visterm.errors import BadInput
-from visterm.web.reader_pool import Busy, ReaderPool
+from visterm.web.thread_pool import Busy, ThreadPool
+
+
+def pool_of(folder: Path, threads: int = 1, **options: int) -> ThreadPool[Collection]:
+    shared = SharedState()
+    return ThreadPool(lambda: Collection.open(folder, shared=shared), threads=threads, **options)
 
 
 def search(collection: Collection) -> list[int]:
@@ -19,8 +24,7 @@ def search(collection: Collection) -> list[int]:
 
 
 def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder: Path) -> None:
-    opened = SharedState()
-    readers = ReaderPool(taught_folder, None, threads=3, shared=opened)
+    readers = pool_of(taught_folder, threads=3)
 
     async def ask() -> list[tuple[str, list[int]]]:
         def named(collection: Collection) -> tuple[str, list[int]]:
@@ -35,7 +39,7 @@ def test_many_questions_are_answered_by_few_threads_with_one_index(taught_folder
 
 
 def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Path) -> None:
-    readers = ReaderPool(taught_folder, None, threads=1, shared=SharedState())
+    readers = pool_of(taught_folder)
 
     async def ask() -> list[int]:
         with pytest.raises(BadInput, match="quote"):
@@ -47,7 +51,7 @@ def test_an_error_reaches_whoever_asked_and_the_thread_goes_on(taught_folder: Pa
 
 
 def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
-    readers = ReaderPool(taught_folder, None, threads=1, shared=SharedState(), max_waiting=3)
+    readers = pool_of(taught_folder, max_waiting=3)
     go_on = threading.Event()
 
     async def ask() -> None:
@@ -65,21 +69,21 @@ def test_a_line_that_grows_too_long_is_refused(taught_folder: Path) -> None:
 
 
 def test_a_pool_that_has_closed_refuses_instead_of_never_answering(taught_folder: Path) -> None:
-    pool = ReaderPool(taught_folder, None, threads=1, shared=SharedState())
+    pool = pool_of(taught_folder)
     pool.close()
     with pytest.raises(Busy, match="ending"):
         asyncio.run(asyncio.wait_for(pool.ask(len), 5))
 
 
 def test_readers_answer_while_another_holds_the_writers_lock(own: Path) -> None:
-    readers = ReaderPool(own, None, threads=1, shared=SharedState())
+    readers = pool_of(own)
     with Collection.open(own) as writer, writer.catalogue.writing("a long job"):
         assert len(asyncio.run(readers.ask(search))) == 5
     readers.close()
 
 
 def test_a_committed_change_is_seen_at_the_next_question(own: Path) -> None:
-    readers = ReaderPool(own, None, threads=2, shared=SharedState())
+    readers = pool_of(own, threads=2)
 
     def many(collection: Collection) -> list[SearchResult]:
         return collection.search("sea", 60).results
