@@ -317,7 +317,7 @@ def reproduce(
     from visterm.experiments import tables as papers
 
     if not tables:
-        listed = {name: one.table["title"] for name, one in papers.entries().items()}
+        listed = {name: entry.table["title"] for name, entry in papers.entries().items()}
         show(listed, (f"{name:18} {title}" for name, title in listed.items()), json=json)
         return
     check_layout(layout)

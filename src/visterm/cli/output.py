@@ -257,7 +257,7 @@ def _status_rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "index", index.get("problem") or counted(index["pictures"], "picture")
     yield "sizes", ", ".join(f"{part} {n / 1e6:,.1f} MB" for part, n in status.bytes.items())
     yield from (
-        ("set aside", f"{one}; say it again if it still counts") for one in status.set_aside
+        ("set aside", f"{change}; say it again if it still counts") for change in status.set_aside
     )
 
 
@@ -313,8 +313,8 @@ def description_lines(description: Description) -> Iterator[str]:
         for likely in description.words
     ]
     phrases = [f"{phrase.phrase} {phrase.share:.2f}" for phrase in description.phrases]
-    for name, said in (("words", words), ("phrases", phrases)):
-        if said:
-            yield f"  {name:<8}  {' · '.join(said)}"
+    for name, texts in (("words", words), ("phrases", phrases)):
+        if texts:
+            yield f"  {name:<8}  {' · '.join(texts)}"
     for near in description.captions:
         yield f"  like      {near.score:.2f}  {near.text}  ({short_path(near.path)})"

@@ -64,7 +64,9 @@ class SearchOptions:
     json: bool = _option(False, "Print one JSON object.", "--json")
 
 
-OPTIONS = {name: one for one in fields(SearchOptions) for name in one.metadata.get("names", ())}
+OPTIONS = {
+    name: option for option in fields(SearchOptions) for name in option.metadata.get("names", ())
+}
 """The table: an option by each of its spellings."""
 
 
@@ -136,11 +138,11 @@ def parsed_command() -> Callable[..., None]:
     )
     annotations: dict[str, Any] = {"query": Annotated[list[str] | None, words]}
     types = get_type_hints(SearchOptions)
-    for one in fields(SearchOptions)[1:]:
-        least = 1 if one.name == "limit" else None
-        option = typer.Option(*one.metadata["names"], help=one.metadata["help"], min=least)
-        annotations[one.name] = Annotated[types[one.name], option]
-    defaults = {one.name: one.default for one in fields(SearchOptions)} | {"query": None}
+    for option in fields(SearchOptions)[1:]:
+        least = 1 if option.name == "limit" else None
+        parsed = typer.Option(*option.metadata["names"], help=option.metadata["help"], min=least)
+        annotations[option.name] = Annotated[types[option.name], parsed]
+    defaults = {option.name: option.default for option in fields(SearchOptions)} | {"query": None}
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
         for name, annotation in annotations.items()

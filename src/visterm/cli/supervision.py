@@ -131,12 +131,12 @@ def feedback(
             collection.forget_judgements()
     records = collection.records([judgement.picture for judgement in judgements])
     shown, lines = [], []
-    for one in judgements:
-        record = records.get(one.picture)
+    for judgement in judgements:
+        record = records.get(judgement.picture)
         path = record and str(record.files[0].at(collection.root))
-        shown.append({**vars(one), "path": path})
-        answer = "yes" if one.relevant else "no"
-        lines.append(f"{one.id:>6}  {answer:<3}  {one.query:<24}  {path}")
+        shown.append({**vars(judgement), "path": path})
+        answer = "yes" if judgement.relevant else "no"
+        lines.append(f"{judgement.id:>6}  {answer:<3}  {judgement.query:<24}  {path}")
     if what in (Verb.UNDO, Verb.RESET):
         lines.append(f"{len(shown):,} taken back")
     return {what.value: shown}, lines or ["nothing was said yet"]

@@ -188,13 +188,13 @@ def list_encoders() -> Answer:
 
     installed = encoders.installed()
     names = {manifest.name for manifest in installed}
-    known = [one for name, one in encoders.known_networks().items() if name not in names]
+    known = [net for name, net in encoders.known_networks().items() if name not in names]
     fields = ("name", "bytes", "licence", "stated")
     answer = {
         "encoders": [_encoder_object(manifest) for manifest in installed],
-        "known": [{field: getattr(one, field) for field in fields} for one in known],
+        "known": [{field: getattr(net, field) for field in fields} for net in known],
     }
-    lines = [*map(_encoder_line, installed), *(f"not installed: {one.notice}" for one in known)]
+    lines = [*map(_encoder_line, installed), *(f"not installed: {net.notice}" for net in known)]
     return answer, lines
 
 

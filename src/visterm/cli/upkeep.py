@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +17,6 @@ from visterm.cli.output import (
     progress_bar,
     say,
     short_path,
-    show,
     skipping,
     status_lines,
     summary,
@@ -26,7 +27,32 @@ if TYPE_CHECKING:
     from visterm.collection import Collection
 
 
+def _home(folder: Path, store: Path | None, options: Mapping[str, Any]) -> Path:
+    """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one.
+
+    URLs, shards and tables say nothing about it: -C does, or the folder one stands in.
+    """
+    from visterm.collection import is_container, locate
+
+    home = locate(folder, store)
+    paths = [Path(path) for path in options["paths"] or () if not is_container(path)]
+    if store is not None or not paths or (home.exists and all(map(home.holds, paths))):
+        return folder
+    folders = [path if path.is_dir() else path.parent for path in paths]
+    if len(paths) == 1:
+        return folders[0]
+    others = {other for other in map(locate, folders) if other.exists}
+    if len(others) == 1 and all(map(next(iter(others)).holds, paths)):
+        return next(iter(others)).root
+    if others:
+        roots = " and ".join(sorted(str(other.root) for other in others))
+        raise BadInput(f"not all of these paths lie in {roots}; add to one collection at a time")
+    return folder if all(map(home.holds, folders)) else folders[0]
+
+
+@partial(on_collection, where=_home, create=True)
 def add(
+    collection: Collection,
     paths: Annotated[
         list[str] | None,
         typer.Argument(
@@ -34,8 +60,6 @@ def add(
             "https, file) of these; else the whole collection."
         ),
     ] = None,
-    collection: Folder = Path("."),
-    store: Store = None,
     features: Annotated[
         str | None,
         typer.Option(help="Extract these features: cnn, cnn(size=288), blocks+cnn, onnx:FILE …"),
@@ -52,8 +76,7 @@ def add(
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
     ray: Ray = None,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Find new, changed, moved and vanished pictures.
 
     The first time it makes the folder a collection. Renamed and moved pictures keep their captions
@@ -64,57 +87,33 @@ def add(
     """
     import time
 
-    from visterm.collection import Collection, Stopped
+    from visterm.collection import Stopped
 
-    began, named = time.perf_counter(), paths or []
-    with Collection.open(_home(collection, store, named), store=store) as opened:
-        try:
-            with progress_bar() as progress:
-                report = opened.add(
-                    named,
-                    features=features,
-                    names=names,
-                    folders=folders,
-                    n_jobs=workers,
-                    ray=ray,
-                    progress=progress,
-                    on_skip=skipping,
-                )
-        except Stopped as stopped:
-            say(f"stopped; kept so far: {summary(stopped.report)}; visterm add goes on from there")
-            raise typer.Exit(130) from None
-        seconds = time.perf_counter() - began
-        answer = {
-            **vars(report),
-            "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
-            "pictures": len(opened),
-            "folder": opened.root,
-            "seconds": round(seconds, 3),
-        }
-        show(answer, added_lines(opened, report, seconds), json=json)
-
-
-def _home(folder: Path, store: Path | None, named: list[str]) -> Path:
-    """The folder whose collection is meant: ``visterm add ~/Pictures`` speaks of that one.
-
-    URLs, shards and tables say nothing about it: -C does, or the folder one stands in.
-    """
-    from visterm.collection import is_container, locate
-
-    home = locate(folder, store)
-    paths = [Path(path) for path in named if not is_container(path)]
-    if store is not None or not paths or (home.exists and all(map(home.holds, paths))):
-        return folder
-    folders = [path if path.is_dir() else path.parent for path in paths]
-    if len(paths) == 1:
-        return folders[0]
-    others = {other for other in map(locate, folders) if other.exists}
-    if len(others) == 1 and all(map(next(iter(others)).holds, paths)):
-        return next(iter(others)).root
-    if others:
-        roots = " and ".join(sorted(str(other.root) for other in others))
-        raise BadInput(f"not all of these paths lie in {roots}; add to one collection at a time")
-    return folder if all(map(home.holds, folders)) else folders[0]
+    began = time.perf_counter()
+    try:
+        with progress_bar() as progress:
+            report = collection.add(
+                paths or (),
+                features=features,
+                names=names,
+                folders=folders,
+                n_jobs=workers,
+                ray=ray,
+                progress=progress,
+                on_skip=skipping,
+            )
+    except Stopped as stopped:
+        say(f"stopped; kept so far: {summary(stopped.report)}; visterm add goes on from there")
+        raise typer.Exit(130) from None
+    seconds = time.perf_counter() - began
+    answer = {
+        **vars(report),
+        "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
+        "pictures": len(collection),
+        "folder": collection.root,
+        "seconds": round(seconds, 3),
+    }
+    return answer, added_lines(collection, report, seconds)
 
 
 def watch(

@@ -75,13 +75,13 @@ def listen(host: str = "127.0.0.1", port: int | None = None, token: str | None =
         token = secrets.token_urlsafe(24)
     ports = range(PORT, PORT + _TRIES) if port is None else [port]
     reason = ""
-    for one in ports:
+    for tried in ports:
         try:
-            found = _bind(host, one)
+            bound = _bind(host, tried)
         except OSError as error:
             reason = error.strerror or str(error)
             continue
-        return Address(found, host, found.getsockname()[1], token)
+        return Address(bound, host, bound.getsockname()[1], token)
     what = f"port {port}" if port is not None else f"ports {ports[0]} to {ports[-1]}"
     raise VistermError(f"cannot listen on {host}, {what}: {reason}; choose another with --port")
 
@@ -172,15 +172,15 @@ def _bind(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, where = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    found = socket.socket(family, kind, protocol)
+    bound = socket.socket(family, kind, protocol)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(where)
-        found.listen(1024)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
+        bound.listen(1024)
     except OSError:
-        found.close()
+        bound.close()
         raise
-    return found
+    return bound
 
 
 def _is_loopback(host: str) -> bool:

@@ -47,6 +47,8 @@ class Server:
         self.writer = Writer(folder, store)
         self.watch: FolderWatch | None = None
         """What notices changes of the folder, where anything does."""
+        self.watchers = 0
+        """How many streams show the progress of a job."""
         shared.mend_later = self.writer.mend_later
 
     def _opened(self) -> Collection:

@@ -10,7 +10,6 @@ another one begins. A kill leaves the collection as it was last committed.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import logging
@@ -21,7 +20,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -64,9 +63,6 @@ _LESS_URGENT = 5
 _PATIENCE = 10.0
 """Seconds in which a child finishes what it is doing, once the server has ended."""
 _REPORT_EVERY = 0.1
-_MOST_WATCHERS = 32
-_ALIVE = 15.0
-"""Seconds after which a quiet stream says that it is still there."""
 
 
 class Interrupted(VistermError):
@@ -204,8 +200,7 @@ class Writer:
         self._is_mending = False
         self._is_stopped = threading.Event()
         self._is_at_job = False
-        self._is_closed = False
-        self._watchers: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self.is_closed = False
         self.job: Job | None = None
         """The last job; None where there was none since the server began."""
 
@@ -220,10 +215,14 @@ class Writer:
 
     def mend_later(self) -> None:
         """Have finished what a killed writer left, unless that is being done."""
-        with self._deciding, contextlib.suppress(Busy):
-            if not (self._is_mending or self.is_at_work):
+        with self._deciding:
+            if self._is_mending or self.is_at_work:
+                return
+            self._is_mending = True  # before the thread may say that it is not any more
+            try:
                 self._thread.submit(self._mend)
-                self._is_mending = True
+            except Busy:
+                self._is_mending = False
 
     def _mend(self, process: WriterProcess) -> None:
         self._is_mending = False  # what comes from here on may not be seen
@@ -244,10 +243,14 @@ class Writer:
             if self.job is not None and not self.job.is_over:
                 doing = _DOING[self.job.kind]
                 raise Locked(f"visterm is {doing} just now; try again when that is done")
-            job = Job(1 if self.job is None else self.job.id + 1, kind)
+            before, job = self.job, Job(1 if self.job is None else self.job.id + 1, kind)
             self._is_stopped.clear()
-            self._thread.submit(self._run, job, values)
-            self.job = job
+            self.job = job  # before the thread may say how it stands
+            try:
+                self._thread.submit(self._run, job, values)
+            except Busy:
+                self.job = before
+                raise
             return job
 
     def stop(self) -> Job | None:
@@ -259,16 +262,14 @@ class Writer:
 
     def close(self) -> None:
         """Stop the job, finish the changes, and end the child."""
-        self._is_closed = True
+        self.is_closed = True
         self.stop()
         self._thread.close()
-        self._wake()
 
     def _run(self, process: WriterProcess, job: Job, values: dict[str, Any]) -> None:
         def report(what: str, done: int, total: int) -> None:
             nonlocal job
-            job = replace(job, what=what, done=done, total=total)
-            self._set(job)
+            self.job = job = replace(job, what=what, done=done, total=total)
 
         self._is_at_job = True
         try:
@@ -282,46 +283,9 @@ class Writer:
             log.exception("the job %s failed", job.kind)
             job = replace(job, state="failed", error="the job ended unexpectedly; see the terminal")
         self._is_at_job = False
-        self._set(job)
-        if not self._is_closed:  # what was said meanwhile is done, even if the job was killed
-            process.ask("mend")
-
-    def check_watchers(self) -> None:
-        """Refuse one more who watches, where there are many."""
-        if len(self._watchers) >= _MOST_WATCHERS:
-            raise Busy("too many are watching; close another window")
-
-    async def watch(self) -> AsyncIterator[Job | None]:
-        """Every state of the job from now on, the last one included; None is a sign of life."""
-        watcher = (asyncio.get_running_loop(), asyncio.Event())
-        self._watchers.add(watcher)
-        try:
-            reported: Job | None = None
-            while not self._is_closed:
-                job = self.job
-                if job is not reported and job is not None:
-                    reported = job
-                    yield job
-                if job is None or job.is_over:
-                    return
-                watcher[1].clear()
-                if self.job is not reported:
-                    continue
-                try:
-                    await asyncio.wait_for(watcher[1].wait(), _ALIVE)
-                except TimeoutError:
-                    yield None
-        finally:
-            self._watchers.discard(watcher)
-
-    def _set(self, job: Job) -> None:
         self.job = job
-        self._wake()
-
-    def _wake(self) -> None:
-        for loop, event in tuple(self._watchers):
-            with contextlib.suppress(RuntimeError):  # its loop has ended
-                loop.call_soon_threadsafe(event.set)
+        if not self.is_closed:  # what was said meanwhile is done, even if the job was killed
+            process.ask("mend")
 
 
 def _changed(process: WriterProcess, verb: str, values: dict[str, Any]) -> Any:
@@ -341,7 +305,7 @@ def answer_to(
     try:
         result = _done(opened(), verb, values, progress)
     except VistermError as error:
-        kind = next((name for name, one in ERRORS.items() if isinstance(error, one)), "")
+        kind = next((name for name in ERRORS if isinstance(error, ERRORS[name])), "")
         return {"error": str(error), "kind": kind, "fields": vars(error) if kind else {}}
     except BrokenPipeError:  # the server has gone
         raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter
@@ -14,7 +16,13 @@ from visterm.web.problems import refusals
 from visterm.web.routes.feedback import REFUSED_WRITE
 from visterm.web.schemas import LastJob, NewJob, ServerStatus
 from visterm.web.server import Server
+from visterm.web.thread_pool import Busy
 from visterm.web.writer import Job
+
+_MOST_WATCHERS = 32
+_LOOK_EVERY = 0.1
+_ALIVE = 15.0
+"""Seconds after which a quiet stream says that it is still there."""
 
 
 def job_routes(server: Server) -> APIRouter:
@@ -45,7 +53,8 @@ def job_routes(server: Server) -> APIRouter:
     )
     async def events() -> StreamingResponse:
         """The job's progress as server-sent events ``job``; the stream ends with the job."""
-        server.writer.check_watchers()
+        if server.watchers >= _MOST_WATCHERS:
+            raise Busy("too many are watching; close another window")
         return StreamingResponse(_events(server), media_type="text/event-stream")
 
     @router.get("/status", response_model=ServerStatus, responses=refusals(400, 403, 503))
@@ -57,12 +66,24 @@ def job_routes(server: Server) -> APIRouter:
 
 
 async def _events(server: Server) -> AsyncIterator[bytes]:
+    """Every state of the job that a look now and then finds, and its last one."""
     yield b"retry: 2000\n\n"
-    async for job in server.writer.watch():
-        if job is None:
-            yield b": still here\n\n"
-        else:
-            yield f"event: job\ndata: {json_text(job)}\n\n".encode()
+    shown, last_sent = None, time.monotonic()
+    server.watchers += 1
+    try:
+        while not server.writer.is_closed:
+            job = server.writer.job
+            if job is not shown and job is not None:
+                shown, last_sent = job, time.monotonic()
+                yield f"event: job\ndata: {json_text(job)}\n\n".encode()
+            if job is None or job.is_over:
+                break
+            if time.monotonic() - last_sent > _ALIVE:
+                last_sent = time.monotonic()
+                yield b": still here\n\n"
+            await asyncio.sleep(_LOOK_EVERY)
+    finally:
+        server.watchers -= 1
     yield b"event: end\ndata: {}\n\n"
 
 

@@ -171,12 +171,12 @@ async def _thumbnail(
 def _similar(collection: Collection, picture: int, k: int) -> dict[str, Any]:
     collection.record(picture)
     results = collection.search(SearchRequest(like=picture, k=k)).results
-    frames = {one.picture: one.frame for one in results if one.frame is not None}
-    pictures = collection.pictures([one.picture for one in results], frames)
+    frames = {alike.picture: alike.frame for alike in results if alike.frame is not None}
+    pictures = collection.pictures([alike.picture for alike in results], frames)
     similar = [
-        SimilarPicture(**vars(pictures[one.picture]), likeness=one.score)
-        for one in results
-        if one.picture in pictures
+        SimilarPicture(**vars(pictures[alike.picture]), likeness=alike.score)
+        for alike in results
+        if alike.picture in pictures
     ]
     return {"picture": picture, "results": similar}
 
