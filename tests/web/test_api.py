@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from starlette.testclient import TestClient
 from visterm.collection import Collection, SearchRequest
 from visterm.compute import LocalReplicas
 from visterm.pictures.sandbox import Readers, reading_by
+from visterm.web.app import make_app
 
 API = "/api/v1"
 
@@ -349,3 +351,25 @@ def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
     answer = client.get(one["thumbnail"])
     assert answer.status_code == 404
     assert "pixels" in answer.json()["error"]
+
+
+def test_status_says_whether_changes_of_the_folder_are_noticed(tmp_path: Path) -> None:
+    folder, away = tmp_path / "pictures", tmp_path / "away"
+    folder.mkdir()
+    app = make_app(folder, store=tmp_path / "store", watches=True)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+
+        def until(is_watching: bool) -> None:
+            for _ in range(400):
+                if client.get(f"{API}/status").json()["watching"] is is_watching:
+                    return
+                time.sleep(0.05)
+            pytest.fail(f"watching is not {is_watching}")
+
+        until(True)
+        folder.rename(away)
+        until(False)
+        away.rename(folder)
+        until(True)
+    with TestClient(make_app(folder), base_url="http://127.0.0.1") as client:
+        assert client.get(f"{API}/status").json()["watching"] is False, "nobody asked for it"

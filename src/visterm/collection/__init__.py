@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
+from visterm.collection.open_collection import SharedState
 from visterm.collection.search import (
     PartialAnswer,
     ScoreParts,
@@ -17,7 +18,6 @@ from visterm.collection.search import (
     SearchResponse,
     SearchResult,
 )
-from visterm.collection.shared_state import SharedState
 from visterm.collection.sources import is_container
 from visterm.collection.sources.folders import has_pictures
 from visterm.collection.store.caption_words import effective_caption
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from visterm.collection.teaching.service import RoundReport
     from visterm.collection.teaching.word_record import WordRecord
     from visterm.collection.training.trainer import Trained
-    from visterm.collection.watching.service import follow
-    from visterm.collection.watching.watcher import Watcher
+    from visterm.collection.watching import Watcher, follow
 
 __all__ = [
     "WORDS",
@@ -108,9 +107,9 @@ _LATER = {
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
     "Trained": "training.trainer",
-    "Watcher": "watching.watcher",
+    "Watcher": "watching",
     "WordRecord": "teaching.word_record",
-    "follow": "watching.service",
+    "follow": "watching",
 }
 
 

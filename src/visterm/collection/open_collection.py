@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from visterm.collection.ingest.scopes import edited, unchanged
 from visterm.collection.media import captions, records
-from visterm.collection.shared_state import SharedState
 from visterm.collection.sources import is_container
 from visterm.collection.store import location, snapshot
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.versions import caption_changes, current, sweep
+from visterm.compute import Replicas
 from visterm.errors import BadInput
+
+if TYPE_CHECKING:
+    from visterm.collection.media.word_counts import WordCounts
 
 LOOKED_AT = 5000
 """So many files are looked at one by one before a search: that takes some 30 ms."""
@@ -33,6 +38,29 @@ _BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
             AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
                 - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
 """Whether a change waits, clicks are not learnt yet, or how complete captions are."""
+
+
+@dataclass
+class SharedState:
+    """What several open objects of one collection share: a server has one a thread.
+
+    With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
+    and finds that a killed writer left something calls it, and does not do it while others wait.
+    """
+
+    parts: snapshot.SharedParts = field(default_factory=snapshot.SharedParts)
+    replicas: Replicas | None = None
+    mend_later: Callable[[], None] | None = None
+
+    @cached_property
+    def word_counts(self) -> WordCounts:
+        from visterm.collection.media.word_counts import WordCounts  # no search needs it
+
+        return WordCounts()
+
+    def close(self) -> None:
+        """Close the files, once whoever shares them has ended."""
+        self.parts.close()
 
 
 class OpenCollection:

@@ -178,7 +178,7 @@ def _one_after_another(model: Model, task: Task, choices: Sequence[Choice]) -> F
             if best is None or found.avgp > best.avgp:
                 best = found._replace(stopped=False)
             if found.stopped:
-                raise KeyboardInterrupt
+                return best._replace(stopped=True)
             if kept is not None:
                 kept.add(found.avgp, found.choice, found.fitted())
             runs.append((found.avgp, found.choice))

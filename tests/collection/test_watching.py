@@ -14,7 +14,7 @@ import pytest
 
 from visterm.collection import Collection, Watcher, follow
 from visterm.collection.ingest.plan import AWAY
-from visterm.collection.watching.watcher import is_network_drive
+from visterm.collection.watching import is_network_drive
 
 
 def known(collection: Collection) -> dict[str, bytes]:

@@ -1,14 +1,18 @@
-"""Watching folders: which of them have changed, reported a moment after the last change."""
+"""A living folder: files that come, go, move and change are noticed, added and learnt from."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from visterm.collection.collection import Collection
+from visterm.collection.ingest.batches import Added
 from visterm.collection.sources.listing import BESIDE, SHARD
 from visterm.collection.store.location import STORE
+from visterm.collection.store.lock import Locked
 from visterm.errors import VistermError
 
 _NETWORK = ("nfs", "cifs", "smb", "sshfs", "fuse", "9p", "afs", "davfs", "webdav", "glusterfs")
@@ -130,3 +134,49 @@ def is_network_drive(path: Path) -> bool:
         if inside and len(where) >= len(best[0]):
             best = (where, kind)
     return best[1].startswith(_NETWORK)
+
+
+@dataclass(frozen=True)
+class News:
+    """What happened after some files had changed."""
+
+    added: Added = field(default_factory=Added)
+    trained: bool = False
+
+
+def follow(
+    collection: Collection,
+    *,
+    polling: bool | None = None,
+    learns: bool = False,
+    on_skip: Callable[[str, str], None] = lambda path, reason: None,
+    watcher: Watcher | None = None,
+) -> Iterator[News]:
+    """Keep a collection in step with its folder, until the watcher is stopped.
+
+    What cannot be written because somebody else is writing is tried again a moment later.
+    """
+    watcher = watcher or Watcher(collection.root, polling=polling)
+    yield News(collection.add(remote=False, on_skip=on_skip))
+    waiting = {""}  # what happened between that look and the beginning of the watch
+    for folders in watcher.changes():
+        waiting |= folders
+        try:
+            if waiting:
+                added = collection.add(changed=waiting, wait=0, on_skip=on_skip)
+                waiting = set()
+                yield News(added)
+            collection.apply_waiting()
+            if learns and collection.is_worth_training:
+                yield News(trained=_train(collection))
+        except Locked:
+            continue
+
+
+def _train(collection: Collection) -> bool:
+    try:
+        return collection.train().kept != "previous"
+    except Locked:
+        raise
+    except VistermError:  # too few captions are no reason to stop watching
+        return False
