@@ -31,6 +31,10 @@ _SHORTEST_UNWANTED = 3
 """``-people`` is an unwanted word; a shorter one would be an option."""
 
 
+SHARED = ""
+"""In place of a help text: the option is one of those that all commands share."""
+
+
 def _option(default: Any, text: str, *names: str) -> Any:
     return field(default=default, metadata={"help": text, "names": names})
 
@@ -55,13 +59,9 @@ class SearchOptions:
     partial: bool = _option(
         False, "Of a new folder, answer from its first pictures, and end.", "--partial"
     )
-    collection: Path = _option(  # noqa: RUF009 - it is a field
-        Path("."), "A folder of the collection; else where you are.", "--collection", "-C"
-    )
-    store: Path | None = _option(  # noqa: RUF009 - it is a field
-        None, "Keep what is known in this folder, not in .visterm beside the pictures.", "--store"
-    )
-    json: bool = _option(False, "Print one JSON object.", "--json")
+    collection: Path = _option(Path("."), SHARED, "--collection", "-C")  # noqa: RUF009 - a field
+    store: Path | None = _option(None, SHARED, "--store")  # noqa: RUF009 - a field
+    json: bool = _option(False, SHARED, "--json")
 
 
 OPTIONS = {
@@ -121,6 +121,8 @@ def parsed_command() -> Callable[..., None]:
 
     import typer
 
+    from visterm.cli.options import Folder, Json, Store
+
     def search(query: list[str] | None = None, **options: Any) -> None:
         run(SearchOptions(" ".join(query or []), **options))
 
@@ -139,9 +141,11 @@ def parsed_command() -> Callable[..., None]:
     annotations: dict[str, Any] = {"query": Annotated[list[str] | None, words]}
     types = get_type_hints(SearchOptions)
     for option in fields(SearchOptions)[1:]:
-        least = 1 if option.name == "limit" else None
-        parsed = typer.Option(*option.metadata["names"], help=option.metadata["help"], min=least)
-        annotations[option.name] = Annotated[types[option.name], parsed]
+        if option.metadata["help"] != SHARED:
+            least = 1 if option.name == "limit" else None
+            about = typer.Option(*option.metadata["names"], help=option.metadata["help"], min=least)
+            annotations[option.name] = Annotated[types[option.name], about]
+    annotations |= {"collection": Folder, "store": Store, "json": Json}
     defaults = {option.name: option.default for option in fields(SearchOptions)} | {"query": None}
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)

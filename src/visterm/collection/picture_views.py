@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from visterm.collection.media import captions, records
 from visterm.collection.media.records import PictureRecord
@@ -39,10 +39,6 @@ class PictureViews(OpenCollection):
         """Numbers of pictures, those that came last first."""
         return records.newest(self.catalogue, k, offset=offset)
 
-    def captures(self, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """When and where pictures were taken, by number."""
-        return records.captures(self.catalogue, pictures)
-
     def pictures(
         self, numbers: Sequence[int], frames: Mapping[int, int] | None = None
     ) -> dict[int, Picture]:
@@ -70,10 +66,6 @@ class PictureViews(OpenCollection):
     def captions(self, picture: int | str | os.PathLike[str]) -> dict[str, str]:
         """All captions of a picture by their source."""
         return captions.of_picture(self.catalogue, self._number(picture))
-
-    def effective_captions(self, pictures: Sequence[int]) -> dict[int, str]:
-        """What is learnt from, for those of the pictures that have captions."""
-        return captions.effective_captions(self.catalogue, pictures)
 
     def number(self, picture: int | str | os.PathLike[str]) -> int:
         """The number of a picture, by one of its files."""

@@ -83,7 +83,7 @@ class Server:
             result: Any = Queued()
         else:
             result = await asyncio.wrap_future(changing)
-        if verb.startswith("caption"):
+        if verb.startswith(("caption", "undo_last")):
             self._shared.word_counts.forget()
         if isinstance(result, Queued):
             return json_response({"queued": True}, 202)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from visterm.collection.media.captions import effective_captions
 from visterm.collection.prediction.neighbours import Neighbours, neighbours_of, with_neighbours
 from visterm.collection.store.feature_rows import vectors_of
 from visterm.collection.store.snapshot import snapshot
@@ -26,7 +27,7 @@ def test_words_of_the_nearest_captions_move_probabilities(learnt):
     assert near.cosines.tolist() == sorted(near.cosines, reverse=True)
     before = np.full((1, len(vocabulary)), 0.25)
     (after,) = with_neighbours(catalogue, vocabulary, before, [near])
-    texts = learnt.effective_captions(near.pictures.tolist())
+    texts = effective_captions(learnt.catalogue, near.pictures.tolist())
     weights = dict(zip(near.pictures.tolist(), near.weights(), strict=True))
     for word, probability in zip(vocabulary.words, after, strict=True):
         held = sum(weights[one] for one, text in texts.items() if word in text.split())

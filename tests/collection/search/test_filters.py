@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
+from visterm.collection.media.records import captures
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 
@@ -167,7 +168,7 @@ def test_the_most_trustworthy_file_says_when(pictures: Callable[[int], Path]) ->
         collection.add(features="thumbnails")
 
         def known() -> tuple[str, str | None]:
-            (record,) = collection.captures([1]).values()
+            (record,) = captures(collection.catalogue, [1]).values()
             return str(record["taken"])[:10], record["taken_from"]
 
         assert known()[1] == "file"

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.media.captions import to_learn_from
+from visterm.collection.media.captions import effective_captions, to_learn_from
 from visterm.collection.store.caption_words import are_right
 from visterm.collection.store.name_words import USUAL_CERTAINTY, certainty
 from visterm.errors import BadInput
@@ -182,7 +182,7 @@ def test_a_year_on_a_folder_lets_its_pictures_through(learnt: Collection) -> Non
 
 
 def test_what_a_name_is_worth_is_learnt_from_captions(learnt: Collection) -> None:
-    captions = learnt.effective_captions(range(1, 61))
+    captions = effective_captions(learnt.catalogue, range(1, 61))
     files = {number: learnt.record(number).files[0].path for number in captions}
     for number, text in captions.items():
         (learnt.root / files[number]).rename(learnt.root / f"{text.split()[0]}-{number}.jpg")
