@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
+from visterm.cli.demo import demo
 from visterm.cli.describe import describe, explain
 from visterm.cli.evaluate import evaluate, reproduce, tune
 from visterm.cli.search import parsed_command
-from visterm.cli.serve import demo, serve
+from visterm.cli.serve import serve
 from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
 from visterm.cli.train import encoder, starter, train
 from visterm.cli.upkeep import add, check, duplicates, remove, status, watch

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.options import Answer, Json, Ray, Seed, answering
+from visterm.cli.options import Answer, Json, Ray, answering
 from visterm.cli.output import progress_bar, say, show
 from visterm.cli.train import NAMES
 from visterm.errors import BadInput
@@ -51,6 +51,7 @@ Labels = Annotated[
     list[Path] | None,
     typer.Option(help="Tables of labels of the same pictures, which queries are made of; repeat."),
 ]
+Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
 Layout = Annotated[str, typer.Option(help="text, markdown or latex.")]
 

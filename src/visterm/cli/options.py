@@ -38,7 +38,6 @@ Ray = Annotated[
         "local (one begun here), or its address."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ListFile = Annotated[
     Path | None,

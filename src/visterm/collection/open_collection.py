@@ -40,29 +40,6 @@ _BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
 """Whether a change waits, clicks are not learnt yet, or how complete captions are."""
 
 
-@dataclass
-class SharedState:
-    """What several open objects of one collection share: a server has one a thread.
-
-    With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
-    and finds that a killed writer left something calls it, and does not do it while others wait.
-    """
-
-    parts: snapshot.SharedParts = field(default_factory=snapshot.SharedParts)
-    replicas: Replicas | None = None
-    mend_later: Callable[[], None] | None = None
-
-    @cached_property
-    def word_counts(self) -> WordCounts:
-        from visterm.collection.media.word_counts import WordCounts  # no search needs it
-
-        return WordCounts()
-
-    def close(self) -> None:
-        """Close the files, once whoever shares them has ended."""
-        self.parts.close()
-
-
 class OpenCollection:
     """What every verb of a `Collection` stands on."""
 
@@ -266,3 +243,26 @@ class OpenCollection:
         if inside is None:
             raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
         return inside
+
+
+@dataclass
+class SharedState:
+    """What several open objects of one collection share: a server has one a thread.
+
+    With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
+    and finds that a killed writer left something calls it, and does not do it while others wait.
+    """
+
+    parts: snapshot.SharedParts = field(default_factory=snapshot.SharedParts)
+    replicas: Replicas | None = None
+    mend_later: Callable[[], None] | None = None
+
+    @cached_property
+    def word_counts(self) -> WordCounts:
+        from visterm.collection.media.word_counts import WordCounts  # no search needs it
+
+        return WordCounts()
+
+    def close(self) -> None:
+        """Close the files, once whoever shares them has ended."""
+        self.parts.close()
