@@ -24,17 +24,6 @@ _DUE = 20
 """Changed captions, and a tenth of all, from which training again is worth it."""
 
 
-_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
-    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
-        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
-        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
-            AND json_extract(value, '$.version') =
-                (SELECT max(id) FROM versions WHERE space = 'words')
-            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
-                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
-"""Whether a change waits, clicks are not learnt yet, or how complete captions are."""
-
-
 class OpenCollection:
     """What every verb of a `Collection` stands on."""
 
@@ -192,7 +181,7 @@ class OpenCollection:
     @property
     def _is_behind(self) -> bool:
         """Whether a change waits, or a killed writer left something to be learnt."""
-        return bool(self.catalogue.one(_BEHIND))
+        return snapshot.snapshot(self.catalogue).is_behind
 
     @property
     def waiting(self) -> int:

@@ -27,7 +27,8 @@ def side_by_side(run: Callable[[Share], Result], shares: Sequence[Share]) -> lis
     """
     if min(n_threads(), len(shares)) <= 1:
         return list(map(run, shares))
-    return list(_pool().map(run, shares))
+    others = [_pool().submit(run, share) for share in shares[1:]]
+    return [run(shares[0]), *(other.result() for other in others)]
 
 
 def n_threads() -> int:

@@ -4,7 +4,7 @@ program that goes on searching soon does; nobody waits for more than twice of wh
 
 from __future__ import annotations
 
-_is_prepared = False
+_is_loaded = False
 _done = 0.0
 """What NumPy has done so far, as a fraction of what loading takes."""
 
@@ -18,7 +18,7 @@ def is_worth(values: int, *, loaded_from: int, cold_from: int) -> bool:
     global _done
     if values < loaded_from:
         return False
-    if not _is_prepared:
+    if not _is_loaded:
         _done += values / cold_from
         if _done < 1:
             return False
@@ -26,20 +26,28 @@ def is_worth(values: int, *, loaded_from: int, cold_from: int) -> bool:
     return True
 
 
+def is_loaded() -> bool:
+    """Whether the compiled loops are there, so that using them costs nothing more."""
+    return _is_loaded
+
+
 def prepare() -> None:
     """Load the compiled loops now, so that no search waits for them."""
-    global _is_prepared
+    global _is_loaded
     import numpy as np
 
     from visterm.index import _kernels
 
-    one, scores = np.ones(1, np.float32)[0], np.zeros(1, np.float32)
-    codes, table = np.zeros(1, np.uint16), np.zeros(1, np.float32)
-    _kernels.by_length(scores, np.zeros(1, np.uint8), scores)
-    _kernels.add_log_probabilities(codes, one, scores)
-    for places in (codes, codes.astype(np.uint32)):
-        _kernels.add_from_table(table, places, one, scores)
-    rows = np.zeros((1, 1), np.uint8)
-    rows.flags.writeable = False  # as files are mapped
-    _kernels.dense_products(rows, np.zeros((1, 1), np.int16), np.zeros((1, 1), np.int32))
-    _is_prepared = True
+    table, maxima, counts = np.zeros(1, np.float32), np.zeros(1, np.float32), np.zeros(0, np.int64)
+    none = np.zeros((0, 3), np.int64)
+    given = (table, 0, none, table[:0], table, none, table[:0])
+    _kernels.add_up(0, 0, *given, 0, table[:0], table, maxima, counts)
+    _kernels.block_maxima(table, maxima)
+    _kernels.positions_from(table, maxima, np.float32(0))
+    rows, scales = np.zeros((1, 1), np.uint8), np.ones((1, 2), np.float32)
+    rows.flags.writeable = scales.flags.writeable = False  # as files are mapped
+    weights, ones = np.zeros((1, 1), np.int16), np.ones(1)
+    _kernels.dense_products(rows, weights, np.zeros((1, 1), np.int32))
+    codes = np.zeros((1, 1), np.uint16)
+    _kernels.column_codes(rows, scales, weights, ones, ones, ones, codes[0], 1.0, codes, 0)
+    _is_loaded = True

@@ -1,6 +1,6 @@
 """One score a row: the columns of a query's words added up in a single pass.
 
-Small collections are added up by NumPy, which is loaded anyway; large ones by compiled loops. Both
+Small collections are added up by NumPy, which is loaded anyway; large ones by a compiled loop. Both
 add the same float32 numbers in the same order, so that a score is the same wherever it is computed.
 """
 
@@ -9,29 +9,33 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.row_threads import n_threads, side_by_side
+from visterm.index import compiled
 from visterm.index.codes import Codes, Table, log_evidence, magnitudes
-from visterm.index.compiled import is_worth
 
 Floats = NDArray[np.float32]
+Lengths = NDArray[np.uint8]
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-CHUNK = 1 << 17
-"""Scores that one thread adds up while they are in its cache."""
 BLOCK = 1 << 10
-"""Scores under one maximum."""
-_COMPILED_FROM = {"loaded_from": 1 << 18, "cold_from": 1 << 26}
-"""Values of words that compiled loops add up."""
+"""Scores under one maximum, which a compiled loop adds up in the innermost cache."""
+CHUNK = 1 << 14
+"""Scores that NumPy adds up while they are in the cache."""
+_COMPILED_FROM = {"loaded_from": 1 << 12, "cold_from": 1 << 27}
+"""Values of words that a compiled loop adds up."""
 _SHARED_FROM = 1 << 21
-"""Rows that are worth more than one thread."""
+"""Values that are worth more than one thread."""
 _BY_TABLE_FROM = 1 << 15
 """Rows for which a table of all codes is sooner made than each value."""
+_LOWEST = -float(np.finfo(np.float32).max)
+_NOTHING = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,10 @@ class Term:
     def is_wanted(self) -> bool:
         return self.weight > 0
 
+    @property
+    def factor(self) -> np.float32:
+        return np.float32(abs(self.weight))
+
     def magnitudes(self, positions: Positions) -> Floats:
         """``-log P`` of some rows by sight, or by how frequent the word is."""
         if self.column is None:
@@ -83,45 +91,45 @@ class Term:
 class ScoreVector:
     """One score a row, minus infinity for rows that may not be found."""
 
-    def __init__(self, scores: Floats) -> None:
+    def __init__(
+        self, scores: Floats, maxima: Floats | None = None, counts: dict[float, int] | None = None
+    ) -> None:
         self.scores = scores
-        self._maxima: Floats = np.empty(-(-scores.size // BLOCK), np.float32)
-        self._find_maxima()
-
-    def _find_maxima(self) -> None:
-        whole = self.scores.size // BLOCK * BLOCK
-        if whole:
-            self.scores[:whole].reshape(-1, BLOCK).max(axis=1, out=self._maxima[: whole // BLOCK])
-        if whole < self.scores.size:
-            self._maxima[-1] = self.scores[whole:].max()
+        self._counts = counts or {}
+        if maxima is None:
+            maxima = np.empty(-(-scores.size // BLOCK), np.float32)
+            _find_maxima(scores, maxima)
+        self._maxima = maxima
 
     def change(self, positions: Positions | Mask, scores: Floats | float) -> None:
         """Give some rows other scores."""
         self.scores[positions] = scores
-        self._find_maxima()
+        self._counts = {}
+        _find_maxima(self.scores, self._maxima)
 
     def count(self, least: float) -> int:
         """How many rows have at least this score."""
-        blocks = np.flatnonzero(self._maxima >= least)
-        if blocks.size * 4 > self._maxima.size:
-            return int(np.count_nonzero(self.scores >= least))
-        return sum(
-            int(np.count_nonzero(self.scores[n : n + BLOCK] >= least))
-            for n in (blocks * BLOCK).tolist()
-        )
+        if least in self._counts:
+            return self._counts[least]
+        return self.reaching(least).size
 
     def reaching(self, least: float) -> Positions:
         """The rows whose scores are at least this."""
-        return _reaching(self.scores, self._maxima, least)
+        if compiled.is_loaded():
+            from visterm.index._kernels import positions_from
+
+            found: Positions = positions_from(self.scores, self._maxima, np.float32(least))
+            return found
+        return np.flatnonzero(self.scores >= np.float32(least))
 
     def best(self, k: int, ids: NDArray[np.int64]) -> Positions:
         """The rows of the ``k`` highest scores, highest first; equal scores by smaller id."""
         k = min(k, self.scores.size)
         if k <= 0:
             return np.empty(0, np.int64)
-        least = float(np.partition(self._maxima, -k)[-k]) if k <= self._maxima.size else -np.inf
-        # Of few blocks, or of few rows that may be found, all are looked at.
-        above = self.reaching(max(least, -float(np.finfo(np.float32).max)))
+        # As many blocks reach the k-th of their maxima, so the k-th best score does, and few do.
+        least = float(np.partition(self._maxima, -k)[-k]) if k <= self._maxima.size else _LOWEST
+        above = self.reaching(max(least, _LOWEST))
         scores = self.scores[above]
         if above.size > k:
             kept = scores >= np.partition(scores, above.size - k)[above.size - k]
@@ -130,70 +138,128 @@ class ScoreVector:
         return above[order]
 
 
-def scan(terms: Sequence[Term], count: int, lengths: NDArray[np.uint8] | None = None) -> Floats:
-    """The scores of all rows for the terms of a query; good until the same thread scans again.
+class Scan:
+    """The terms of a query over all rows, ready to be added up as often as it is asked.
 
     ``lengths`` are those of the rows' captions, 0 for none.
     """
-    scores = _scratch(count)
-    values = count * sum(term.column is not None for term in terms)
-    add = _compiled() if is_worth(values, **_COMPILED_FROM) else _plain()
-    constants = _constants(terms)
-    is_short = lengths is None or constants.size == 1
 
-    def fill(chunk: slice) -> None:
-        here = scores[chunk]
-        if is_short:
-            here[:] = constants[0]
-        else:
-            assert lengths is not None
-            add.by_length(constants, lengths[chunk], here)
-        for term in terms:
-            if term.column is None:
-                continue
-            codes, weight = term.column[chunk], np.float32(abs(term.weight))
-            if term.is_wanted:
-                add.log_probabilities(codes, weight, here)
-            elif lengths is None or len(term.omitted) == 1:
-                add.from_table(_unwanted(term.omitted[:1]), codes, weight, here)
-            else:
-                places = lengths[chunk].astype(np.uint32) << 16 | codes
-                add.from_table(_unwanted(term.omitted), places, weight, here)
+    def __init__(self, terms: Sequence[Term], count: int, lengths: Lengths | None = None) -> None:
+        self.terms, self.count = terms, count
+        self._constants = _constants(terms)
+        has_lengths = lengths is not None and self._constants.size > 1
+        self.lengths = np.ascontiguousarray(lengths) if has_lengths else None
+        self._lists = [
+            (np.ascontiguousarray(held.positions, np.int64), _gain(term, held, self.lengths), term)
+            for term in terms
+            for held in term.holders
+            if held.positions.size
+        ]
+        self._columns = [
+            (np.ascontiguousarray(term.column), term) for term in terms if term.column is not None
+        ]
+        self.nbytes = sum(12 * positions.size for positions, _, _ in self._lists)
 
-    def fill_all(starts: range) -> None:
-        for start in starts:
-            fill(slice(start, min(start + CHUNK, count)))
+    def scores(self, mask: Mask | None = None, leasts: Sequence[float] = ()) -> ScoreVector:
+        """The scores of all rows, good until the same thread scans again.
 
-    threads = n_threads() if count >= _SHARED_FROM else 1
-    step = threads * CHUNK
-    side_by_side(fill_all, [range(n * CHUNK, count, step) for n in range(threads)])
-    for term in terms:
-        for held in term.holders:
-            if held.positions.size:
-                scores[held.positions] += _gained(term, held, lengths)
-    return scores
+        Rows that the ``mask`` leaves out have none; of ``leasts`` it is counted how many rows reach
+        each.
+        """
+        scores, maxima = _scratch(self.count)
+        values = self.count * (1 + len(self._columns))
+        if not compiled.is_worth(values, **_COMPILED_FROM):
+            self._by_numpy(scores, mask)
+            return ScoreVector(scores)
+        if mask is not None:
+            mask = np.ascontiguousarray(mask)
+        wanted = np.array(leasts, np.float32)
+        threads = n_threads() if values >= _SHARED_FROM else 1
+        counts = np.zeros((threads, len(leasts)), np.int64)
+        step = -(-self.count // (threads * BLOCK)) * BLOCK
+        given, at_mask = self._arguments, 0 if mask is None else mask.ctypes.data
+
+        def add_up(share: int) -> None:
+            start, stop = share * step, min((share + 1) * step, self.count)
+            result = (scores, maxima, counts[share])
+            _kernels().add_up(start, stop, *given, at_mask, wanted, *result)
+
+        side_by_side(add_up, range(threads))
+        return ScoreVector(
+            scores, maxima, dict(zip(leasts, counts.sum(axis=0).tolist(), strict=True))
+        )
+
+    @cached_property
+    def _arguments(self) -> tuple[Any, ...]:
+        """What the compiled loop takes; this object keeps the arrays whose addresses it has."""
+        tables, columns, begin = [_NOTHING], [], 0
+        for codes, term in self._columns:
+            is_by_length, place = self.lengths is not None and len(term.omitted) > 1, -1
+            if not term.is_wanted:
+                table = _unwanted(term.omitted if is_by_length else term.omitted[:1])
+                tables, place, begin = [*tables, table], begin, begin + table.size
+            columns.append((codes.ctypes.data, place, is_by_length))
+        lists = [
+            (positions.ctypes.data, gains.ctypes.data, positions.size)
+            for positions, gains, _ in self._lists
+        ]
+        return (
+            self._constants,
+            0 if self.lengths is None else self.lengths.ctypes.data,
+            np.array(columns, np.int64).reshape(-1, 3),
+            np.array([term.factor for _, term in self._columns], np.float32),
+            np.concatenate(tables),
+            np.array(lists, np.int64).reshape(-1, 3),
+            np.array([term.factor for _, _, term in self._lists], np.float32),
+        )
+
+    def _by_numpy(self, scores: Floats, mask: Mask | None) -> None:
+        for start in range(0, self.count, CHUNK):
+            chunk = slice(start, min(start + CHUNK, self.count))
+            here = scores[chunk]
+            of_length = None if self.lengths is None else self.lengths[chunk]
+            here[:] = self._constants[0] if of_length is None else self._constants[of_length]
+            for codes, term in self._columns:
+                if term.is_wanted:
+                    here -= term.factor * magnitudes()[codes[chunk]]
+                elif of_length is None or len(term.omitted) == 1:
+                    here += term.factor * _unwanted(term.omitted[:1])[codes[chunk]]
+                else:
+                    places = of_length.astype(np.uint32) << 16 | codes[chunk]
+                    here += term.factor * _unwanted(term.omitted)[places]
+        for positions, gains, term in self._lists:
+            scores[positions] += term.factor * gains
+        if mask is not None:
+            scores[~mask] = -np.inf
 
 
-def _reaching(scores: Floats, maxima: Floats, least: float) -> Positions:
-    blocks = np.flatnonzero(maxima >= least)
-    if blocks.size * 4 > maxima.size:
-        return np.flatnonzero(scores >= least)
-    found = [np.empty(0, np.int64)]
-    for block in blocks.tolist():
-        first = block * BLOCK
-        found.append(np.flatnonzero(scores[first : first + BLOCK] >= least) + first)
-    return np.concatenate(found)
+def _kernels() -> Any:
+    from visterm.index import _kernels
+
+    return _kernels
+
+
+def _find_maxima(scores: Floats, maxima: Floats) -> None:
+    if compiled.is_loaded():
+        _kernels().block_maxima(scores, maxima)
+        return
+    whole = scores.size // BLOCK * BLOCK
+    if whole:
+        scores[:whole].reshape(-1, BLOCK).max(axis=1, out=maxima[: whole // BLOCK])
+    if whole < scores.size:
+        maxima[-1] = scores[whole:].max()
 
 
 _here = threading.local()
 
 
-def _scratch(count: int) -> Floats:
-    """An array of this thread's, whose memory is not asked of the system for every search."""
+def _scratch(count: int) -> tuple[Floats, Floats]:
+    """Arrays of this thread's, whose memory is not asked of the system for every search."""
     kept: Floats | None = getattr(_here, "scores", None)
     if kept is None or kept.size < count:
         kept = _here.scores = np.empty(count + count // 8, np.float32)
-    return kept[:count]
+        _here.maxima = np.empty(-(-kept.size // BLOCK), np.float32)
+    return kept[:count], _here.maxima[: -(-count // BLOCK)]
 
 
 def _constants(terms: Sequence[Term]) -> Floats:
@@ -219,8 +285,8 @@ def _unwanted(omitted: tuple[float, ...]) -> Table:
     return np.concatenate(tables).astype(np.float32)
 
 
-def _gained(term: Term, held: Holders, lengths: NDArray[np.uint8] | None) -> Floats:
-    """What the scores of rows gain whose captions or names hold a word."""
+def _gain(term: Term, held: Holders, lengths: Lengths | None) -> Floats:
+    """What the scores of rows gain whose captions or names hold a word, if it counts once."""
     positions = held.positions
     if lengths is None or len(term.omitted) == 1:
         omitted, of_length = term.omitted[:1], np.zeros(positions.size, np.uint8)
@@ -229,13 +295,11 @@ def _gained(term: Term, held: Holders, lengths: NDArray[np.uint8] | None) -> Flo
     about = (term.is_wanted, held.certainty, held.doubt)
     if term.column is not None and positions.size >= _BY_TABLE_FROM:
         places = of_length.astype(np.uint32) << 16 | term.column[positions]
-        gains = _gain_table(omitted, *about)[places]
-    else:
-        gains = _gain(term.magnitudes(positions), np.asarray(omitted)[of_length], *about)
-    return np.float32(abs(term.weight)) * gains
+        return _gain_table(omitted, *about)[places]
+    return _gained(term.magnitudes(positions), np.asarray(omitted)[of_length], *about)
 
 
-def _gain(
+def _gained(
     magnitude: Floats,
     omitted: NDArray[np.float64] | float,
     is_wanted: bool,
@@ -252,42 +316,5 @@ def _gain(
 def _gain_table(
     omitted: tuple[float, ...], is_wanted: bool, certainty: float, doubt: float
 ) -> Table:
-    every = [_gain(magnitudes(), one, is_wanted, certainty, doubt) for one in omitted]
+    every = [_gained(magnitudes(), one, is_wanted, certainty, doubt) for one in omitted]
     return np.concatenate(every)
-
-
-class _Plain:
-    """Additions by NumPy."""
-
-    @staticmethod
-    def by_length(constants: Floats, lengths: NDArray[np.uint8], scores: Floats) -> None:
-        scores[:] = constants[lengths]
-
-    @staticmethod
-    def log_probabilities(codes: Codes, weight: np.float32, scores: Floats) -> None:
-        scores -= weight * magnitudes()[codes]
-
-    @staticmethod
-    def from_table(table: Table, codes: NDArray, weight: np.float32, scores: Floats) -> None:
-        scores += weight * table[codes]
-
-
-class _Compiled(_Plain):
-    """The same additions by compiled loops."""
-
-    def __init__(self) -> None:
-        from visterm.index import _kernels
-
-        self.by_length = _kernels.by_length  # type: ignore[method-assign]
-        self.log_probabilities = _kernels.add_log_probabilities  # type: ignore[method-assign]
-        self.from_table = _kernels.add_from_table  # type: ignore[method-assign]
-
-
-@lru_cache(maxsize=1)
-def _plain() -> _Plain:
-    return _Plain()
-
-
-@lru_cache(maxsize=1)
-def _compiled() -> _Plain:
-    return _Compiled()

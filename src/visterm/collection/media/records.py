@@ -58,17 +58,23 @@ def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, dict[st
     """
     question = """SELECT id, taken, taken_from, latitude, longitude, kind FROM pictures
         WHERE id IN {numbers}"""
+    return {picture: captured(*facts) for picture, *facts in catalogue.among(question, pictures)}
+
+
+def captured(
+    seconds: int | None,
+    source: str | None,
+    latitude: float | None,
+    longitude: float | None,
+    kind: str | None,
+) -> dict[str, Any]:
+    """What `captures` has of a picture, from the columns of its table."""
     return {
-        picture: {
-            "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
-            "taken_from": source or None,
-            "latitude": latitude,
-            "longitude": longitude,
-            "type": kind or "picture",
-        }
-        for picture, seconds, source, latitude, longitude, kind in catalogue.among(
-            question, pictures
-        )
+        "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
+        "taken_from": source or None,
+        "latitude": latitude,
+        "longitude": longitude,
+        "type": kind or "picture",
     }
 
 
@@ -107,23 +113,24 @@ def record(catalogue: Catalogue, picture: int) -> PictureRecord:
 
 
 def located(
-    catalogue: Catalogue, root: Path, ids: list[int], folders: tuple[str, ...] = ()
+    catalogue: Catalogue, root: Path, ids: Sequence[int]
 ) -> dict[int, tuple[Path | Url, ...]]:
-    """Where pictures lie now: files in the asked-for folders first, then by name."""
-    places: dict[int, list[tuple[bool, str, str]]] = {}
+    """Where pictures lie now, by name."""
+    places: dict[int, list[tuple[str, str]]] = {}
     question = (
         "SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN {numbers}"
     )
     for picture, folder, name in catalogue.among(question, ids):
-        away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
-        places.setdefault(picture, []).append((away, folder, name))
+        places.setdefault(picture, []).append((folder, name))
     return {
-        picture: tuple(
-            Url(f"{folder}/{name}") if is_url(folder) else Path(root, folder, name)
-            for _, folder, name in sorted(found)
-        )
+        picture: tuple(file_at(root, folder, name) for folder, name in sorted(found))
         for picture, found in places.items()
     }
+
+
+def file_at(root: Path, folder: str, name: str) -> Path | Url:
+    """The file of a name in a folder below the collection's, or its URL."""
+    return Url(f"{folder}/{name}") if is_url(folder) else Path(root, folder, name)
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:

@@ -20,7 +20,7 @@ from visterm.collection.prediction.neighbours import (
 )
 from visterm.collection.search import ScoreParts
 from visterm.collection.search.query_terms import query_terms
-from visterm.collection.search.ranking import word_scores
+from visterm.collection.search.ranking import query_rows
 from visterm.collection.search.searcher import only_unknown
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
@@ -84,12 +84,13 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
         terms = query_terms(query, now)
         if query.words and not terms.terms:
             raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
-        scores = word_scores(now, pictures, terms).scores
+        query_words = query_rows(now, pictures, terms)
+        scores = query_words.scored()
         rows = pictures.positions(now.frames.rows(np.array([picture])))
         position = rows[[int(np.argmax(scores.scores(rows)))]]
         picture = int(pictures.ids[position[0]])
         total = float(scores.scores(position)[0])
-        (evidence,) = scores.parts(position)
+        (evidence,) = query_words.parts(position)
         numbers, weights = terms.numbers, terms.weights
     parts = _parts(catalogue, root, model, picture) if numbers.size else None
     if parts is None or model.weights is None:

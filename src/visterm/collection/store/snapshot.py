@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +47,15 @@ _STATE = """SELECT
     (SELECT count(*) FROM dead_rows),
     (SELECT json_group_object(name, value) FROM settings WHERE name IN ('place_changes',
         'caption_words', 'click_changes', 'begun', 'completeness', 'names', 'name_certainty'))"""
+
+_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
+    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
+        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
+        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
+            AND json_extract(value, '$.version') =
+                (SELECT max(id) FROM versions WHERE space = 'words')
+            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
+                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
 
 
 class NotTrained(VistermError):
@@ -204,6 +212,16 @@ class Snapshot:
         )
 
     @cached_property
+    def queries(self) -> dict[Any, Any]:
+        """Queries of words as they are read in this state, of those that were asked for."""
+        return self._part("queries", self.state, dict)
+
+    @cached_property
+    def is_behind(self) -> bool:
+        """Whether a change waits, clicks are not learnt yet, or how complete captions are."""
+        return bool(self.catalogue.one(_BEHIND))
+
+    @cached_property
     def masks(self) -> dict[Any, NDArray[np.bool_]]:
         """Which pictures filters let through, of those filters that were asked for."""
         state = (self.state.rows, *self.state.pick("caption_words", "place_changes", "names"))
@@ -215,23 +233,26 @@ class Snapshot:
         return self._part(("remembered", name), state, make)
 
 
-_shared: WeakKeyDictionary[Catalogue, SharedParts] = WeakKeyDictionary()
-
-
 def share(catalogue: Catalogue, parts: SharedParts) -> None:
     """Let a catalogue's snapshots have the parts that others of the same collection have made."""
-    _shared[catalogue] = parts
+    catalogue.parts = parts
 
 
 def parts_of(catalogue: Catalogue) -> SharedParts:
     """What a catalogue's snapshots have in common."""
-    return _shared.setdefault(catalogue, SharedParts())
+    if catalogue.parts is None:
+        catalogue.parts = SharedParts()
+    return catalogue.parts
 
 
 def snapshot(catalogue: Catalogue) -> Snapshot:
     """The state of now, for a writer, which nobody changes meanwhile."""
-    is_uncommitted = catalogue.is_writing and catalogue.db.in_transaction
-    return Snapshot(catalogue, SharedParts() if is_uncommitted else parts_of(catalogue))
+    if catalogue.is_writing and catalogue.db.in_transaction:
+        return Snapshot(catalogue, SharedParts())  # of a state that may never be committed
+    stamp = catalogue.stamp()
+    if catalogue.latest is None or catalogue.latest[0] != stamp:
+        catalogue.latest = stamp, Snapshot(catalogue, parts_of(catalogue))
+    return catalogue.latest[1]
 
 
 @contextmanager
