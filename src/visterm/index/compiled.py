@@ -4,6 +4,8 @@ program that goes on searching soon does; nobody waits for more than twice of wh
 
 from __future__ import annotations
 
+BLOCK = 1 << 10
+"""Scores under one maximum, which a compiled loop adds up in the innermost cache."""
 _is_loaded = False
 _done = 0.0
 """What NumPy has done so far, as a fraction of what loading takes."""

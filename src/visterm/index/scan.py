@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from visterm.compute.row_threads import n_threads, side_by_side
 from visterm.index import compiled
 from visterm.index.codes import Codes, Table, log_evidence, magnitudes
+from visterm.index.compiled import BLOCK
 
 Floats = NDArray[np.float32]
 Lengths = NDArray[np.uint8]
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-BLOCK = 1 << 10
-"""Scores under one maximum, which a compiled loop adds up in the innermost cache."""
 CHUNK = 1 << 14
 """Scores that NumPy adds up while they are in the cache."""
 _COMPILED_FROM = {"loaded_from": 1 << 12, "cold_from": 1 << 27}

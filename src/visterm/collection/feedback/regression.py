@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from visterm.calibration.link import Link, log_logistic
 from visterm.collection.feedback.clicked_vectors import CentredVectors, centred
 from visterm.collection.feedback.log import Entry
-from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
+from visterm.collection.store.frame_rows import FrameRows
 from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
 
@@ -62,9 +61,9 @@ class GatheredClicks:
 class ClickRegression:
     """What fits clicks to one version; it remembers the vectors it has met."""
 
-    catalogue: Catalogue
     model: WordModel
     pictures: DescribedPictures | None
+    frames: FrameRows
     _vectors: dict[int, NDArray[np.float32] | None] = field(default_factory=dict)
 
     def finds(self, pictures: Iterable[int]) -> list[bool]:
@@ -155,14 +154,10 @@ class ClickRegression:
             for query, entry in clicks
             if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
-        if frames := self._frames:
-            some = [(query, self._shown(query, entry, frames)) for query, entry in some]
+        if self.frames:
+            some = [(query, self._shown(query, entry, self.frames)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
-
-    @cached_property
-    def _frames(self) -> FrameRows:
-        return read_frame_rows(self.catalogue)
 
     def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
         """The entry, if it is about a video about its frame that answers best: it was shown."""

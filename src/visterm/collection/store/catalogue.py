@@ -100,9 +100,7 @@ class Catalogue:
         """
         if not self._writing:
             raise VistermError("only the holder of the writer's lock may change a collection")
-        with _explained(self.path):
-            if not lasting:
-                self.db.execute("PRAGMA synchronous = NORMAL")
+        with _explained(self.path), self.unsynced(not lasting):
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
@@ -113,9 +111,18 @@ class Catalogue:
                 with contextlib.suppress(sqlite3.Error):
                     self.db.execute("ROLLBACK")
                 raise
-            finally:
-                if not lasting:
-                    self.db.execute("PRAGMA synchronous = FULL")
+
+    @contextlib.contextmanager
+    def unsynced(self, really: bool = True) -> Iterator[None]:
+        """Commit without waiting for the disk, until the ``with`` ends."""
+        if not really:
+            yield
+            return
+        self.db.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self.db.execute("PRAGMA synchronous = FULL")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:

@@ -68,8 +68,8 @@ class FrameRows:
 
 def read_frame_rows(catalogue: Catalogue) -> FrameRows:
     """All that the catalogue knows."""
-    found = catalogue.db.execute(
-        "SELECT id, video FROM pictures WHERE video IS NOT NULL ORDER BY id"
+    found = catalogue.db.execute(  # in another order it would read all pictures
+        "SELECT id, video FROM pictures INDEXED BY pictures_by_video WHERE video IS NOT NULL"
     ).fetchall()
-    table = np.array(found, np.int64).reshape(-1, 2)
+    table = np.array(sorted(found), np.int64).reshape(-1, 2)
     return FrameRows(table[:, 0], table[:, 1])
