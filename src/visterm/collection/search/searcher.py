@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def search(
 ) -> SearchResponse:
     """Answer a request, from ``replicas`` of shards where there are any."""
     with reading(catalogue) as now:
-        asked = _Asked.of(request)
+        asked = _read_request(request)
         ranking = _ranking(now, root, asked, replicas)
         page = _Page(now, root, request, asked.filters.folders)
         if request.sort == TIME:
@@ -90,7 +91,7 @@ def matches(catalogue: Catalogue, root: Path, request: SearchRequest) -> NDArray
     Where it is not known how many are good, it is as many as are asked for.
     """
     with reading(catalogue) as now:
-        asked = _Asked.of(request)
+        asked = _read_request(request)
         ranking = _ranking(now, root, asked, None)
         if asked.is_all or ranking.leasts:
             least = _ANY_SCORE if asked.is_all else ranking.leasts[0]
@@ -107,27 +108,28 @@ class _Asked:
     sentence: str
     filters: Filters
 
-    @classmethod
-    def of(cls, request: SearchRequest) -> _Asked:
-        query, sentence = Query(), ""
-        if request.space == WORDS:
-            query = parse_query(request.text)
-            filters = query.filters & request.filters
-            if filters and all(word in STOP_WORDS for word, _ in query.words):
-                query = Query((), query.filters)  # as of "in May 1972"
-        else:
-            sentence, filters = parse_sentence(request.text)
-            filters = filters & request.filters
-        asked = cls(request, query, sentence, filters)
-        is_useless = not (filters or request.sort == TIME) or request.space != WORDS
-        if asked.is_all and is_useless:
-            raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-        return asked
-
     @property
     def is_all(self) -> bool:
         """Whether nothing but filters is asked for."""
         return not self.query.words and not self.sentence and self.request.like is None
+
+
+@lru_cache(maxsize=1024)
+def _read_request(request: SearchRequest) -> _Asked:
+    query, sentence = Query(), ""
+    if request.space == WORDS:
+        query = parse_query(request.text)
+        filters = query.filters & request.filters
+        if filters and all(word in STOP_WORDS for word, _ in query.words):
+            query = Query((), query.filters)  # as of "in May 1972"
+    else:
+        sentence, filters = parse_sentence(request.text)
+        filters = filters & request.filters
+    asked = _Asked(request, query, sentence, filters)
+    is_useless = not (filters or request.sort == TIME) or request.space != WORDS
+    if asked.is_all and is_useless:
+        raise BadInput('an empty query; write words, as in visterm search "tree snow"')
+    return asked
 
 
 _NO_TERMS = QueryTerms([], np.empty(0, np.int64), {}, {})
