@@ -50,7 +50,6 @@ def add_up(
     lengths: Any,
     columns: Any,
     weights: Any,
-    tables: Any,
     lists: Any,
     list_weights: Any,
     mask: Any,
@@ -62,8 +61,8 @@ def add_up(
     """What `visterm.index.scan.Scan` says of the rows from ``start`` to ``stop``, block by block.
 
     Arrays that others made are given by their addresses, 0 for none: ``lengths``, ``mask``, in each
-    row of ``columns`` a term's codes, where its table begins (-1 for none) and whether that has a
-    part for each length, and in each of ``lists`` positions and gains, and how many there are.
+    row of ``columns`` a term's codes and table, and how many lengths that has a part for, and in
+    each of ``lists`` positions and gains, and how many there are.
     """
     of_length = carray(_pointer(lengths), (stop,), np.uint8)
     is_allowed = carray(_pointer(mask), (stop,), np.uint8)
@@ -80,18 +79,19 @@ def add_up(
                 here[i] = constants[of_length[first + i]]
         for n in range(len(columns)):
             codes = carray(_pointer(columns[n, 0]), (stop,), np.uint16)[first:last]
-            weight, begin = weights[n], columns[n, 1]
-            if begin < 0:
+            weight, lengths_of_table = weights[n], columns[n, 2]
+            table = carray(_pointer(columns[n, 1]), (lengths_of_table << 16,), np.float32)
+            if not lengths_of_table:
                 for i in range(here.size):
                     bits = (np.uint32(codes[i]) + _BASE) << np.uint32(12)
                     here[i] -= weight * _bits_as_float(bits)
-            elif columns[n, 2]:
+            elif lengths_of_table > 1:
                 for i in range(here.size):
-                    place = begin + (np.int64(of_length[first + i]) << 16)
-                    here[i] += weight * tables[place + codes[i]]
+                    place = np.int64(of_length[first + i]) << 16
+                    here[i] += weight * table[place + codes[i]]
             else:
                 for i in range(here.size):
-                    here[i] += weight * tables[begin + codes[i]]
+                    here[i] += weight * table[codes[i]]
         for n in range(len(lists)):
             count = lists[n, 2]
             positions = carray(_pointer(lists[n, 0]), (count,), np.int64)

@@ -42,7 +42,7 @@ def prepare() -> None:
 
     table, maxima, counts = np.zeros(1, np.float32), np.zeros(1, np.float32), np.zeros(0, np.int64)
     none = np.zeros((0, 3), np.int64)
-    given = (table, 0, none, table[:0], table, none, table[:0])
+    given = (table, 0, none, table[:0], none, table[:0])
     _kernels.add_up(0, 0, *given, 0, table[:0], table, maxima, counts)
     _kernels.block_maxima(table, maxima)
     _kernels.positions_from(table, maxima, np.float32(0))

@@ -34,7 +34,6 @@ _SHARED_FROM = 1 << 21
 _BY_TABLE_FROM = 1 << 15
 """Rows for which a table of all codes is sooner made than each value."""
 _LOWEST = -float(np.finfo(np.float32).max)
-_NOTHING = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +156,7 @@ class Scan:
         self._columns = [
             (np.ascontiguousarray(term.column), term) for term in terms if term.column is not None
         ]
+        self._tables: dict[int, Table] = {}
         self.nbytes = sum(12 * positions.size for positions, _, _ in self._lists)
 
     def scores(self, mask: Mask | None = None, leasts: Sequence[float] = ()) -> ScoreVector:
@@ -191,13 +191,11 @@ class Scan:
     @cached_property
     def _arguments(self) -> tuple[Any, ...]:
         """What the compiled loop takes; this object keeps the arrays whose addresses it has."""
-        tables, columns, begin = [_NOTHING], [], 0
+        columns = []
         for codes, term in self._columns:
-            is_by_length, place = self.lengths is not None and len(term.omitted) > 1, -1
-            if not term.is_wanted:
-                table = _unwanted(term.omitted if is_by_length else term.omitted[:1])
-                tables, place, begin = [*tables, table], begin, begin + table.size
-            columns.append((codes.ctypes.data, place, is_by_length))
+            table = None if term.is_wanted else self._table(term)
+            parts = 0 if table is None else table.size >> 16
+            columns.append((codes.ctypes.data, 0 if table is None else table.ctypes.data, parts))
         lists = [
             (positions.ctypes.data, gains.ctypes.data, positions.size)
             for positions, gains, _ in self._lists
@@ -207,10 +205,15 @@ class Scan:
             0 if self.lengths is None else self.lengths.ctypes.data,
             np.array(columns, np.int64).reshape(-1, 3),
             np.array([term.factor for _, term in self._columns], np.float32),
-            np.concatenate(tables),
             np.array(lists, np.int64).reshape(-1, 3),
             np.array([term.factor for _, _, term in self._lists], np.float32),
         )
+
+    def _table(self, term: Term) -> Table:
+        """What an unwanted word adds, by length of captions, where these are known, and code."""
+        table = _unwanted(term.omitted if self.lengths is not None else term.omitted[:1])
+        self._tables[id(table)] = table
+        return table
 
     def _by_numpy(self, scores: Floats, mask: Mask | None) -> None:
         for start in range(0, self.count, CHUNK):
@@ -222,10 +225,10 @@ class Scan:
                 if term.is_wanted:
                     here -= term.factor * magnitudes()[codes[chunk]]
                 elif of_length is None or len(term.omitted) == 1:
-                    here += term.factor * _unwanted(term.omitted[:1])[codes[chunk]]
+                    here += term.factor * self._table(term)[codes[chunk]]
                 else:
                     places = of_length.astype(np.uint32) << 16 | codes[chunk]
-                    here += term.factor * _unwanted(term.omitted)[places]
+                    here += term.factor * self._table(term)[places]
         for positions, gains, term in self._lists:
             scores[positions] += term.factor * gains
         if mask is not None:

@@ -51,7 +51,7 @@ from visterm.text.query import MORE_WORDS, Query, UnknownWords, parse_query, par
 from visterm.text.stop_words import STOP_WORDS
 
 _ANY_SCORE = -float(np.finfo(np.float32).max)
-_READ_QUERIES, _READ_BYTES = 4096, 1 << 28
+_READ_QUERIES, _READ_BYTES = 2048, 1 << 28
 """Queries that are remembered as a state of the collection reads them, and their bytes."""
 _NEAREST = 500
 """Pictures that are put in order of time where it is not known how many are good matches."""
