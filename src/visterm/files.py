@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -129,6 +128,8 @@ def copy_whole(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     >>> (folder / "copy.txt").read_bytes()
     b'tree snow'
     """
+    import shutil
+
     with open(source, "rb") as file:
         write_whole(path, lambda copy: shutil.copyfileobj(file, copy))
 

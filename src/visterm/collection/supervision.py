@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from visterm.collection.feedback import changes
 from visterm.collection.feedback.log import Judgement, entries, judged_pictures, words_of
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.picture_views import PictureViews
@@ -23,6 +22,7 @@ from visterm.errors import BadInput, VistermError
 
 if TYPE_CHECKING:
     from visterm.collection.exchange.backup import Restored
+    from visterm.collection.feedback import changes
     from visterm.collection.feedback.changes import UndoneStep
     from visterm.collection.media.captions import Imported
     from visterm.collection.teaching.service import RoundReport
@@ -202,6 +202,8 @@ class Supervision(PictureViews):
     @_change("captioning")
     def caption_many(self, pictures: Sequence[int], text: str, *, more: bool = False) -> int:
         """Give many pictures one caption, or ``more`` words; `undo_last` takes it back as one."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         numbers = [self._number(one) for one in pictures]
         changes.caption_many(self.catalogue, numbers, text, more=more)
         self._learn_completeness()
@@ -214,6 +216,8 @@ class Supervision(PictureViews):
         clicks: Sequence[changes.GivenClick] = (),
     ) -> None:
         """Give pictures captions and clicks of many sources and queries, all or none."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         changes.bring_in(self.catalogue, captions, clicks)
         self._learn_completeness()
 
@@ -302,6 +306,8 @@ class Supervision(PictureViews):
         Returns how many pictures that were. They stay out until ``add`` names them, or `undo_last`
         takes this back; their captions and clicks come back with them.
         """
+        from visterm.collection.feedback import changes  # which no search needs
+
         count = changes.remove(self.catalogue, [os.fspath(path) for path in paths])
         self._learn_completeness()
         return count
@@ -309,6 +315,8 @@ class Supervision(PictureViews):
     @_change("taking a step back")
     def undo_last(self) -> UndoneStep:
         """Take back what was done last: a caption, a yes or no, many of either, or a removal."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         undone = changes.undo_last(self.catalogue)
         self._learn_completeness()
         return undone
@@ -316,6 +324,8 @@ class Supervision(PictureViews):
     @_change("taking a click back")
     def undo(self, number: int | None = None) -> Judgement:
         """Take back one yes or no, by its id, or the last: as if it had never been said."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         wanted = ("1",) if number is None else ("id = ?", number)
         found = entries(self.catalogue, *wanted)
         if not found:
@@ -329,6 +339,8 @@ class Supervision(PictureViews):
     @_change("taking all clicks back")
     def forget_judgements(self) -> int:
         """Take back every yes and no; returns how many there were."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         return changes.forget_clicks(self.catalogue)
 
     def judgements(self, query: str | None = None) -> list[Judgement]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.row_threads import n_threads, side_by_side
 from visterm.index import compiled
-from visterm.index.codes import Codes, Table, log_evidence, magnitudes
+from visterm.index.codes import CODES, Codes, Table, log_evidence, magnitudes
 from visterm.index.compiled import BLOCK
 
 Floats = NDArray[np.float32]
@@ -211,24 +211,30 @@ class Scan:
 
     def _table(self, term: Term) -> Table:
         """What an unwanted word adds, by length of captions, where these are known, and code."""
-        table = _unwanted(term.omitted if self.lengths is not None else term.omitted[:1])
+        if self.lengths is None or len(term.omitted) == 1:
+            omitted: tuple[float | None, ...] = term.omitted[:1]
+        else:  # a table for lengths that no caption has would be made for nothing
+            counts = np.bincount(self.lengths, minlength=len(term.omitted)).tolist()
+            omitted = tuple(o if n else None for o, n in zip(term.omitted, counts, strict=True))
+        table = _unwanted(omitted)
         self._tables[id(table)] = table
         return table
 
     def _by_numpy(self, scores: Floats, mask: Mask | None) -> None:
+        tables = [None if term.is_wanted else self._table(term) for _, term in self._columns]
         for start in range(0, self.count, CHUNK):
             chunk = slice(start, min(start + CHUNK, self.count))
             here = scores[chunk]
             of_length = None if self.lengths is None else self.lengths[chunk]
             here[:] = self._constants[0] if of_length is None else self._constants[of_length]
-            for codes, term in self._columns:
-                if term.is_wanted:
+            for (codes, term), table in zip(self._columns, tables, strict=True):
+                if table is None:
                     here -= term.factor * magnitudes()[codes[chunk]]
-                elif of_length is None or len(term.omitted) == 1:
-                    here += term.factor * self._table(term)[codes[chunk]]
+                elif of_length is None or table.size == CODES:
+                    here += term.factor * table[codes[chunk]]
                 else:
                     places = of_length.astype(np.uint32) << 16 | codes[chunk]
-                    here += term.factor * self._table(term)[places]
+                    here += term.factor * table[places]
         for positions, gains, term in self._lists:
             scores[positions] += term.factor * gains
         if mask is not None:
@@ -281,10 +287,13 @@ def _constants(terms: Sequence[Term]) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _unwanted(omitted: tuple[float, ...]) -> Table:
-    """What an unwanted word adds, by length of captions and code."""
-    tables = [log_evidence(magnitudes(), is_wanted=False, omitted=one) for one in omitted]
-    return np.concatenate(tables).astype(np.float32)
+def _unwanted(omitted: tuple[float | None, ...]) -> Table:
+    """What an unwanted word adds, by length of captions and code; nothing for lengths of None."""
+    tables = np.zeros((len(omitted), CODES), np.float32)
+    for table, one in zip(tables, omitted, strict=True):
+        if one is not None:
+            table[:] = log_evidence(magnitudes(), is_wanted=False, omitted=one)
+    return tables.ravel()
 
 
 def _gain(term: Term, held: Holders, lengths: Lengths | None) -> Floats:

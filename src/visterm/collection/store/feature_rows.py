@@ -8,7 +8,6 @@ write the file anew.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -124,6 +123,8 @@ class Rows:
 
     def write_anew(self) -> None:
         """Write the rows that count to another file; what lies behind the last is not read."""
+        import shutil
+
         file = self.file
         if file is None:
             return
