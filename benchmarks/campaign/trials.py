@@ -35,7 +35,7 @@ _PRELOADED = (
     "visterm.cli.app",
     "visterm.collection.exchange.backup",
     "visterm.collection.feedback.changes",
-    "visterm.collection.feedback.service",
+    "visterm.collection.feedback.changes",
     "visterm.collection.ingest.pipeline",
     "visterm.collection.prediction.descriptions",
     "visterm.collection.repair",

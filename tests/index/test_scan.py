@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.index import compiled, scan
+from visterm.index import loops, scan
 from visterm.index.codes import log_evidence, magnitudes
 from visterm.index.scan import BLOCK, Holders, Lengths, Scan, ScoreVector, Term
 
@@ -57,16 +57,16 @@ def slowly(terms: list[Term], lengths: np.ndarray, row: int) -> float:
 
 
 @pytest.fixture(params=["NumPy", "compiled"])
-def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of adding up."""
     is_compiled = request.param == "compiled"
     if is_compiled:
-        compiled.prepare()
-    monkeypatch.setattr(compiled, "is_worth", lambda *_, **limits: is_compiled)
-    monkeypatch.setattr(compiled, "is_loaded", lambda: is_compiled)
+        loops.prepare()
+    monkeypatch.setattr(loops, "is_worth", lambda *_, **limits: is_compiled)
+    monkeypatch.setattr(loops, "is_loaded", lambda: is_compiled)
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.mark.usefixtures("each_way")
 def test_scores_are_those_of_the_formula() -> None:
     for seed in range(40):
         terms, lengths = drawn(seed, 60)
@@ -74,13 +74,13 @@ def test_scores_are_those_of_the_formula() -> None:
         assert np.allclose(scores_of(terms, 60, lengths), slow, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.mark.usefixtures("each_way")
 def test_loops_threads_masks_and_tables_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 3 * BLOCK + 17
     for seed in range(12):
         terms, lengths = drawn(seed, count)
         with monkeypatch.context() as plainly:
-            plainly.setattr(compiled, "is_worth", lambda *_, **limits: False)
+            plainly.setattr(loops, "is_worth", lambda *_, **limits: False)
             plain = scores_of(terms, count, lengths)
         monkeypatch.setattr(scan, "_SHARED_FROM", 0)
         monkeypatch.setattr(scan, "_BY_TABLE_FROM", 0)
@@ -118,7 +118,7 @@ def test_a_part_of_the_rows_has_the_scores_of_the_whole() -> None:
     assert np.array_equal(scores_of(own, 200, lengths[100:300]), whole[100:300])
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.mark.usefixtures("each_way")
 def test_the_best_are_those_of_sorting_with_ties_by_id() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -137,13 +137,13 @@ def test_the_best_are_those_of_sorting_with_ties_by_id() -> None:
         assert vector.count(-2.5) == np.count_nonzero(values[np.arange(count) % 3 != 0] >= -2.5)
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.mark.usefixtures("each_way")
 def test_nothing_to_score_gives_nothing() -> None:
     vector = Scan([], 0).scores()
     assert vector.count(-np.inf) == 0
     assert vector.best(5, np.empty(0, np.int64)).size == 0
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.mark.usefixtures("each_way")
 def test_without_terms_all_rows_are_alike() -> None:
     assert scores_of([], 5).tolist() == [0.0] * 5

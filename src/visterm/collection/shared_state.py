@@ -32,6 +32,11 @@ class SharedState:
 
         return WordCounts()
 
+    def forget_words(self) -> None:
+        """Count the words of captions anew when somebody asks for them."""
+        if "word_counts" in vars(self):
+            self.word_counts.forget()
+
     def close(self) -> None:
         """Close the files, once whoever shares them has ended."""
         self.parts.close()

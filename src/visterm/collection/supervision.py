@@ -188,7 +188,7 @@ class Supervision(PictureViews):
                 finally:
                     self.catalogue.applying = None
                 events.settle(self.catalogue, event.number)
-        self._shared.word_counts.forget()
+        self._shared.forget_words()
         return result
 
     @_change("captioning")
@@ -268,7 +268,7 @@ class Supervision(PictureViews):
         >>> said == undone, after.results[0].score > before.results[-1].score, same
         (True, True, True)
         """
-        from visterm.collection.feedback.service import judge_many
+        from visterm.collection.feedback.changes import judge_many
 
         number = self._number(picture)
         return judge_many(self.catalogue, query, {number: bool(relevant)})[number]
@@ -281,7 +281,7 @@ class Supervision(PictureViews):
 
         Returns for how many that was news.
         """
-        from visterm.collection.feedback.service import judge_many
+        from visterm.collection.feedback.changes import judge_many
 
         given, known = self._answers(answers), judged_pictures(self.catalogue, words_of(query))
         judge_many(self.catalogue, query, given)
@@ -367,7 +367,7 @@ class Supervision(PictureViews):
 
     def prepare(self) -> None:
         """Load now what searches and clicks need, so that no person has to wait for it."""
-        from visterm.collection.feedback.service import prepare
+        from visterm.collection.feedback.changes import prepare
 
         if self.has_model:
             prepare(self.catalogue)
@@ -382,6 +382,6 @@ class Supervision(PictureViews):
             if now.version is not None:
                 pictures = now.pictures(now.words.version.extractor)
                 if pictures is not None and len(pictures) >= _COMPILED_FROM:
-                    from visterm.index import compiled
+                    from visterm.index import loops
 
-                    compiled.prepare()
+                    loops.prepare()

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visterm.index.codes import EXPONENT_BASE
-from visterm.index.compiled import BLOCK
+from visterm.index.loops import BLOCK
 
 _BASE = np.uint32(EXPONENT_BASE)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)

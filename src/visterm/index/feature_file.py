@@ -26,11 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import side_by_side
 from visterm.errors import VistermError
 from visterm.files import append_synced, make_folder
 from visterm.index.codes import ODDS_STEPS, Codes, codes_of_odds
-from visterm.index.compiled import is_worth
+from visterm.index.loops import is_worth, side_by_side
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

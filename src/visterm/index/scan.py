@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import n_threads, side_by_side
-from visterm.index import compiled
+from visterm.index import loops
 from visterm.index.codes import CODES, Codes, Table, log_evidence, magnitudes
-from visterm.index.compiled import BLOCK
+from visterm.index.loops import BLOCK, n_threads, side_by_side
 
 Floats = NDArray[np.float32]
 Lengths = NDArray[np.uint8]
@@ -113,7 +112,7 @@ class ScoreVector:
 
     def reaching(self, least: float) -> Positions:
         """The rows whose scores are at least this."""
-        if compiled.is_loaded():
+        if loops.is_loaded():
             from visterm.index._kernels import positions_from
 
             found: Positions = positions_from(self.scores, self._maxima, np.float32(least))
@@ -167,7 +166,7 @@ class Scan:
         """
         scores, maxima = _scratch(self.count)
         values = self.count * (1 + len(self._columns))
-        if not compiled.is_worth(values, **_COMPILED_FROM):
+        if not loops.is_worth(values, **_COMPILED_FROM):
             self._by_numpy(scores, mask)
             return ScoreVector(scores)
         if mask is not None:
@@ -248,7 +247,7 @@ def _kernels() -> Any:
 
 
 def _find_maxima(scores: Floats, maxima: Floats) -> None:
-    if compiled.is_loaded():
+    if loops.is_loaded():
         _kernels().block_maxima(scores, maxima)
         return
     whole = scores.size // BLOCK * BLOCK

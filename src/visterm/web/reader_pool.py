@@ -160,7 +160,7 @@ class ReaderPools:
                 self.change_process.mend()
             raise
         if verb.startswith("caption"):  # as a collection does whose words these threads share
-            self._shared.word_counts.forget()
+            self._shared.forget_words()
         return found
 
     def mend_later(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from visterm.calibration.link import log_logistic
 from visterm.collection import Collection
-from visterm.collection.feedback.service import current_offsets
+from visterm.collection.feedback.changes import current_offsets
 from visterm.collection.store.snapshot import snapshot
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput

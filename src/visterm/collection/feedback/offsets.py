@@ -32,8 +32,7 @@ from visterm.collection.feedback.log import Entry, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.frame_rows import FrameRows
+from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import Version, set_new_words
 from visterm.collection.store.word_model import WordModel, read_directions

@@ -16,8 +16,7 @@ from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.query_terms import Calibrated, QueryTerms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
 from visterm.collection.search.row_scores import QueryRows, RowScores, VideoRows
-from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.frame_rows import FrameRows
+from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import Snapshot
 
 Ids = NDArray[np.int64]

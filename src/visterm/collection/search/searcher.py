@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,6 @@ class _Asked:
         return not self.query.words and not self.sentence and self.request.like is None
 
 
-@lru_cache(maxsize=1024)
 def _read_request(request: SearchRequest) -> _Asked:
     query, sentence = Query(), ""
     if request.space == WORDS:

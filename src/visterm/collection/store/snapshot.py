@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.caption_words import Postings, completeness, read_postings
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import DescribedPictures, described
-from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
+from visterm.collection.store.feature_rows import (
+    DescribedPictures,
+    FrameRows,
+    described,
+    read_frame_rows,
+)
 from visterm.collection.store.versions import Version, current
 from visterm.collection.store.word_model import WordModel, open_word_model, read_directions
 from visterm.errors import VistermError

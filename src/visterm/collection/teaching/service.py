@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from visterm.collection.feedback import log
+from visterm.collection.feedback.changes import current_offsets, judge_many
 from visterm.collection.feedback.guard import guard_of
-from visterm.collection.feedback.service import current_offsets, judge_many
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import search
 from visterm.collection.store.catalogue import Catalogue
