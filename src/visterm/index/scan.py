@@ -91,33 +91,33 @@ class ScoreVector:
     def __init__(
         self, scores: Floats, maxima: Floats | None = None, counts: dict[float, int] | None = None
     ) -> None:
-        self.scores = scores
-        self._counts = counts or {}
-        if maxima is None:
-            maxima = np.empty(-(-scores.size // BLOCK), np.float32)
-            _find_maxima(scores, maxima)
-        self._maxima = maxima
+        self.scores, self._counts = scores, counts or {}
+        self._maxima = self._found_maxima() if maxima is None else maxima
+
+    def _found_maxima(self) -> Floats | None:
+        """The highest score of each block, if that saves time."""
+        if not loops.is_loaded():
+            return None
+        maxima = np.empty(-(-self.scores.size // BLOCK), np.float32)
+        _kernels().block_maxima(self.scores, maxima)
+        return maxima
 
     def change(self, positions: Positions | Mask, scores: Floats | float) -> None:
         """Give some rows other scores."""
         self.scores[positions] = scores
-        self._counts = {}
-        _find_maxima(self.scores, self._maxima)
+        self._counts, self._maxima = {}, self._found_maxima()
 
     def count(self, least: float) -> int:
         """How many rows have at least this score."""
-        if least in self._counts:
-            return self._counts[least]
-        return self.reaching(least).size
+        known = self._counts.get(least)
+        return self.reaching(least).size if known is None else known
 
     def reaching(self, least: float) -> Positions:
         """The rows whose scores are at least this."""
-        if loops.is_loaded():
-            from visterm.index._kernels import positions_from
-
-            found: Positions = positions_from(self.scores, self._maxima, np.float32(least))
-            return found
-        return np.flatnonzero(self.scores >= np.float32(least))
+        if self._maxima is None:
+            return np.flatnonzero(self.scores >= np.float32(least))
+        found: Positions = _kernels().positions_from(self.scores, self._maxima, np.float32(least))
+        return found
 
     def best(self, k: int, ids: NDArray[np.int64]) -> Positions:
         """The rows of the ``k`` highest scores, highest first; equal scores by smaller id."""
@@ -125,14 +125,22 @@ class ScoreVector:
         if k <= 0:
             return np.empty(0, np.int64)
         # As many blocks reach the k-th of their maxima, so the k-th best score does, and few do.
-        least = float(np.partition(self._maxima, -k)[-k]) if k <= self._maxima.size else _LOWEST
+        is_many = self._maxima is None or k > self._maxima.size
+        values = self.scores if is_many else self._maxima
+        assert values is not None
+        least = float(np.partition(values, -k)[-k])
         above = self.reaching(max(least, _LOWEST))
-        scores = self.scores[above]
-        if above.size > k:
-            kept = scores >= np.partition(scores, above.size - k)[above.size - k]
-            above, scores = above[kept], scores[kept]
-        order = np.lexsort((ids[above], -scores))[:k]
-        return above[order]
+        return above[np.lexsort((ids[above], -self.scores[above]))[:k]]
+
+
+def best(ids: NDArray[np.int64], scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+    """The ``k`` highest scores and their ids, highest first; equal scores go by smaller id.
+
+    >>> best(np.arange(4), np.float32([1, 3, 3, 2]), 2)
+    (array([1, 2]), array([3., 3.], dtype=float32))
+    """
+    chosen = ScoreVector(scores).best(k, ids)
+    return ids[chosen], scores[chosen]
 
 
 class Scan:
@@ -244,17 +252,6 @@ def _kernels() -> Any:
     from visterm.index import _kernels
 
     return _kernels
-
-
-def _find_maxima(scores: Floats, maxima: Floats) -> None:
-    if loops.is_loaded():
-        _kernels().block_maxima(scores, maxima)
-        return
-    whole = scores.size // BLOCK * BLOCK
-    if whole:
-        scores[:whole].reshape(-1, BLOCK).max(axis=1, out=maxima[: whole // BLOCK])
-    if whole < scores.size:
-        maxima[-1] = scores[whole:].max()
 
 
 _here = threading.local()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import Snapshot
-from visterm.index.top_k import best
+from visterm.index.scan import best
 from visterm.text import Vocabulary
 
 NEIGHBOURS = 12
