@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
     from visterm.index import (
         Index as Index,
     )
-    from visterm.index.memory_index import (
+    from visterm.index.model_ranking import (
         rank as rank,
     )
     from visterm.models import (
@@ -105,7 +105,7 @@ PUBLIC_NAMES = {
         "OwnFeatures Sift VistermCounts parse_features"
     ),
     "index": "Index",
-    "index.memory_index": "rank",
+    "index.model_ranking": "rank",
     "models": (
         "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir KernelRidge Pamir Plsa "
         "Ridge WeightedKnn Wsabie load_model"
