@@ -349,3 +349,33 @@ def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
     answer = client.get(one["thumbnail"])
     assert answer.status_code == 404
     assert "pixels" in answer.json()["error"]
+
+
+def test_words_to_begin_with_are_shown_by_their_pictures(shared: TestClient) -> None:
+    words = shared.get(f"{API}/suggestions", params={"k": 4}).json()["words"]
+    assert 0 < len(words) <= 4
+    assert len({one["picture"]["picture"] for one in words}) == len(words)
+    assert [one["probability"] for one in words] == sorted(
+        (one["probability"] for one in words), reverse=True
+    )
+    for one in words:
+        said = shared.get(f"{API}/pictures/{one['picture']['picture']}/words").json()["words"]
+        assert one["word"] in {word["word"] for word in said}
+
+
+def test_an_empty_collection_has_no_words_to_begin_with(empty: TestClient) -> None:
+    assert empty.get(f"{API}/suggestions").json() == {"words": []}
+
+
+def test_the_original_file_is_shown_or_kept_as_it_is(client: TestClient, own: Path) -> None:
+    picture = order(client, "sea", 1)[0]
+    path = Path(client.get(f"{API}/pictures/{picture}").json()["location"])
+    shown = client.get(f"{API}/pictures/{picture}/original")
+    assert shown.content == path.read_bytes()
+    assert shown.headers["content-type"] == "image/jpeg"
+    assert shown.headers["content-disposition"].startswith("inline")
+    kept = client.get(f"{API}/pictures/{picture}/original", params={"download": True})
+    assert kept.headers["content-disposition"].startswith("attachment")
+    path.unlink()
+    assert client.get(f"{API}/pictures/{picture}/original").status_code >= 400
+    assert client.get(f"{API}/pictures/999999/original").status_code == 404

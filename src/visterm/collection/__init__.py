@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from visterm.collection.media.word_counts import CountedWord
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.prediction.explanations import Likely
+    from visterm.collection.prediction.suggestions import SuggestedWord
     from visterm.collection.search.quick_filters import QuickFilter
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
@@ -73,6 +74,7 @@ __all__ = [
     "SharedState",
     "Status",
     "Stopped",
+    "SuggestedWord",
     "Trained",
     "UndoneStep",
     "UnknownPicture",
@@ -107,6 +109,7 @@ _LATER = {
     "Status": "status",
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
+    "SuggestedWord": "prediction.suggestions",
     "Trained": "training.trainer",
     "Watcher": "watching.watcher",
     "WordRecord": "teaching.word_record",

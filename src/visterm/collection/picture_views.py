@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from visterm.collection.media import captions, records
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.open_collection import OpenCollection
-from visterm.errors import BadInput
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from visterm.collection.media.word_counts import CountedWord
     from visterm.collection.prediction.descriptions import Description
     from visterm.collection.prediction.explanations import Explanation, Likely
+    from visterm.collection.prediction.suggestions import SuggestedWord
     from visterm.collection.search.quick_filters import QuickFilter
 
 
@@ -36,7 +38,7 @@ class PictureViews(OpenCollection):
         return records.records(self.catalogue, pictures)
 
     def newest(self, k: int, offset: int = 0) -> list[int]:
-        """Numbers of pictures, those that came last first."""
+        """Numbers of pictures, those taken last first."""
         return records.newest(self.catalogue, k, offset=offset)
 
     def captures(self, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
@@ -59,6 +61,21 @@ class PictureViews(OpenCollection):
         from visterm.collection.search.quick_filters import quick_filters
 
         return quick_filters(self.catalogue, self.root, query)
+
+    def original(self, picture: int) -> Path:
+        """A picture's file on this machine; `UnreadablePicture` where it cannot be had."""
+        from visterm.collection.media.originals import Originals
+
+        record = self.record(picture)
+        originals = Originals(self.root, self.store)
+        for file in record.files:
+            with (
+                contextlib.suppress(UnreadablePicture),
+                originals.opened(record, file) as (path, is_sure),
+            ):
+                if path.is_file() and (is_sure or path == self.root / file.path):
+                    return path
+        raise UnreadablePicture(record.files[0].path, "its file cannot be read now")
 
     @cached_property
     def thumbnails(self) -> Thumbnails:
@@ -88,6 +105,12 @@ class PictureViews(OpenCollection):
         from visterm.collection.search.searcher import matches
 
         return [int(one) for one in matches(self.catalogue, self.root, SearchRequest(query, k))]
+
+    def suggested_words(self, k: int = 8) -> list[SuggestedWord]:
+        """Words that the pictures surely show, each with the picture that shows it best."""
+        from visterm.collection.prediction.suggestions import suggested_words
+
+        return suggested_words(self.catalogue, k)
 
     def export_text(self, pictures: Sequence[int], kind: str) -> str:
         """Pictures as a ``list`` of paths, or as ``csv`` or ``json`` with what is known of them."""

@@ -88,7 +88,7 @@ class QuickFilters(Response):
 
 
 class Pictures(Response):
-    """Pictures that came last, first."""
+    """Pictures taken last, first."""
 
     offset: int
     results: list[Picture]
@@ -137,6 +137,20 @@ class CompletedWords(Response):
     """Words to complete what somebody types."""
 
     words: list[CountedWord]
+
+
+class Suggestion(Response):
+    """A word that the collection shows, and the picture that shows it best."""
+
+    word: str
+    probability: float
+    picture: Picture
+
+
+class Suggestions(Response):
+    """Words to begin with, the surest first."""
+
+    words: list[Suggestion]
 
 
 class DescriptionResponse(Response):

@@ -116,15 +116,18 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
     else:
         answers = describe_here(FileDescriber(plan.root, extractor, incoming), asked)
     group: list[Described] = []
+    enough = (
+        together  # the first are committed soon, as somebody waits to see them; then more at once
+    )
     # Closed here: it waits for a thread, which a garbage collector must never do.
     with closing(answers):
         for answer in answers:
             group.append(answer)
             waiting = sum(len(one.files) for one in group)
             batches.heard(waiting)
-            if waiting >= BATCH:
+            if waiting >= enough:
                 batches.commit(group)
-                group = []
+                group, enough = [], min(BATCH, 2 * enough)
                 if on_batch is not None:
                     on_batch(batches.done, batches.total)
         if group:

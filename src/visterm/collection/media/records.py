@@ -127,6 +127,11 @@ def located(
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
-    """Numbers of pictures, those that came last first."""
-    question = "SELECT id FROM pictures WHERE present > 0 ORDER BY id DESC LIMIT ? OFFSET ?"
+    """Numbers of pictures, those taken last first; those of unknown time, last added first, follow.
+
+    The time of a file is that of a copy or scan, so it counts as unknown.
+    """
+    question = """SELECT id FROM pictures WHERE present > 0
+        ORDER BY CASE WHEN taken_from != 'file' THEN taken END DESC NULLS LAST, id DESC
+        LIMIT ? OFFSET ?"""
     return [picture for (picture,) in catalogue.db.execute(question, (k, offset))]

@@ -144,7 +144,7 @@ def likeliest(
         found = model.calibration.word_probabilities(values)
         found = with_neighbours(now.catalogue, model.vocabulary, found, near)
     ranked = (values if found is None else found).copy()
-    ranked[:, _unoffered(now, model)] = -np.inf
+    ranked[:, unoffered(now, model)] = -np.inf
     order = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
 
     def likely(row: int, word: int) -> Likely:
@@ -154,7 +154,7 @@ def likeliest(
     return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
 
 
-def _unoffered(now: Snapshot, model: WordModel) -> list[int]:
+def unoffered(now: Snapshot, model: WordModel) -> list[int]:
     """Words about pictures, and those that are not said of strangers unless a caption uses them."""
     talk = Vocabulary.of_words(sorted(PICTURE_TALK))
     words = zip(model.vocabulary.words, model.vocabulary.keys, strict=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mimetypes
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from visterm.collection import (
     Collection,
@@ -33,6 +34,12 @@ from visterm.web.server import Server, json_response
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
 Few = Annotated[int, Query(ge=1, le=100)]
+SHOWN = (
+    *(f"image/{kind}" for kind in ("jpeg", "png", "webp", "gif", "avif", "bmp", "tiff")),
+    *(f"video/{kind}" for kind in ("mp4", "webm", "quicktime")),
+)
+"""Types of originals that a browser may show; others, as SVG that holds scripts, it only saves."""
+OTHER = "application/octet-stream"
 FOR_EVER = "private, max-age=31536000, immutable"
 
 
@@ -65,6 +72,31 @@ def picture_routes(server: Server) -> APIRouter:
     ) -> Response:
         """A picture made small, as JPEG, without what its file says about place and time."""
         return await _thumbnail(server, request, picture, int(side), v)
+
+    @router.get(
+        "/original",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {kind: {} for kind in (*SHOWN, OTHER)},
+                "description": "The file.",
+            },
+            **refused,
+        },
+    )
+    async def original(
+        picture: Picture,
+        download: Annotated[bool, Query(description="To be kept, not shown.")] = False,
+    ) -> Response:
+        """A picture's file as it is, with all that it says about place and time."""
+        path = await server.readers.pictures.ask(Collection.original, picture)
+        kind = mimetypes.guess_type(path.name)[0]
+        return FileResponse(
+            path,
+            filename=path.name,
+            media_type=kind if kind in SHOWN else OTHER,
+            content_disposition_type="attachment" if download else "inline",
+        )
 
     @router.get("/captions", response_model=Captions, responses=refused)
     async def captions(picture: Picture) -> Response:
