@@ -644,6 +644,7 @@ def test_years_narrow_by_a_click_and_time_orders(served: Server, visit: Opener) 
     expect(page).to_have_url(re.compile("sort=time"))
     page.locator(".line").first.wait_for(state="detached")
     assert set(order(page)) <= set(best)
+    expect(page.locator("#summary")).to_have_text(re.compile(r"good match(es)?, latest first$"))
 
 
 def test_a_range_is_chosen_answered_and_taken_back_as_one(changed: Server, visit: Opener) -> None:
@@ -1106,7 +1107,7 @@ def test_a_phone_reaches_order_filters_help_and_teaching(served: Server, visit: 
 def test_two_tab_stops_stand_before_the_first_picture(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=sea")
     order(page)
-    page.locator("#filters .chip").first.wait_for()
+    page.locator("#filters .chip.folder").first.wait_for()
     stops = []
     while not (stops and stops[-1] == "open"):
         page.keyboard.press("Tab")

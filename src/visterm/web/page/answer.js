@@ -20,7 +20,7 @@ export function lines({ cutoff, possible }, shown) {
 }
 
 /** One line about all of them. */
-export function summary(answer, query) {
+export function summary(answer, query, isByTime = false) {
   const { cutoff, possible, unknown, replaced, unsure, partial, conditions } = answer
   const parts = []
   if (partial) {
@@ -33,7 +33,7 @@ export function summary(answer, query) {
   })
   const isGuess = unsure?.length > 0 // then what was found is good only if the guess is
   if (isGuess) parts.push(...taken)
-  if (cutoff !== null && cutoff !== undefined) parts.push(counts(cutoff, possible, query) + (isGuess && cutoff ? ' if so' : ''))
+  if (cutoff !== null && cutoff !== undefined) parts.push(counts(cutoff, possible, query, isByTime) + (isGuess && cutoff ? ' if so' : ''))
   if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
   if (!isGuess) parts.push(...taken)
   const left = Object.keys(unknown || {})
@@ -49,8 +49,9 @@ export function written(evidence) {
   return text && `${text[0].toUpperCase()}${text.slice(1)}.`
 }
 
-function counts(good, possible, query) {
+function counts(good, possible, query, isByTime) {
   if (!good && !possible) return `Nothing here looks like “${query}”. The nearest pictures are shown`
   const first = good ? counted(good, 'good match', 'good matches') : 'No good match'
+  if (isByTime) return good ? `${first}, latest first` : first
   return possible ? `${first}, ${possible.toLocaleString('en')} possible` : first
 }

@@ -154,7 +154,7 @@ export class Feed {
     this.name()
     const { query, like, upload } = this.asked
     const isNewest = !query && !like && !upload
-    const parts = query ? summary(this.answer, query)
+    const parts = query ? summary(this.answer, query, this.asked.sort === 'time')
       : [isNewest ? 'By the time they were taken' : counted(this.items.length, 'picture')]
     $('summary').replaceChildren(parts.join('. '))
     if (!isNewest) {

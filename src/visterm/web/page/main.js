@@ -103,14 +103,20 @@ function toGrid() {
   wantsGrid = false
 }
 
-/** What is asked for, in the box. */
+/** What is asked for, in the box; a picture comes later, if nothing else is asked for by then. */
 async function showAsked({ query, like, upload, image }) {
   box.set(query)
-  if (upload && image) box.set('', { name: upload, picture: await drawn(image) })
-  if (!like) return
-  const one = await get(`/pictures/${like}`).catch(() => null)
-  if (!one || here().like !== like) return
-  box.set('', { name: one.path.split('/').at(-1), picture: el('img', { src: thumbnail(one, 32), alt: '' }) })
+  const picture = await (like ? ofCollection(like) : sent(upload, image)).catch(() => null)
+  if (picture && here().like === like && here().upload === upload) box.set('', picture)
+}
+
+async function ofCollection(number) {
+  const one = await get(`/pictures/${number}`)
+  return { name: one.path.split('/').at(-1), picture: el('img', { src: thumbnail(one, 32), alt: '' }) }
+}
+
+async function sent(name, image) {
+  return image ? { name, picture: await drawn(image) } : null
 }
 
 /** On the first page: words that the pictures show, and searches made of them. */
