@@ -116,9 +116,7 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
     else:
         answers = describe_here(FileDescriber(plan.root, extractor, incoming), asked)
     group: list[Described] = []
-    enough = (
-        together  # the first are committed soon, as somebody waits to see them; then more at once
-    )
+    enough = together  # somebody waits to see the first; later groups are larger
     # Closed here: it waits for a thread, which a garbage collector must never do.
     with closing(answers):
         for answer in answers:
