@@ -104,19 +104,18 @@ function toGrid() {
 }
 
 /** What is asked for, in the box; a picture comes later, if nothing else is asked for by then. */
-async function showAsked({ query, like, upload, image }) {
-  box.set(query)
-  const picture = await (like ? ofCollection(like) : sent(upload, image)).catch(() => null)
-  if (picture && here().like === like && here().upload === upload) box.set('', picture)
+async function showAsked(now) {
+  box.set(now.query)
+  const found = await pictureOf(now).catch(() => null)
+  if (found && here().like === now.like && here().upload === now.upload) box.set('', found)
 }
 
-async function ofCollection(number) {
-  const one = await get(`/pictures/${number}`)
+/** The picture that others are to be like, small, with its name; null where words are asked for. */
+async function pictureOf({ like, upload, image }) {
+  if (image) return { name: upload, picture: await drawn(image) }
+  if (!like) return null
+  const one = await get(`/pictures/${like}`)
   return { name: one.path.split('/').at(-1), picture: el('img', { src: thumbnail(one, 32), alt: '' }) }
-}
-
-async function sent(name, image) {
-  return image ? { name, picture: await drawn(image) } : null
 }
 
 /** On the first page: words that the pictures show, and searches made of them. */
