@@ -826,7 +826,7 @@ def test_enter_leaves_the_box_so_that_keys_judge_pictures(changed: Server, visit
     expect(page.locator("#said")).to_contain_text("The order has changed")
     expect(first.locator(".open")).to_be_focused()
     page.keyboard.press("n")  # a second no takes the first back, wherever the picture is now
-    expect(page.locator(".toast")).to_contain_text("Answer taken back")
+    expect(page.locator("#said")).to_contain_text("Answer taken back")
     assert order(page) == found
 
 

@@ -25,7 +25,7 @@ from visterm.web.change_process import ChangeProcess, Interrupted, answer_to
 from visterm.web.reader_pool import Busy
 
 API = "/api/v1"
-CLICK = {"query": "sea", "picture": 40, "relevant": True}
+CLICK = {"query": "sea", "picture": 20, "relevant": True}
 CHANGES: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/feedback", CLICK),
     ("POST", "/feedback", {"query": "moutain", "picture": 3, "relevant": False}),

@@ -196,12 +196,12 @@ def test_a_collection_of_before_learns_times_at_its_next_add(dated: Collection) 
     assert dated.add().captions == 0
 
 
-def test_distances_are_great_circles() -> None:
-    from visterm.collection.search.filters import _distances
+def testdistances_are_great_circles() -> None:
+    from visterm.collection.search.filters import distances
     from visterm.text.filters import Circle
 
     lisbon, porto = Circle(38.7223, -9.1393), (41.1579, -8.6291)
-    far = _distances(lisbon, np.array([porto[0]]), np.array([porto[1]]))
+    far = distances(lisbon, np.array([porto[0]]), np.array([porto[1]]))
     assert far[0] == pytest.approx(274.3, abs=1.0)
-    over = _distances(Circle(0.0, 179.9), np.array([0.0]), np.array([-179.9]))
+    over = distances(Circle(0.0, 179.9), np.array([0.0]), np.array([-179.9]))
     assert over[0] == pytest.approx(22.2, abs=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 BATCH = 256
 """Pictures of one commit."""
+PATIENCE = 1.0
+"""Seconds after which fewer are committed: somebody may wait to see them."""
 TOGETHER = 32
 """Pictures that are read and described together."""
 WORTH = 200
@@ -116,16 +119,16 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
     else:
         answers = describe_here(FileDescriber(plan.root, extractor, incoming), asked)
     group: list[Described] = []
-    enough = together  # somebody waits to see the first; later groups are larger
+    committed = time.monotonic()
     # Closed here: it waits for a thread, which a garbage collector must never do.
     with closing(answers):
         for answer in answers:
             group.append(answer)
             waiting = sum(len(one.files) for one in group)
             batches.heard(waiting)
-            if waiting >= enough:
+            if waiting >= BATCH or time.monotonic() - committed > PATIENCE:
                 batches.commit(group)
-                group, enough = [], min(BATCH, 2 * enough)
+                group, committed = [], time.monotonic()
                 if on_batch is not None:
                     on_batch(batches.done, batches.total)
         if group:
