@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link
+from visterm.calibration.calibration import Link
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, entries, set_step

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link, log_logistic
+from visterm.calibration.calibration import Link, log_logistic
 from visterm.collection.feedback.clicked_vectors import CentredVectors, centred
 from visterm.collection.feedback.log import Entry
 from visterm.collection.store.catalogue import Catalogue

@@ -66,7 +66,7 @@ def keys_of(folder: str, file: str) -> set[str]:
 @lru_cache(maxsize=65536)
 def stemmed(source: str, name: str) -> tuple[str, ...]:
     """The stems of all words of a name, in order."""
-    from visterm.pictures.path_words import file_words, folder_words
+    from visterm.pictures.texts import file_words, folder_words
 
     words = (file_words if source == FILE else folder_words)(name, joined=True)
     return tuple(stem(token) for word in words for token in tokens(word))

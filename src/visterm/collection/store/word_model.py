@@ -23,7 +23,7 @@ from visterm.index.mapped_rows import mapped_blocks
 
 if TYPE_CHECKING:
     from visterm.calibration import Calibration
-    from visterm.calibration.link import Link
+    from visterm.calibration.calibration import Link
     from visterm.features.extractor import Rows as Vectors
     from visterm.text import Vocabulary
 
