@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.encoders.installation import folder_of, manifest_of
+from visterm.encoders.installation import Manifest, home, manifest_of
 from visterm.encoders.layout import TOKENIZER, Layout, TextLayout, read_layout
-from visterm.encoders.manifest import Manifest
 from visterm.errors import BadInput, MissingExtra
 from visterm.matrices import unit_rows
 from visterm.onnx_session import one_line, open_session
@@ -196,14 +198,6 @@ def class_and_patches(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.concatenate([unit_rows(one) for one in both], axis=1)
 
 
-def opened(
-    where: Path, manifest: Manifest, provider: str = "cpu", *, files: dict[str, int] | None = None
-) -> Encoder:
-    """The encoder whose files lie in a folder."""
-    sizes = files or {name: int(size) for name, (_, size) in manifest.files.items()}
-    return Encoder(where, read_layout(where, sizes, manifest.precision), manifest, provider)
-
-
 def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) -> Encoder:
     """An installed encoder by its name; the same object as long as its files are the same.
 
@@ -224,7 +218,8 @@ def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) ->
 @lru_cache(maxsize=4)
 def _opened(name: str, folder: str, prompts: tuple[str, ...], provider: str) -> Encoder:
     manifest = manifest_of(name)
-    return opened(folder_of(manifest), manifest, provider)
+    layout = read_layout(home() / folder, manifest.precision)
+    return Encoder(home() / folder, layout, manifest, provider)
 
 
 def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
@@ -239,3 +234,44 @@ def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
             runs.append([])
         runs[-1].append(place)
     return runs
+
+
+def trial() -> None:
+    """A text and a picture through an encoder, in a process of its own.
+
+    Reads folder, precision and the memory allowed as JSON from stdin, and prints how many
+    numbers came out, or what is wrong.
+    """
+    folder, precision, memory = json.load(sys.stdin)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    try:
+        answer: dict[str, Any] = {"dimensions": tried(Path(folder), precision)}
+    except MissingExtra as error:
+        answer = {"extra": str(error)}
+    except BadInput as error:
+        answer = {"problem": str(error)}
+    except MemoryError:
+        answer = {"problem": "the graphs need too much memory"}
+    print(json.dumps(answer), flush=True)
+
+
+def tried(folder: Path, precision: str) -> int:
+    """How many numbers a picture and a text become; an error where these are not alike."""
+    about = Manifest("trial", str(folder), "", "", {}, 0, precision, reads_texts=False)
+    encoder = Encoder(folder, read_layout(folder, precision), about)
+    picture = np.linspace(0, 255, 96 * 64 * 3).astype(np.uint8).reshape(64, 96, 3)
+    rows = [encoder.picture_rows([picture])]
+    if encoder.layout.text is not None:
+        rows.append(encoder.text_rows(["a photo of a tree"]))
+    if not all(row.any() for row in rows):
+        raise BadInput("a picture or a text becomes nothing but zeros")
+    widths = [row.shape[1] for row in rows]
+    if len(set(widths)) > 1:
+        raise BadInput(
+            f"a picture becomes {widths[0]} numbers and a text {widths[1]}: these graphs do not "
+            "belong together"
+        )
+    return int(widths[0])
