@@ -1,18 +1,21 @@
-"""Batches on processes of this machine, by a pool of joblib's making."""
+"""All cores of this machine: batches on processes of joblib's making, rows on threads."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.errors import VistermError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Item = TypeVar("Item")
+Share = TypeVar("Share")
 Result = TypeVar("Result")
 
 # One task a core: threads of libraries would only wait for each other.
@@ -22,6 +25,8 @@ SINGLE_THREADED = dict.fromkeys(
 _BATCHES_A_PROCESS = 2
 _HOPELESS = 2
 """Items that each end a process, after which no other of their batch is tried."""
+_pools: dict[int, ThreadPoolExecutor] = {}
+_making = threading.Lock()
 
 
 def in_processes(
@@ -105,3 +110,32 @@ def _pool(n_jobs: int) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     return ProcessPoolExecutor(max_workers=n_jobs, env=SINGLE_THREADED)
+
+
+def side_by_side(run: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
+    """Do something with every share, on all cores; it must let go of Python's lock to gain by it.
+
+    What runs must not ask for more of it.
+
+    >>> side_by_side(abs, [-1, 2])
+    [1, 2]
+    """
+    if min(n_threads(), len(shares)) <= 1:
+        return list(map(run, shares))
+    return list(_threads().map(run, shares))
+
+
+def n_threads() -> int:
+    """How many threads multiply."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The threads of this process; a forked one has none of its parent's."""
+    from concurrent.futures import ThreadPoolExecutor  # which small collections never need
+
+    with _making:
+        if os.getpid() not in _pools:
+            _pools.clear()
+            _pools[os.getpid()] = ThreadPoolExecutor(n_threads(), "rows")
+        return _pools[os.getpid()]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from visterm.compute.replicas import Arguments
+from visterm.compute import Arguments
 from visterm.errors import VistermError
 
 PATIENCE = 20.0
@@ -18,13 +17,13 @@ _LEAST_GRACE = 10.0
 _GRACE = 3.0
 """Once half of the parts are done with a call, the others have so many times as long as that."""
 _ATTEMPTS = 3
-_NAMESPACE = "visterm"
+NAMESPACE = "visterm"
 
 
 class RayReplicas:
     """So many actors a part, each with an object ``kind(*part)``; they end with this.
 
-    Actors of named parts can be counted by other drivers (`replica_counts`).
+    Actors of named parts can be counted by other drivers (`RayCluster.replica_counts`).
     """
 
     def __init__(
@@ -50,13 +49,8 @@ class RayReplicas:
         ]
         self._turn = itertools.count()
         if name is not None:  # whoever serves wants all of them there
-            ready = [
-                self._send(one, number, "", ()) for number, some in self._all() for one in some
-            ]
-            ray.get(ready)
-
-    def _all(self) -> list[tuple[int, list[Any]]]:
-        return list(enumerate(self._hosts))
+            every = [(number, host) for number, same in enumerate(self._hosts) for host in same]
+            ray.get([self._send(host, number, "", ()) for number, host in every])
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -92,7 +86,9 @@ class RayReplicas:
         sent = tuple(ray.put(one) for one in arguments)
         for _ in range(_ATTEMPTS):
             began = time.monotonic()
-            refs = [self._send(some[0], number, method, sent) for number, some in self._all()]
+            refs = [
+                self._send(same[0], number, method, sent) for number, same in enumerate(self._hosts)
+            ]
             done, left = ray.wait(refs, num_returns=(len(refs) + 1) // 2, timeout=None)
             if left:
                 grace = max(_LEAST_GRACE, _GRACE * (time.monotonic() - began))
@@ -107,27 +103,17 @@ class RayReplicas:
         import ray
 
         if ray.is_initialized():  # a cluster that has gone has none of them
-            for some in self._hosts:
-                for host in some:
-                    ray.kill(host)
+            for host in itertools.chain(*self._hosts):
+                ray.kill(host)
 
     def _send(self, host: Any, number: int, method: str, given: Arguments) -> Any:
         return host.call.remote(self._kind, self._parts[number], method, *given)
 
 
-def replica_counts() -> dict[str, int]:
-    """Actors by the names of the parts that they hold; of all that the cluster runs."""
-    from ray.util import list_named_actors
-
-    there = list_named_actors(all_namespaces=True)
-    names = [one["name"] for one in there if one["namespace"] == _NAMESPACE]
-    return dict(Counter(name.partition(":")[0] for name in names))
-
-
 def _named(name: str | None, number: int) -> dict[str, Any]:
     if name is None:
         return {}
-    return {"name": f"{name}-{number}:{os.urandom(4).hex()}", "namespace": _NAMESPACE}
+    return {"name": f"{name}-{number}:{os.urandom(4).hex()}", "namespace": NAMESPACE}
 
 
 def _result(ref: Any) -> tuple[Any, bool]:

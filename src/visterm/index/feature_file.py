@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import side_by_side
+from visterm.compute.processes import side_by_side
 from visterm.errors import VistermError
 from visterm.files import append_synced, make_folder
 from visterm.index.compiled import is_worth

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import n_threads, side_by_side
+from visterm.compute.processes import n_threads, side_by_side
 from visterm.index.codes import Codes, Table, log_evidence, magnitudes
 from visterm.index.compiled import is_worth
 
