@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.picture_files import read_picture
+from visterm.pictures.sandbox import read_picture
 from visterm.progress import Progress, silent
 
 BATCH = 32

@@ -1,5 +1,6 @@
 """What is written about a picture, in the file or in files beside it: captions, time and place.
 
+Files beside a picture are ``photo.jpg.xmp`` or ``photo.xmp``, and so with ``.txt``.
 Pillow finds and parses the blocks (EXIF, XMP, IPTC) in every format; character sets and the texts
 that Windows keeps in EXIF are decoded here.
 """
@@ -7,21 +8,18 @@ that Windows keeps in EXIF are decoded here.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from visterm.pictures.caption_table import read_row, strings
 from visterm.pictures.capture import NOTHING, Capture, exif_capture, xmp_capture
 from visterm.pictures.decoder import OpenPicture, RawPicture
-from visterm.pictures.formats import Refused
-from visterm.pictures.sidecars import (
-    read_json_sidecar,
-    read_txt_sidecar,
-    read_xmp_sidecar,
-    sidecars_of,
-)
+from visterm.pictures.formats import Refused, opened
 from visterm.pictures.texts import decoded, old_windows, values
 from visterm.pictures.xmp import CAPTURE, BrokenXMP, read_xmp
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 Values = dict[str, list[str]]
 
-MAX_BLOCK = 8_000_000
+MAX_XMP = 8_000_000
 _MAX_TEXT = 1_000_000
 _DESCRIPTION, _XMP_TAG = 270, 700
 # Windows writes these in UTF-16; its keywords are one text with semicolons.
@@ -97,20 +95,20 @@ class MetadataReader:
         with contextlib.suppress(Exception):  # Pillow raises whatever comes to hand
             self._inside |= exif_capture(exif)
         if xmp:
-            found = self._attempt(partial(read_xmp, xmp[:MAX_BLOCK]), self._path)
+            found = self._attempt(partial(read_xmp, xmp[:MAX_XMP]), self._path)
             self._inside |= _popped_capture(found)
             self._merge(found, "xmp:")
 
-    def beside(self, *, json: bool) -> None:
-        """Take what lies beside the file; ``json`` as shards have it."""
+    def beside(self, *, in_shard: bool) -> None:
+        """Take what lies beside the file; in shards ``.json`` as well."""
         for name in sidecars_of(self._path, ".xmp"):
-            found = self._attempt(partial(read_xmp_sidecar, name), name)
+            found = self._attempt(partial(_read_xmp_sidecar, name), name)
             self._beside |= _popped_capture(found)
             self._merge(found, "xmp-sidecar:")
         for name in sidecars_of(self._path, ".txt"):
-            self._merge(self._attempt(partial(read_txt_sidecar, name), name))
-        if json:
-            self._merge(read_json_sidecar(self._path, self.problems))
+            self._merge(self._attempt(partial(_read_txt_sidecar, name), name))
+        if in_shard:
+            self._merge(_read_json_sidecar(self._path, self.problems))
 
     def metadata(self) -> Metadata:
         """What was found. Of time and place a sidecar counts first: it was written later."""
@@ -188,3 +186,58 @@ def _characters(data: bytes, charset: bytes) -> str:
     if charset.startswith(b"\x1b%"):
         return data.decode("utf-8", "replace")
     return old_windows(data) if charset in (b"\x1b.A", b"\x1b-A") else decoded(data)
+
+
+def sidecars_of(path: str, extension: str) -> list[str]:
+    """The files beside a picture that are named after it, the more telling name first."""
+    names = []
+    for stem in (path, os.path.splitext(path)[0]):
+        names += [stem + extension, stem + extension.upper()]
+    return [name for name in names if name != path and os.path.lexists(name)]
+
+
+def _read_xmp_sidecar(path: str) -> Values:
+    """The values in one ``.xmp`` file; raises `Refused` or `BrokenXMP` where there are none."""
+    return read_xmp(bytes_of(path, MAX_XMP))
+
+
+def _read_txt_sidecar(path: str) -> dict[str, list[str]]:
+    """The lines of one ``.txt`` file, as ``txt``; raises `Refused` where it is no text."""
+    data = bytes_of(path, _MAX_TEXT)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16", "replace")
+    elif b"\0" in data:
+        raise Refused("it is not text")
+    else:
+        text = decoded(data)
+    lines = values(text.splitlines())
+    return {"txt": lines} if lines else {}
+
+
+def _read_json_sidecar(path: str, problems: list[str]) -> dict[str, list[str]]:
+    """The caption in the ``.json`` file of a picture of a shard, if there is one: a text, or an
+    object with a known name.
+
+    The names are those of columns in tables of captions; what is broken is added to ``problems``.
+    """
+    name = os.path.splitext(path)[0] + ".json"
+    if not os.path.lexists(name):
+        return {}
+    try:
+        said = json.loads(decoded(bytes_of(name, _MAX_TEXT)))
+    except (Refused, ValueError, RecursionError) as problem:
+        problems.append(f"{name}: no caption in JSON ({problem})")
+        return {}
+    if isinstance(said, dict):
+        said = [text for value in read_row(said)[1] if (text := strings(value))]
+    lines = values(line for text in strings(said) or () for line in text.splitlines())
+    return {"json": lines} if lines else {}
+
+
+def bytes_of(path: str, limit: int) -> bytes:
+    """A file of up to so many bytes; raises `Refused` where it is larger or no file."""
+    with opened(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Refused(f"it is larger than {limit:,} bytes")
+    return data

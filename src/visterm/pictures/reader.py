@@ -19,7 +19,7 @@ from visterm.pictures.formats import DEFAULT_MAX_PIXELS, Refused, opened
 from visterm.pictures.metadata import Metadata, MetadataReader
 
 if TYPE_CHECKING:
-    from visterm.pictures.pixels import Pixels
+    from visterm.pictures.decoder import Pixels
 
 _HASH_CHUNK = 1 << 22
 
@@ -85,7 +85,7 @@ def read_here(
     if wanted.metadata:
         if reading.reason is not None and not (wanted.pixels or _is_no_picture(reading.reason)):
             about.problems.append(f"{name}: {reading.reason}")
-        about.beside(json=wanted.json)
+        about.beside(in_shard=wanted.json)
         reading.metadata = about.metadata()
     return reading
 

@@ -17,7 +17,7 @@ from visterm.pictures.capture import Capture, video_capture
 from visterm.pictures.formats import Refused, check_size, reasons
 
 if TYPE_CHECKING:
-    from visterm.pictures.pixels import Pixels
+    from visterm.pictures.decoder import Pixels
 
 MOST = 6
 """Frames that stand for a video."""

@@ -49,7 +49,7 @@ def read_xmp(packet: bytes) -> dict[str, list[str]]:
     places as ``place``, and when and where the picture was taken (`CAPTURE`).
 
     Of texts in several languages the default comes first; all distinct ones are kept. Subjects that
-    visterm wrote itself (`visterm.pictures.xmp_writer`) are left out. XMP may describe other
+    visterm wrote itself (`visterm.pictures.sidecar_writer`) are left out. XMP may describe other
     documents, too, deeper down; theirs are not captions of this one.
 
     >>> read_xmp(b'''<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
