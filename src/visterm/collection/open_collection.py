@@ -73,9 +73,7 @@ class OpenCollection:
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
                 )
             location.make(where)
-        opened = cls(where.root, Catalogue(where.store), shared)
-        opened._look_again_at_captions()
-        return opened
+        return cls(where.root, Catalogue(where.store), shared)
 
     @property
     def store(self) -> Path:
@@ -158,13 +156,6 @@ class OpenCollection:
     def __len__(self) -> int:
         """How many different pictures there are."""
         return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
-
-    def _look_again_at_captions(self) -> None:
-        """Read stored captions as files are read now, once, unless somebody is writing."""
-        if self.catalogue.get("reading") == captions.READING or not self.is_writable:
-            return
-        with contextlib.suppress(Locked), self.catalogue.writing("reading captions", wait=0):
-            captions.drop_machine_written(self.catalogue)
 
     def _mend(self) -> None:
         """Have finished what a killed writer left, before something is read."""

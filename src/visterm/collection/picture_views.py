@@ -15,12 +15,12 @@ from visterm.errors import BadInput
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.duplicates.groups import DuplicateGroup
-    from visterm.collection.media.pictures import Picture
+    from visterm.collection.library.descriptions import Description, Likely
+    from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.library.explanations import Explanation
+    from visterm.collection.library.word_counts import CountedWord
+    from visterm.collection.media.records import Picture
     from visterm.collection.media.thumbnails import Thumbnails
-    from visterm.collection.media.word_counts import CountedWord
-    from visterm.collection.prediction.descriptions import Description
-    from visterm.collection.prediction.explanations import Explanation, Likely
     from visterm.collection.search.quick_filters import QuickFilter
 
 
@@ -50,7 +50,7 @@ class PictureViews(OpenCollection):
 
         ``frames`` are the frames that stand for videos, if others than the most usual ones.
         """
-        from visterm.collection.media.pictures import pictures
+        from visterm.collection.media.records import pictures
 
         return pictures(self.catalogue, numbers, frames)
 
@@ -91,7 +91,7 @@ class PictureViews(OpenCollection):
 
     def export_text(self, pictures: Sequence[int], kind: str) -> str:
         """Pictures as a ``list`` of paths, or as ``csv`` or ``json`` with what is known of them."""
-        from visterm.collection.exchange.export import export_text
+        from visterm.collection.library.export import export_text
 
         return export_text(self.catalogue, self.root, pictures, kind)
 
@@ -99,13 +99,13 @@ class PictureViews(OpenCollection):
         self, pictures: Sequence[int], to: str | os.PathLike[str], *, copies: bool = False
     ) -> int:
         """A folder of links to pictures, or of copies; returns how many were put there."""
-        from visterm.collection.exchange.export import export_folder
+        from visterm.collection.library.export import export_folder
 
         return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
 
     def export_keywords(self, pictures: Sequence[int]) -> int:
         """Write captions as keywords into XMP sidecars; returns how many changed."""
-        from visterm.collection.exchange.export import export_keywords
+        from visterm.collection.library.export import export_keywords
 
         return export_keywords(self.catalogue, self.root, pictures)
 
@@ -114,7 +114,7 @@ class PictureViews(OpenCollection):
 
         They are remembered where the collection can be written, for `kept_duplicates`.
         """
-        from visterm.collection.duplicates.groups import keep_groups, near_duplicates
+        from visterm.collection.library.duplicates import keep_groups, near_duplicates
 
         still = self.catalogue.db.execute("SELECT id FROM pictures WHERE kind IS NOT 'video'")
         every = [picture for (picture,) in still]
@@ -126,7 +126,7 @@ class PictureViews(OpenCollection):
 
     def kept_duplicates(self) -> tuple[list[DuplicateGroup], bool] | None:
         """What `near_duplicates` found last, and whether that is of the files of now."""
-        from visterm.collection.duplicates.groups import kept_groups
+        from visterm.collection.library.duplicates import kept_groups
 
         return kept_groups(self.catalogue)
 
@@ -137,17 +137,19 @@ class PictureViews(OpenCollection):
 
     def complete(self, start: str, k: int = 10) -> list[CountedWord]:
         """Words of the captions and of the model that begin like this, the most frequent first."""
-        return self._shared.word_counts.starting(self.catalogue, start, k)
+        from visterm.collection.library.word_counts import words_starting
+
+        return words_starting(self.catalogue, start, k)
 
     def explain(self, picture: int | str | os.PathLike[str], query: str) -> Explanation:
         """What each place of a picture contributes to its score for a query, word by word."""
-        from visterm.collection.prediction.explanations import explain
+        from visterm.collection.library.explanations import explain
 
         return explain(self.catalogue, self.root, self._number(picture), query)
 
     def describe(self, picture: int | str | os.PathLike[str], k: int = 10) -> list[Likely]:
         """The ``k`` words that a picture most likely shows."""
-        from visterm.collection.prediction.explanations import describe
+        from visterm.collection.library.descriptions import describe
 
         if k < 1:
             raise BadInput(f"ask for 1 or more words, not {k}")
@@ -167,7 +169,7 @@ class PictureViews(OpenCollection):
         Up to so many likely ``words``; ``phrases`` that captions of the pictures most alike share
         (they need the extra ``phrases``); and ``captions`` of the pictures most alike.
         """
-        from visterm.collection.prediction.descriptions import Wanted, descriptions
+        from visterm.collection.library.descriptions import Wanted, descriptions
 
         if min(words, phrases, captions) < 0:
             raise BadInput("ask for 0 or more words, phrases and captions")

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from visterm.collection.store.snapshot import SharedParts
 from visterm.compute import Replicas
 
-if TYPE_CHECKING:
-    from visterm.collection.media.word_counts import WordCounts
-
 
 @dataclass
 class SharedState:
-    """Parts of snapshots, and the words of the captions.
+    """Parts of snapshots.
 
     With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
     and finds that a killed writer left something calls it, and does not do it while others wait.
@@ -25,12 +20,6 @@ class SharedState:
     parts: SharedParts = field(default_factory=SharedParts)
     replicas: Replicas | None = None
     mend_later: Callable[[], None] | None = None
-
-    @cached_property
-    def word_counts(self) -> WordCounts:
-        from visterm.collection.media.word_counts import WordCounts  # no search needs it
-
-        return WordCounts()
 
     def close(self) -> None:
         """Close the files, once whoever shares them has ended."""

@@ -22,11 +22,10 @@ from visterm.collection.store.versions import UNFINISHED
 from visterm.errors import BadInput, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection.exchange.backup import Restored
     from visterm.collection.feedback.changes import UndoneStep
+    from visterm.collection.library.backup import Restored
+    from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.media.captions import Imported
-    from visterm.collection.teaching.service import RoundReport
-    from visterm.collection.teaching.word_record import WordRecord
 
 _ABOUT_VALUES = (
     *(sqlite3.DataError, sqlite3.IntegrityError),
@@ -188,7 +187,6 @@ class Supervision(PictureViews):
                 finally:
                     self.catalogue.applying = None
                 events.settle(self.catalogue, event.number)
-        self._shared.word_counts.forget()
         return result
 
     @_change("captioning")
@@ -225,7 +223,7 @@ class Supervision(PictureViews):
 
     def backup(self) -> Iterator[str]:
         """All captions that people gave, and every yes and no, as JSON lines for `restore`."""
-        from visterm.collection.exchange.backup import backup_lines
+        from visterm.collection.library.backup import backup_lines
 
         return backup_lines(self.catalogue)
 
@@ -234,7 +232,7 @@ class Supervision(PictureViews):
 
         What was said here since about the same picture gives way.
         """
-        from visterm.collection.exchange.backup import read_backup
+        from visterm.collection.library.backup import read_backup
 
         report, captions, clicks = read_backup(self.catalogue, self.root, Path(file))
         self.bring_in(captions, clicks)
@@ -288,7 +286,7 @@ class Supervision(PictureViews):
         self, query: str, answers: Mapping[int, bool] | Sequence[tuple[int, bool]]
     ) -> RoundReport:
         """Answer a round of `questions`; returns what it brought, and whether that is enough."""
-        from visterm.collection.teaching.service import answer
+        from visterm.collection.library.teaching import answer
 
         return answer(self.catalogue, self.root, query, self._answers(answers))
 
@@ -341,14 +339,14 @@ class Supervision(PictureViews):
 
         Likely ones and uncertain ones, different from each other, that nobody has answered yet.
         """
-        from visterm.collection.teaching.service import questions
+        from visterm.collection.library.teaching import questions
 
         self._mend()
         return questions(self.catalogue, self.root, query, count)
 
     def word(self, word: str) -> WordRecord:
         """What is known of a word: examples, how well it is ranked, and the words nearest to it."""
-        from visterm.collection.teaching.word_record import word_record
+        from visterm.collection.library.teaching import word_record
 
         self._mend()
         return word_record(self.catalogue, self.root, word)

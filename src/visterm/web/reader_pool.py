@@ -154,14 +154,11 @@ class ReaderPools:
         if self.change_process is None:
             return collection.submit(verb, **values)
         try:
-            found = self.change_process.submit(verb, **values)
+            return self.change_process.submit(verb, **values)
         except Interrupted:
             with contextlib.suppress(VistermError):  # whoever looks then sees what it will be
                 self.change_process.mend()
             raise
-        if verb.startswith("caption"):  # as a collection does whose words these threads share
-            self._shared.word_counts.forget()
-        return found
 
     def mend_later(self) -> None:
         """Let the thread for changes finish what a killed writer left, unless it is at it."""

@@ -20,8 +20,6 @@ from visterm.errors import BadInput
 
 TABLE = "table"
 GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
-READING = "1"
-"""Raised when files are read otherwise, so that captions of another reading are read again."""
 PRESENT = "captions.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``captions`` under which one counts: its picture has not vanished."""
 
@@ -67,21 +65,6 @@ def keep_read(
         )
     for source, text in found:
         give(catalogue, picture, source, text)
-
-
-def drop_machine_written(catalogue: Catalogue) -> None:
-    """Forget what an earlier reading of files took for captions; the caller holds the lock."""
-    from visterm.pictures.texts import values
-
-    stored = catalogue.db.execute(
-        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", GIVEN
-    ).fetchall()
-    with catalogue.transaction():
-        for picture, source, text in stored:
-            kept = "\n".join(values(text.split("\n")))
-            if kept != text:
-                give(catalogue, picture, source, kept)
-        catalogue.set("reading", READING)
 
 
 def any_there(catalogue: Catalogue) -> bool:
@@ -145,7 +128,7 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     A person's own caption stands alone; otherwise every source counts. With the setting
     ``folders`` the names of a picture's folders are words to learn, too.
     """
-    from visterm.pictures.path_words import folder_words
+    from visterm.pictures.texts import folder_words
 
     question = """
         SELECT pictures.id, hash, source, text FROM pictures

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageEnhance
 
 from visterm.collection import Collection
-from visterm.collection.duplicates.registration import SmallPicture, fit
+from visterm.collection.library.duplicates import SmallPicture, fit
 
 
 def noise(seed: int, size: tuple[int, int] = (96, 64)) -> Image.Image:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.prediction.descriptions import Description
-from visterm.collection.prediction.neighbours import NEIGHBOURS, SHARPNESS
+from visterm.collection.library.descriptions import NEIGHBOURS, SHARPNESS, Description
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.snapshot import NotTrained
 from visterm.errors import BadInput

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.collection.prediction.neighbours import Neighbours, neighbours_of, with_neighbours
+from visterm.collection.library.descriptions import Neighbours, neighbours_of, with_neighbours
 from visterm.collection.store.feature_rows import vectors_of
 from visterm.collection.store.snapshot import snapshot
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visterm.calibration.link import log_logistic
+from visterm.calibration.calibration import log_logistic
 from visterm.collection import Collection
 from visterm.collection.feedback.service import current_offsets
 from visterm.collection.store.snapshot import snapshot

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +10,11 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.name_words import FILE, counting
 from visterm.collection.store.snapshot import snapshot
 from visterm.errors import VistermError
-from visterm.pictures.path_words import file_words, folder_words
+from visterm.pictures.texts import file_words, folder_words
 from visterm.text import Vocabulary
 from visterm.text.stop_words import STOP_WORDS
 from visterm.text.tokens import one_form, tokens
 from visterm.text.unoffered_words import is_unoffered
-
-_REST = 20.0
-"""Counting again waits so many times as long as counting took: a page asks at every key."""
 
 
 @dataclass(frozen=True)
@@ -33,43 +28,15 @@ class CountedWord:
     names: int = 0
 
 
-class WordCounts:
-    """Words of the captions, counted when they may have changed."""
-
-    def __init__(self) -> None:
-        self._words: list[CountedWord] = []
-        self._counted_for: object = None
-        self._again = 0.0
-        self._counting = threading.Lock()
-
-    def starting(self, catalogue: Catalogue, start: str, k: int) -> list[CountedWord]:
-        """Words that begin like this, the most frequent first; then names with such a word."""
-        self._count(catalogue)
-        wanted = one_form(start.strip())
-        found = [one for one in self._words if one.word.startswith(wanted)]
-        found += [one for one in self._words if f" {wanted}" in one.word]
-        return list(dict.fromkeys(found))[:k]
-
-    def forget(self) -> None:
-        """Count anew at the next question."""
-        self._again, self._counted_for = 0.0, None
-
-    def _count(self, catalogue: Catalogue) -> None:
-        if time.monotonic() < self._again and self._words:
-            return
-        with self._counting:
-            began = time.monotonic()
-            state = _state(catalogue)
-            if state != self._counted_for:
-                self._words, self._counted_for = _counted(catalogue), state
-            self._again = time.monotonic() + _REST * (time.monotonic() - began)
-
-
-def _state(catalogue: Catalogue) -> tuple[object, ...]:
-    with catalogue.snapshot() as db:
-        words = db.execute("SELECT value FROM settings WHERE name = 'caption_words'").fetchone()
-        version = db.execute("SELECT max(id), max(time) FROM versions").fetchone()
-    return (*words, *version)
+def words_starting(catalogue: Catalogue, start: str, k: int) -> list[CountedWord]:
+    """Words that begin like this, the most frequent first; then names with such a word."""
+    counted = snapshot(catalogue).remembered(
+        "counted words", lambda: _counted(catalogue), "caption_words", "names", "begun"
+    )
+    wanted = one_form(start.strip())
+    words = [one for one in counted if one.word.startswith(wanted)]
+    words += [one for one in counted if f" {wanted}" in one.word]
+    return list(dict.fromkeys(words))[:k]
 
 
 def _learnt_form(token: str, vocabulary: Vocabulary) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from visterm.collection import Collection
-from visterm.collection.teaching.selection import most_informative
+from visterm.collection.library.teaching import most_informative
 
 
 def test_questions_are_likely_or_uncertain_and_differ() -> None:
