@@ -29,8 +29,6 @@ _ADVICE = {
 def write_whole(
     path: str | os.PathLike[str],
     content: bytes | Callable[[BinaryIO], None],
-    *,
-    is_named_later: bool = False,
 ) -> None:
     """Write a file so that no crash, kill or full disk leaves half of it under its name.
 
@@ -43,8 +41,6 @@ def write_whole(
         The file to write; its folder must exist.
     content
         The bytes, or a function that writes them into the open file it is given.
-    is_named_later
-        The caller syncs the folder, once for several files, before anything names this one.
 
     Raises
     ------
@@ -75,8 +71,7 @@ def write_whole(
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        if not is_named_later:
-            sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise VistermError(f"cannot write {path}: {reason(error)}") from error
 

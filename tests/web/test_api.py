@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 from starlette.testclient import TestClient
+from tests.readers import reading_by
 
 from visterm.collection import Collection, SearchRequest
 from visterm.compute import LocalReplicas
-from visterm.pictures.sandbox import Readers, reading_by
+from visterm.pictures.sandbox import Readers
 
 API = "/api/v1"
 

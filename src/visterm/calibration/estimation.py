@@ -134,17 +134,17 @@ def rarer(
     """
     intercepts = known.link.intercepts.copy()
     for first in range(0, len(words), _WORDS_TOGETHER):
-        some = words[first : first + _WORDS_TOGETHER]
-        seen = logistic(known.link.odds(some, rows[:, some]))
+        batch = words[first : first + _WORDS_TOGETHER]
+        seen = logistic(known.link.odds(batch, rows[:, batch]))
         usual = seen.mean(axis=0)
         clearness = np.maximum(seen.var(axis=0) / (usual * (1 - usual)), 1e-3)
-        odds = known.link.odds(some, others[:, some])
-        shift, before = np.zeros(len(some)), _CHOSEN / clearness
+        odds = known.link.odds(batch, others[:, batch])
+        shift, before = np.zeros(len(batch)), _CHOSEN / clearness
         for _ in range(_ROUNDS):
             total = logistic(odds + shift).sum(axis=0) + before * usual
             rate = total / (len(others) + before)
             shift = np.log(rate / (1 - rate)) - np.log(usual / (1 - usual))
-        intercepts[some] += np.minimum(shift, 0.0)
+        intercepts[batch] += np.minimum(shift, 0.0)
     return replace(known, link=Link(intercepts, known.link.slopes))
 
 
@@ -203,8 +203,8 @@ def _corrected(both: Floats, z: NDArray[np.floating], held: NDArray[np.bool_]) -
     """Intercepts and slopes with corrections of their own for words that some picture shows."""
     shown = np.flatnonzero(held.any(axis=0))
     for first in range(0, len(shown), _WORDS_TOGETHER):
-        some = shown[first : first + _WORDS_TOGETHER]
-        both[:, some] += _corrections(both[:, some], z[:, some], held[:, some])
+        batch = shown[first : first + _WORDS_TOGETHER]
+        both[:, batch] += _corrections(both[:, batch], z[:, batch], held[:, batch])
     return both
 
 
@@ -230,10 +230,10 @@ def _sampled_pairs(
     """Weights and numbers of pairs of picture and word: all mentions, some of the others."""
     others = np.flatnonzero(~held)
     count = min(len(others), _PAIRS)
-    some = random.choice(others, count, replace=False) if count < len(others) else others
+    sample = random.choice(others, count, replace=False) if count < len(others) else others
     hits = np.flatnonzero(held)
     weight = np.concatenate([np.ones(len(hits)), np.full(count, len(others) / max(count, 1))])
-    return weight, np.concatenate([hits, some])
+    return weight, np.concatenate([hits, sample])
 
 
 def judged_shift(odds: ArrayLike, relevant: ArrayLike, weights: ArrayLike = 1.0) -> float:
@@ -252,11 +252,11 @@ def judged_shift(odds: ArrayLike, relevant: ArrayLike, weights: ArrayLike = 1.0)
     >>> judged_shift([2.0] * 9, [True] * 9) > judged_shift([2.0], [True]) > 0
     True
     """
-    known, said = np.asarray(odds, np.float64), np.asarray(relevant, bool)
+    known, is_relevant = np.asarray(odds, np.float64), np.asarray(relevant, bool)
     if not known.size:
         return 0.0
     likely = logistic(_SHIFTS[:, None] + known)
-    right = np.where(said, likely, 1 - likely)
+    right = np.where(is_relevant, likely, 1 - likely)
     expected = _WRONG_CLICKS + (1 - 2 * _WRONG_CLICKS) * right
     logs = (np.asarray(weights) * np.log(expected)).sum(axis=1)
     logs -= 0.5 * np.square(_SHIFTS / _SHIFT_DEVIATION)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
-    from visterm.collection.ingest.plan import OnSkip
+    from visterm.collection.ingest.survey import OnSkip
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
     from visterm.features.own_features import Embedder
@@ -106,7 +106,7 @@ class Collection(Supervision, StarterFiles):
         from visterm.collection.ingest.batches import Added
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
-        from visterm.collection.ingest.removal import free_rows, welcome
+        from visterm.collection.ingest.scopes import free_rows, welcome
         from visterm.collection.store.feature_rows import Rows
         from visterm.collection.training.first_answers import FirstAnswers
         from visterm.collection.training.pretrained import begin

@@ -194,13 +194,10 @@ class OpenCollection:
         """Do what people said while somebody was writing."""
 
     def _learn_completeness(self) -> None:
-        """Learn how complete captions are, and how far names are right, where enough has changed;
-        the caller holds the lock."""
+        """Learn how complete captions are, where enough has changed; the caller holds the lock."""
         from visterm.collection.training.completeness import learn_completeness
-        from visterm.collection.training.name_certainty import learn_name_certainty
 
         learn_completeness(self.catalogue)
-        learn_name_certainty(self.catalogue)
 
     def _number(self, picture: int | str | os.PathLike[str]) -> int:
         """A picture by its number or by one of its files."""

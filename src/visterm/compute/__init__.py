@@ -61,7 +61,7 @@ class LocalReplicas:
 
     def ask(self, method: str, arguments: Sequence[Arguments | None]) -> list[Any]:
         asked = zip(self._objects, arguments, strict=True)
-        return [None if given is None else getattr(one, method)(*given) for one, given in asked]
+        return [None if given is None else getattr(part, method)(*given) for part, given in asked]
 
     def call(self, method: str, *arguments: Any) -> list[Any]:
         return self.ask(method, [arguments] * len(self))

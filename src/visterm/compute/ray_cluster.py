@@ -173,7 +173,7 @@ class RayCluster:
         import ray
         from ray import exceptions
 
-        under_way = {one.ref: one for job in waiting for one in job.under_way}
+        under_way = {single.ref: single for job in waiting for single in job.under_way}
         ready, _ = ray.wait(list(under_way), num_returns=1, timeout=_LOOK_AGAIN)
         for ref in ready:
             job = under_way[ref]
@@ -212,8 +212,8 @@ class _Job:
 
     @property
     def under_way(self) -> list[_Job]:
-        found = [self] if self.ref is not None else []
-        return found + [one for one in self._singles if one.ref is not None]
+        jobs = [self] if self.ref is not None else []
+        return jobs + [single for single in self._singles if single.ref is not None]
 
     @property
     def is_over(self) -> bool:
@@ -228,7 +228,7 @@ class _Job:
             return [self.result]
         if not self._singles:
             return survivors(work, self.batch, [None] * len(self.batch))
-        return survivors(work, self.batch, [one.result for one in self._singles])
+        return survivors(work, self.batch, [single.result for single in self._singles])
 
 
 class _Single:
@@ -250,7 +250,7 @@ def _cancel(waiting: Iterable[_Job]) -> None:
     it is cancelled would end this process, by a check of Ray's that fails."""
     import ray
 
-    under_way = [one.ref for job in waiting for one in job.under_way]
+    under_way = [single.ref for job in waiting for single in job.under_way]
     if under_way and ray.is_initialized():
         for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
             ray.cancel(ref, force=True)

@@ -42,7 +42,7 @@ class RayReplicas:
         host = ray.remote(_Host)
         where = {"num_cpus": share, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
         self._kind = ray.put(kind)
-        self._parts = [[ray.put(one) for one in part] for part in parts]
+        self._parts = [[ray.put(argument) for argument in part] for part in parts]
         self._hosts = [
             [host.options(**where, **_named(name, number)).remote() for _ in range(replicas)]
             for number in range(len(parts))
@@ -83,7 +83,7 @@ class RayReplicas:
         """What every part gives; None for those that died or were left far behind the others."""
         import ray
 
-        sent = tuple(ray.put(one) for one in arguments)
+        sent = tuple(ray.put(value) for value in arguments)
         for _ in range(_ATTEMPTS):
             began = time.monotonic()
             refs = [
@@ -94,7 +94,7 @@ class RayReplicas:
                 grace = max(_LEAST_GRACE, _GRACE * (time.monotonic() - began))
                 done += ray.wait(left, num_returns=len(left), timeout=grace)[0]
             results = [_result(ref)[0] if ref in done else None for ref in refs]
-            if any(one is not None for one in results):
+            if any(value is not None for value in results):
                 return results
         raise VistermError("all shards of the cluster died several times; see its logs")
 

@@ -45,7 +45,7 @@ class Encoder:
 
     def picture_rows(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Vectors of unit length of decoded pictures."""
-        squares = np.stack([self.layout.preprocessing.square(one) for one in pictures])
+        squares = np.stack([self.layout.preprocessing.square(picture) for picture in pictures])
         return self._vision.rows({"": self.layout.preprocessing.fed(squares)})
 
     def text_rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -108,7 +108,8 @@ class Encoder:
         named = self._texts.pad_token
         by_name = None if named is None else self._tokenizer.token_to_id(named)
         own = (self._read_tokenizer().padding or {}).get("pad_id", 0)
-        return int(next(one for one in (by_name, self._texts.pad_id, own) if one is not None))
+        ids = (by_name, self._texts.pad_id, own)
+        return int(next(number for number in ids if number is not None))
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -143,17 +144,17 @@ class Graph:
     ) -> None:
         self.where = path.name
         self._session = open_session(str(path), self.where, provider)
-        self.inputs = {one.name: one for one in self._session.get_inputs()}
+        self.inputs = {value.name: value for value in self._session.get_inputs()}
         self._kinds = kinds
-        if not self.inputs or any(one.type not in kinds for one in self.inputs.values()):
-            listed = ", ".join(f"{one.name} {one.type}" for one in self.inputs.values())
+        if not self.inputs or any(value.type not in kinds for value in self.inputs.values()):
+            listed = ", ".join(f"{value.name} {value.type}" for value in self.inputs.values())
             raise BadInput(f"{self.where} takes {listed or 'nothing'}, not {' or '.join(kinds)}")
         if kinds is _FLOATS and len(self.inputs) != 1:
             raise BadInput(
                 f"{self.where} takes {', '.join(self.inputs)}, not pictures alone; export the two "
                 "sides apart"
             )
-        axes = {one.name: len(one.shape or []) for one in self._session.get_outputs()}
+        axes = {value.name: len(value.shape or []) for value in self._session.get_outputs()}
         flat = [name for name, count in axes.items() if count == 2]
         deep = [name for name, count in axes.items() if count == 3 and tokens]
         pooled = ["pooler_output"] if deep and "pooler_output" in flat else []
@@ -172,8 +173,8 @@ class Graph:
     def rows(self, given: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """The graph's vectors at unit length; a single input may go without its name."""
         fed = {
-            name: given.get(name, given.get("")).astype(self._kinds[one.type], copy=False)  # type: ignore[union-attr]
-            for name, one in self.inputs.items()
+            name: given.get(name, given.get("")).astype(self._kinds[value.type], copy=False)  # type: ignore[union-attr]
+            for name, value in self.inputs.items()
         }
         count = len(next(iter(fed.values())))
         try:
@@ -195,7 +196,7 @@ def class_and_patches(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
     [[0.0, 1.0, 1.0, 0.0]]
     """
     both = tokens[:, 0], tokens[:, 1:].mean(axis=1)
-    return np.concatenate([unit_rows(one) for one in both], axis=1)
+    return np.concatenate([unit_rows(rows) for rows in both], axis=1)
 
 
 def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) -> Encoder:

@@ -71,10 +71,10 @@ class Manifest:
 def read_manifest(path: Path) -> Manifest:
     """The manifest of an installed encoder."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if said["format"] != FORMAT:
-            raise ValueError(f"its format is {said['format']}, not {FORMAT}")
-        return Manifest(**{**said, "prompts": tuple(said["prompts"])})
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["format"] != FORMAT:
+            raise ValueError(f"its format is {stored['format']}, not {FORMAT}")
+        return Manifest(**{**stored, "prompts": tuple(stored["prompts"])})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path} is damaged ({error}); add the encoder again") from None
 
@@ -254,11 +254,11 @@ def _tried(where: Path, precision: str) -> int:
     except subprocess.TimeoutExpired:
         raise BadInput(f"a text and a picture take longer than {_SECONDS} s") from None
     try:
-        said = json.loads(done.stdout.decode().splitlines()[-1])
+        answer = json.loads(done.stdout.decode().splitlines()[-1])
     except (ValueError, IndexError, UnicodeDecodeError):
         raise BadInput("the graphs crash what runs them, so they are not installed") from None
-    if "extra" in said:
-        raise MissingExtra(said["extra"])
-    if "problem" in said:
-        raise BadInput(said["problem"])
-    return int(said["dimensions"])
+    if "extra" in answer:
+        raise MissingExtra(answer["extra"])
+    if "problem" in answer:
+        raise BadInput(answer["problem"])
+    return int(answer["dimensions"])

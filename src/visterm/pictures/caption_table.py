@@ -17,22 +17,17 @@ from visterm.errors import BadInput
 from visterm.pictures.formats import Refused, opened
 from visterm.pictures.texts import tidy
 
-PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "picture", "image", "photo")
-URL_COLUMNS = ("url", "uri", "location", "image_url", "image_path", "src")
-DATE_COLUMNS = ("date", "taken", "date_taken", "year")
-STRICT_COLUMNS = (
-    "text",
-    "caption",
-    "captions",
-    "words",
-    "keywords",
-    "tags",
-    "title",
-    "description",
+PATH_COLUMNS = frozenset(
+    ["path", "file", "filename", "file_name", "filepath", "picture", "image", "photo"]
 )
-PLACE_COLUMNS = ("place", "city", "state", "country", "location")
-CREATOR_COLUMNS = ("creator", "photographer", "author")
-TEXT_COLUMNS = (*STRICT_COLUMNS, "headline", *PLACE_COLUMNS, *CREATOR_COLUMNS, *DATE_COLUMNS)
+URL_COLUMNS = frozenset(["url", "uri", "location", "image_url", "image_path", "src"])
+DATE_COLUMNS = frozenset(["date", "taken", "date_taken", "year"])
+STRICT_COLUMNS = frozenset(
+    ["text", "caption", "captions", "words", "keywords", "tags", "title", "description"]
+)
+TEXT_COLUMNS = frozenset(["headline", "place", "city", "state", "country", "location"]).union(
+    STRICT_COLUMNS, DATE_COLUMNS, ("creator", "photographer", "author")
+)
 """What is written about a picture, places and who took it among it; dates are said in words."""
 
 MAX_LINE = 1_000_000

@@ -44,14 +44,12 @@ class Capture:
 
     def __or__(self, other: Capture) -> Capture:
         """This, completed by what another knows."""
-        found = (
-            self
-            if self.taken is not None
-            else replace(self, taken=other.taken, source=other.source)
-        )
-        if found.latitude is None:
-            found = replace(found, latitude=other.latitude, longitude=other.longitude)
-        return found
+        joined = self
+        if self.taken is None:
+            joined = replace(joined, taken=other.taken, source=other.source)
+        if self.latitude is None:
+            joined = replace(joined, latitude=other.latitude, longitude=other.longitude)
+        return joined
 
 
 NOTHING = Capture()
@@ -60,10 +58,9 @@ NOTHING = Capture()
 def exif_capture(exif: Exif) -> Capture:
     """What EXIF tags say; Pillow raises whatever comes to hand where they are broken."""
     more, at = exif.get_ifd(_EXIF_IFD), exif.get_ifd(_GPS_IFD)
-    times = (_seconds(str(one)) for one in (more.get(_ORIGINAL), more.get(_DIGITIZED)) if one)
+    written = (more.get(_ORIGINAL), more.get(_DIGITIZED), exif.get(_CHANGED))
+    times = (_seconds(str(text)) for text in written if text)
     taken = next((time for time in times if time is not None), None)
-    if taken is None and exif.get(_CHANGED):
-        taken = _seconds(str(exif[_CHANGED]))
     latitude = _signed(_angle(at.get(2)), str(at.get(1, "")))
     longitude = _signed(_angle(at.get(4)), str(at.get(3, "")))
     return made_capture(taken, EXIF, latitude, longitude)
@@ -81,7 +78,7 @@ def video_capture(facts: Mapping[str, str]) -> Capture:
     facts = {name.lower(): fact for name, fact in facts.items()}
     taken = _seconds(facts.get("creation_time", ""))
     names = ("location", "location-eng", "com.apple.quicktime.location.iso6709")
-    at = next((found for name in names if (found := _POSITION.match(facts.get(name, "")))), None)
+    at = next((match for name in names if (match := _POSITION.match(facts.get(name, "")))), None)
     position = (float(at[1]), float(at[2])) if at else (None, None)
     return made_capture(taken if (taken or 0) > 86_400 else None, VIDEO, *position)
 
@@ -109,10 +106,10 @@ def name_capture(name: str) -> Capture:
     >>> name_capture("DSC_0417.jpg").taken is None
     True
     """
-    found = _IN_A_NAME.search(name)
-    if found is None:
+    match = _IN_A_NAME.search(name)
+    if match is None:
         return NOTHING
-    year, _, *rest = found.groups()
+    year, _, *rest = match.groups()
     taken = _moment([year, *rest])
     return NOTHING if taken is None else Capture(taken, NAME)
 
@@ -148,7 +145,7 @@ def _angle(parts: Any) -> float | None:
     numbers = [0.0 if getattr(part, "numerator", 1) == 0 else float(part) for part in parts[:3]]
     if not all(map(math.isfinite, numbers)):
         return None
-    return math.fsum(one / share for one, share in zip(numbers, (1, 60, 3600), strict=False))
+    return math.fsum(number / share for number, share in zip(numbers, (1, 60, 3600), strict=False))
 
 
 def _signed(angle: float | None, side: str) -> float | None:
@@ -159,17 +156,17 @@ def _signed(angle: float | None, side: str) -> float | None:
 
 def _xmp_degrees(text: str) -> float | None:
     """As XMP writes them: 38,42.5N or 38,42,30N."""
-    found = _DEGREES.fullmatch(text.strip())
-    if found is None:
+    match = _DEGREES.fullmatch(text.strip())
+    if match is None:
         return None
-    degrees, minutes, seconds, side = found.groups()
+    degrees, minutes, seconds, side = match.groups()
     return _signed(float(degrees) + float(minutes) / 60 + float(seconds or 0) / 3600, side)
 
 
 def _seconds(text: str) -> int | None:
     """A time as EXIF (2019:07:04 10:20:30) or ISO 8601 writes it; its time zone is left out."""
-    found = _TIME.match(text)
-    return None if found is None else _moment(found.groups())
+    match = _TIME.match(text)
+    return None if match is None else _moment(match.groups())
 
 
 def _moment(parts: Iterable[str | None]) -> int | None:

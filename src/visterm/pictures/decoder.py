@@ -100,7 +100,7 @@ class OpenPicture:
 
 
 @contextlib.contextmanager
-def open_picture(file: BinaryIO, max_pixels: int) -> Iterator[OpenPicture]:
+def open_picture(file: BinaryIO) -> Iterator[OpenPicture]:
     """An open file as a picture; `Refused` says why it is none, also of what happens in the
     block."""
     from PIL import Image
@@ -117,15 +117,15 @@ def open_picture(file: BinaryIO, max_pixels: int) -> Iterator[OpenPicture]:
     file.seek(0)
     # No other format is tried, whatever the file holds.
     with reasons(format_), Image.open(file, formats=[format_]) as picture:
-        check_size(picture.size, max_pixels)
+        check_size(picture.size)
         yield OpenPicture(picture, format_)
 
 
 class RawPicture:
     """A RAW file: its preview, or else the picture developed."""
 
-    def __init__(self, file: BinaryIO, raw: Any, max_pixels: int) -> None:
-        self._file, self._raw, self._max_pixels = file, raw, max_pixels
+    def __init__(self, file: BinaryIO, raw: Any) -> None:
+        self._file, self._raw = file, raw
 
     @cached_property
     def _preview(self) -> bytes:
@@ -150,7 +150,7 @@ class RawPicture:
         return exif
 
     def _open_preview(self) -> contextlib.AbstractContextManager[OpenPicture]:
-        return open_picture(io.BytesIO(self._preview), self._max_pixels)
+        return open_picture(io.BytesIO(self._preview))
 
     def read(self, max_side: int | None, *, only_size: bool = False) -> tuple[Any, Any]:
         """Width and height upright, and the pixels unless ``only_size`` is asked for."""
@@ -180,7 +180,7 @@ class RawPicture:
         from PIL import Image
 
         sizes = self._raw.sizes
-        check_size((sizes.raw_width, sizes.raw_height), self._max_pixels)
+        check_size((sizes.raw_width, sizes.raw_height))
         with reasons("RAW"):
             pixels = self._raw.postprocess(half_size=True, use_camera_wb=True, output_bps=8)
         is_grey = pixels.ndim == 3 and pixels.shape[2] == 1
@@ -189,7 +189,7 @@ class RawPicture:
 
 
 @contextlib.contextmanager
-def open_raw(file: BinaryIO, max_pixels: int) -> Iterator[RawPicture]:
+def open_raw(file: BinaryIO) -> Iterator[RawPicture]:
     """An open RAW file; `Refused` says why it cannot be read."""
     try:
         import rawpy
@@ -201,7 +201,7 @@ def open_raw(file: BinaryIO, max_pixels: int) -> Iterator[RawPicture]:
     with reasons("RAW"):
         raw = rawpy.imread(file)
     with raw:
-        yield RawPicture(file, raw, max_pixels)
+        yield RawPicture(file, raw)
 
 
 def is_raw(file: BinaryIO) -> bool:

@@ -95,16 +95,16 @@ class MetadataReader:
         with contextlib.suppress(Exception):  # Pillow raises whatever comes to hand
             self._inside |= exif_capture(exif)
         if xmp:
-            found = self._attempt(partial(read_xmp, xmp[:MAX_XMP]), self._path)
-            self._inside |= _popped_capture(found)
-            self._merge(found, "xmp:")
+            properties = self._attempt(partial(read_xmp, xmp[:MAX_XMP]), self._path)
+            self._inside |= _popped_capture(properties)
+            self._merge(properties, "xmp:")
 
     def beside(self, *, in_shard: bool) -> None:
         """Take what lies beside the file; in shards ``.json`` as well."""
         for name in sidecars_of(self._path, ".xmp"):
-            found = self._attempt(partial(_read_xmp_sidecar, name), name)
-            self._beside |= _popped_capture(found)
-            self._merge(found, "xmp-sidecar:")
+            properties = self._attempt(partial(_read_xmp_sidecar, name), name)
+            self._beside |= _popped_capture(properties)
+            self._merge(properties, "xmp-sidecar:")
         for name in sidecars_of(self._path, ".txt"):
             self._merge(self._attempt(partial(_read_txt_sidecar, name), name))
         if in_shard:
@@ -139,7 +139,7 @@ def _popped_capture(found: Values) -> Capture:
 
 def _exif_texts(exif: Exif) -> Values:
     """The few texts that people and Windows keep in EXIF."""
-    found: Values = {}
+    fields: Values = {}
     for tag, name in {_DESCRIPTION: "description", **_WINDOWS}.items():
         data = _tag_bytes(exif, tag)[:_MAX_TEXT]
         if tag == _DESCRIPTION:
@@ -148,8 +148,8 @@ def _exif_texts(exif: Exif) -> Values:
             text = data.decode("utf-16-le", "ignore")
             texts = text.split(";") if name == "keywords" else [text]
         if kept := values(texts):
-            found[name] = kept
-    return found
+            fields[name] = kept
+    return fields
 
 
 def _tag_bytes(exif: Exif, tag: int) -> bytes:
@@ -157,7 +157,7 @@ def _tag_bytes(exif: Exif, tag: int) -> bytes:
     value: Any = exif.get(tag, b"")
     if isinstance(value, str):
         return value.encode("latin-1", "ignore")
-    if isinstance(value, tuple) and all(isinstance(one, int) for one in value):
+    if isinstance(value, tuple) and all(isinstance(number, int) for number in value):
         with contextlib.suppress(struct.error):
             return struct.pack(f"{exif.endian or '<'}{len(value)}I", *value)
     return value if isinstance(value, bytes) else b""
@@ -172,13 +172,13 @@ def _iptc_texts(picture: ImageFile) -> Values:
     except (OSError, SyntaxError, ValueError, struct.error):  # it is broken
         return {}
     charset = block.get(_IPTC_CHARSET) or b""
-    found: Values = {}
+    fields: Values = {}
     for dataset, name in _IPTC_FIELDS.items():
         data = block.get(dataset) or []
-        texts = [one for one in (data if isinstance(data, list) else [data]) if one]
-        if kept := values(_characters(one, charset) for one in texts):  # type: ignore[arg-type]
-            found[name] = found.get(name, []) + kept
-    return found
+        texts = [text for text in (data if isinstance(data, list) else [data]) if text]
+        if kept := values(_characters(text, charset) for text in texts):  # type: ignore[arg-type]
+            fields[name] = fields.get(name, []) + kept
+    return fields
 
 
 def _characters(data: bytes, charset: bytes) -> str:

@@ -18,7 +18,6 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 from visterm.child_process import child_environment
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.pictures.capture import Capture
-from visterm.pictures.formats import DEFAULT_MAX_PIXELS, NO_MEMORY
+from visterm.pictures.formats import NO_MEMORY
 from visterm.pictures.metadata import Caption, Metadata
 from visterm.pictures.reader import Reading, Wanted, read_here
 
@@ -197,9 +196,9 @@ def _message(reading: Reading) -> tuple[dict[str, Any], bytes]:
 def _reading(answer: dict[str, Any], data: bytearray) -> Reading:
     """The reading that a child sent."""
     written = answer["metadata"]
-    captions = [Caption(**one) for one in written["captions"]]
+    captions = [Caption(**caption) for caption in written["captions"]]
     capture, recorded = Capture(**written["capture"]), Capture(**written["recorded"])
-    found = Reading(
+    reading = Reading(
         digest=None if answer["digest"] is None else bytes.fromhex(answer["digest"]),
         metadata=Metadata(captions, capture, recorded, written["problems"]),
         size=None if answer["size"] is None else tuple(answer["size"]),
@@ -209,8 +208,8 @@ def _reading(answer: dict[str, Any], data: bytearray) -> Reading:
     if answer["shape"] is not None:
         import numpy as np
 
-        found.pixels = list(np.frombuffer(data, np.uint8).reshape(answer["shape"]))
-    return found
+        reading.pixels = list(np.frombuffer(data, np.uint8).reshape(answer["shape"]))
+    return reading
 
 
 _turn = threading.RLock()  # a garbage collector may end what somebody forgot to close
@@ -228,24 +227,9 @@ def readers() -> Readers:
         return _own[1]
 
 
-@contextlib.contextmanager
-def reading_by(given: Readers) -> Iterator[None]:
-    """For as long as it lasts, files of this process are read by these children."""
-    global _own
-    with _turn:
-        before, _own = _own, (os.getpid(), given)
-    try:
-        yield
-    finally:
-        with _turn:
-            _own = before
-        given.close()
-
-
 def read_picture(
     source: str | os.PathLike[str] | bytes,
     *,
-    max_pixels: int = DEFAULT_MAX_PIXELS,
     max_side: int | None = None,
     second: float | None = None,
 ) -> Pixels:
@@ -259,11 +243,8 @@ def read_picture(
     Parameters
     ----------
     source
-        A path, or the bytes of a picture file. Only regular files are opened.
-    max_pixels
-        The largest picture that is decoded, 64 million pixels by default, checked before its pixels
-        are. Decoding may also take no more than a gigabyte of memory, and in proportion more where
-        this limit is raised above its default, and ten seconds of processor time.
+        A path, or the bytes of a picture file. Only regular files are opened. Decoding may take 64
+        million pixels, a gigabyte of memory, and ten seconds of processor time.
     max_side
         Shrink so that the longer side has at most so many pixels; never enlarge. Much faster for
         JPEG, which is then decoded at a fraction of its size.
@@ -291,10 +272,9 @@ def read_picture(
     Traceback (most recent call last):
     visterm.errors.UnreadablePicture: picture in memory: its GIF data are broken
     """
-    if max_pixels < 1 or (max_side is not None and max_side < 1):
-        raise BadInput("max_pixels and max_side must be at least 1")
-    wanted = Wanted(pixels=True, second=second, max_side=max_side, max_pixels=max_pixels)
-    return _readable(source, wanted).pixels[0]
+    if max_side is not None and max_side < 1:
+        raise BadInput("max_side must be at least 1")
+    return _readable(source, Wanted(pixels=True, second=second, max_side=max_side)).pixels[0]
 
 
 def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
@@ -329,10 +309,10 @@ def captions_of(
     ...     captions_of(picture)
     [Caption(source='txt', text='a boat on the sea')]
     """
-    found = readers().read(path, Wanted(metadata=True)).metadata
+    metadata = readers().read(path, Wanted(metadata=True)).metadata
     if problems is not None:
-        problems.extend(found.problems)
-    return found.captions
+        problems.extend(metadata.problems)
+    return metadata.captions
 
 
 def _readable(source: str | os.PathLike[str] | bytes, wanted: Wanted) -> Reading:
@@ -367,7 +347,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         asked = json.loads(line)
         wanted, longest = Wanted(**asked["wanted"]), asked["longest"]
         source = requests.read(asked["bytes"]) if asked["path"] is None else asked["path"]
-        _limit_memory(taken, wanted.max_pixels)
+        _limit_memory(taken)
         _limit_time(longest)
         try:
             reading = read_here(source, wanted, alive)
@@ -397,14 +377,13 @@ def _memory_taken() -> int | None:
     return None
 
 
-def _limit_memory(taken: int | None, max_pixels: int) -> None:
-    """Let this process take `MEMORY` more and no more; whoever allows more pixels allows more."""
+def _limit_memory(taken: int | None) -> None:
+    """Let this process take `MEMORY` more and no more."""
     if taken is not None:
         import resource
 
-        more = int(MEMORY * max(1.0, max_pixels / DEFAULT_MAX_PIXELS))
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (taken + more, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
 
 
 def main() -> None:

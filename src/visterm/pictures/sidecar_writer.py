@@ -75,7 +75,7 @@ class _Element:
     @property
     def bag(self) -> _Element | None:
         """The list that a property holds."""
-        return next((one for one in self.children if one.name in _LISTS), None)
+        return next((child for child in self.children if child.name in _LISTS), None)
 
     @property
     def items(self) -> list[_Element]:
@@ -104,21 +104,26 @@ class _Outline:
             if isinstance(problem, BrokenXMP):
                 raise
             raise BrokenXMP(f"its XMP cannot be read ({problem})") from None
-        self.stop = max((one.closing for one in self._rdf), default=-1)
+        self.stop = max((element.closing for element in self._rdf), default=-1)
         """Where the closing tag of the last ``rdf:RDF`` begins."""
         if self.stop < 0:
             raise BrokenXMP("its XMP has no rdf:RDF to add to")
         self.descriptions = [
-            one for rdf in self._rdf for one in rdf.children if one.name == RDF + "Description"
+            element
+            for rdf in self._rdf
+            for element in rdf.children
+            if element.name == RDF + "Description"
         ]
 
     def named(self, name: str) -> list[_Element]:
         """The properties of a name, in whichever description they stand."""
-        return [one for part in self.descriptions for one in part.children if one.name == name]
+        return [
+            child for part in self.descriptions for child in part.children if child.name == name
+        ]
 
     def texts(self, name: str) -> list[str]:
         """The entries of their lists."""
-        return [item.text for one in self.named(name) for item in one.items]
+        return [item.text for element in self.named(name) for item in element.items]
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > MAX_DEPTH:
@@ -142,8 +147,8 @@ class _Outline:
 
     def _after_tag(self, at: int) -> int:
         """Where the tag ends that begins here; a ``>`` inside quotes does not end it."""
-        found = _TAG.match(self._packet, at)
-        return len(self._packet) if found is None else found.end()
+        tag = _TAG.match(self._packet, at)
+        return len(self._packet) if tag is None else tag.end()
 
     def _refuse(self, *_: object) -> None:
         raise BrokenXMP(NO_TYPES)
@@ -187,17 +192,17 @@ def with_keywords(
     head = len(whole) - len(whole.lstrip(PADDING))
     tail = len(whole.rstrip(PADDING))
     before = whole[head:tail]
-    found = _Outline(before)
-    ours, subjects = found.texts(OURS), found.texts(_SUBJECT)
-    refused = values([*found.texts(_REFUSED), *(one for one in ours if one not in subjects)])
+    outline = _Outline(before)
+    ours, subjects = outline.texts(OURS), outline.texts(_SUBJECT)
+    refused = values([*outline.texts(_REFUSED), *(one for one in ours if one not in subjects)])
     taken = {one.casefold() for one in (*(set(subjects) - set(ours)), *refused)}
     added = [word for word in values(words) if word.casefold() not in taken]
     captions = values(nearest)
     if packet is None and not added and not captions:
         return None
     edits = [
-        *_without_ours(before, found, set(ours)),
-        *_with_ours(before, found, set(ours), added, captions, refused),
+        *_without_ours(before, outline, set(ours)),
+        *_with_ours(before, outline, set(ours), added, captions, refused),
     ]
     after = whole[:head] + _edited(before, edits) + whole[tail:]
     if read_xmp(after) != read_xmp(whole):
@@ -205,33 +210,33 @@ def with_keywords(
     return after
 
 
-def _without_ours(before: bytes, found: _Outline, ours: set[str]) -> Iterator[Edit]:
+def _without_ours(before: bytes, outline: _Outline, ours: set[str]) -> Iterator[Edit]:
     """Take out what visterm wrote the last time, with the space before it."""
-    for part in found.descriptions:
+    for part in outline.descriptions:
         if _all_ours(part, ours):
             yield (_space_before(before, part.start), part.stop, b"")
             continue
-        for one in part.children:
-            if one.name.startswith(VISTERM):
-                yield (_space_before(before, one.start), one.stop, b"")
-            elif one.name == _SUBJECT:
-                for item in one.items:
+        for element in part.children:
+            if element.name.startswith(VISTERM):
+                yield (_space_before(before, element.start), element.stop, b"")
+            elif element.name == _SUBJECT:
+                for item in element.items:
                     if item.text in ours:
                         yield (_space_before(before, item.start), item.stop, b"")
 
 
 def _with_ours(
     before: bytes,
-    found: _Outline,
+    outline: _Outline,
     ours: set[str],
     added: list[str],
     captions: list[str],
     refused: list[str],
 ) -> Iterator[Edit]:
     """Keywords into the list that there is, or with everything else into a description of ours."""
-    kept = [part for part in found.descriptions if not _all_ours(part, ours)]
-    lists = [one for part in kept for one in part.children if one.name == _SUBJECT]
-    is_text = any(one.text and not one.items for one in lists)
+    kept = [part for part in outline.descriptions if not _all_ours(part, ours)]
+    lists = [element for part in kept for element in part.children if element.name == _SUBJECT]
+    is_text = any(element.text and not element.items for element in lists)
     if is_text or any(_SUBJECT in part.attributes for part in kept):
         raise BrokenXMP("its keywords are no list, so none can be added")
     properties = [_list("visterm:words", added), _list("visterm:refused", refused)]
@@ -242,39 +247,42 @@ def _with_ours(
         properties.insert(0, _list("dc:subject", added))
     if any(properties):
         about = (
-            found.descriptions[0].attributes.get(RDF + "about", "") if found.descriptions else ""
+            outline.descriptions[0].attributes.get(RDF + "about", "")
+            if outline.descriptions
+            else ""
         )
-        stop = len(before[: found.stop].rstrip(PADDING))
+        stop = len(before[: outline.stop].rstrip(PADDING))
         yield (stop, stop, _description(about, properties))
 
 
 def _all_ours(part: _Element, ours: set[str]) -> bool:
     """Whether a description says nothing but what visterm wrote."""
-    written = [one for one in part.children if one.name.startswith(VISTERM)]
-    others = [one for one in part.children if not one.name.startswith(VISTERM)]
+    written = [element for element in part.children if element.name.startswith(VISTERM)]
+    others = [element for element in part.children if not element.name.startswith(VISTERM)]
     return (
         bool(written)
         and not part.attributes.keys() - {RDF + "about"}
         and all(
-            one.name == _SUBJECT and all(item.text in ours for item in one.items) for one in others
+            element.name == _SUBJECT and all(item.text in ours for item in element.items)
+            for element in others
         )
     )
 
 
-def _into(before: bytes, one: _Element, ours: set[str], added: list[str]) -> Edit:
+def _into(before: bytes, subject: _Element, ours: set[str], added: list[str]) -> Edit:
     """Entries after the last that stays, spaced as they are."""
-    if one.bag is None or one.bag.closing < 0:  # <dc:subject/> or an empty list in one tag
+    if subject.bag is None or subject.bag.closing < 0:  # <dc:subject/> or an empty list in one tag
         names = f'xmlns:dc="{DC[1:-1]}" xmlns:rdf="{RDF[1:-1]}"'
         entries = _entries("rdf:", added, "")
         text = f"<dc:subject {names}><rdf:Bag>{entries}</rdf:Bag></dc:subject>"
-        return (one.start, one.stop, _ascii(text))
-    staying = [item for item in one.items if item.text not in ours]
+        return (subject.start, subject.stop, _ascii(text))
+    staying = [item for item in subject.items if item.text not in ours]
     space = ""
-    if one.items:
-        first = one.items[0].start
+    if subject.items:
+        first = subject.items[0].start
         space = before[_space_before(before, first) : first].decode("ascii")
-    at = staying[-1].stop if staying else _space_before(before, one.bag.closing)
-    prefix = _PREFIX.match(before, one.bag.start)
+    at = staying[-1].stop if staying else _space_before(before, subject.bag.closing)
+    prefix = _PREFIX.match(before, subject.bag.start)
     name = b"" if prefix is None else prefix[1] or b""
     return (at, at, _ascii(_entries(name.decode("ascii", "ignore"), added, space)))
 

@@ -138,11 +138,11 @@ def folder_words(folder: str, *, joined: bool = False) -> tuple[str, ...]:
     >>> folder_words("s3://bucket/Lisbon 1987")
     ('Lisbon', '1987')
     """
-    found: list[str] = []
+    words: list[str] = []
     for part in _SCHEME.sub("", folder).split("/"):
         if not _FOLDERS.fullmatch(part):
-            found += _words(part, joined, with_years=True)
-    return tuple(found)
+            words += _words(part, joined, with_years=True)
+    return tuple(words)
 
 
 def file_words(name: str, *, joined: bool = False) -> tuple[str, ...]:
@@ -160,39 +160,39 @@ def _words(name: str, joined: bool, *, with_years: bool) -> list[str]:
     text = unicodedata.normalize("NFC", unquote(name))
     if is_machine_written(text):
         return []
-    found: list[str] = []
+    words: list[str] = []
     for chunk in _BETWEEN.split(_DATES.sub(" ", text)):
         if with_years and _YEAR.fullmatch(chunk):
-            found.append(chunk)
+            words.append(chunk)
         elif not _is_code(chunk):
-            found += _parts(chunk, joined)
-    return found
+            words += _parts(chunk, joined)
+    return words
 
 
 def _parts(chunk: str, joined: bool) -> list[str]:
     """The words of something without blanks."""
     runs = [_humps(letters) for letters in _LETTERS.findall(chunk)]
-    found = [part for run in runs for part in run if _is_word(part)]
+    parts = [part for run in runs for part in run if _is_word(part)]
     if not joined:
-        return found
+        return parts
     wholes = ["".join(run) for run in runs if len(run) > 1]
-    if len(runs) > 1 and len(found) == sum(map(len, runs)) and not _DIGIT.search(chunk):
+    if len(runs) > 1 and len(parts) == sum(map(len, runs)) and not _DIGIT.search(chunk):
         wholes.append("-".join("".join(run) for run in runs))
-    return found + wholes
+    return parts + wholes
 
 
 def _humps(letters: str) -> list[str]:
     """ "AuntRosa" and "NYCTrip" taken apart; "LISBON" and "lisbon" stay."""
-    found, first = [], 0
+    humps, first = [], 0
     for at in range(1, len(letters)):
         before, after = letters[at - 1], letters[at + 1 : at + 2]
         begins = letters[at].isupper() and (
             before.islower() or (before.isupper() and after.islower())
         )
         if begins:
-            found.append(letters[first:at])
+            humps.append(letters[first:at])
             first = at
-    return [*found, letters[first:]]
+    return [*humps, letters[first:]]
 
 
 def _is_code(chunk: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection, UndoneStep
-from visterm.collection.ingest import removal
+from visterm.collection.ingest import scopes
 from visterm.errors import BadInput, VistermError
 from visterm.pictures import captions_of
 
@@ -73,7 +73,7 @@ def test_a_removal_is_taken_back_with_captions_clicks_and_every_score(learnt: Co
 def test_what_was_removed_and_freed_is_described_again_when_it_comes_back(
     learnt: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(removal, "_FREED", (1, 0.0))
+    monkeypatch.setattr(scopes, "_FREED", (1, 0.0))
     before = state(learnt)
     learnt.remove([learnt.root / "scene-0002.jpg"])
     learnt.add()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection, Watcher, follow
-from visterm.collection.ingest.plan import AWAY
+from visterm.collection.ingest.survey import AWAY
 from visterm.collection.watching.watcher import is_network_drive
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visterm.collection.feedback.offsets import UNLEARNT, relearn
-from visterm.collection.ingest import removal
+from visterm.collection.ingest import scopes
 from visterm.collection.media import captions
 from visterm.collection.store import events
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
@@ -84,7 +84,7 @@ def click_row(catalogue: Catalogue, query: str, picture: int) -> list[Any]:
 def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
     """Remove what lies at paths; returns how many pictures. The caller holds the lock."""
     with catalogue.transaction():
-        count, removed = removal.remove(catalogue, paths, catalogue.applying or 0)
+        count, removed = scopes.remove(catalogue, paths, catalogue.applying or 0)
         catalogue.set(UNLEARNT, "unlearnt")
         events.finish(catalogue, {"removed": removed})
     relearn(catalogue)
@@ -129,7 +129,7 @@ def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
     if "removed" not in before:
         return len(changed)
     catalogue.set(UNLEARNT, "unlearnt")
-    return removal.restore(catalogue, number, before["removed"])
+    return scopes.restore(catalogue, number, before["removed"])
 
 
 def _give(catalogue: Catalogue, picture: int, source: str, text: str) -> list[Any] | None:

@@ -36,31 +36,31 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
     """The captions that people gave, and every yes and no, one JSON object a line."""
     yield json.dumps(_HEAD)
     marks = ",".join("?" * len(captions.GIVEN))
-    said = catalogue.db.execute(
+    given = catalogue.db.execute(
         f"""SELECT picture, source, text FROM captions WHERE source IN ({marks})
             ORDER BY picture, source""",
         captions.GIVEN,
     ).fetchall()
     clicks = log.entries(catalogue)
-    known = records(catalogue, [*(one for one, _, _ in said), *(one.picture for one in clicks)])
+    known = records(catalogue, [*(row[0] for row in given), *(click.picture for click in clicks)])
     hashes = dict(catalogue.db.execute("SELECT id, lower(hex(hash)) FROM pictures"))
 
     def named(picture: int) -> dict[str, Any]:
-        found = known.get(picture)
+        record = known.get(picture)
         return {
             "hash": hashes.get(picture),
-            "paths": [file.path for file in found.files] if found else [],
+            "paths": [file.path for file in record.files] if record else [],
         }
 
-    for picture, source, text in said:
+    for picture, source, text in given:
         yield _line(**named(picture), source=source, caption=text)
-    for one in clicks:
+    for click in clicks:
         yield _line(
-            **named(one.picture),
-            query=one.query,
-            relevant=one.relevant,
-            time=one.time,
-            step=one.step,
+            **named(click.picture),
+            query=click.query,
+            relevant=click.relevant,
+            time=click.time,
+            step=click.step,
         )
 
 
@@ -69,16 +69,16 @@ def read_backup(
 ) -> tuple[Restored, list[GivenCaption], list[GivenClick]]:
     """What `backup_lines` wrote, of the pictures that are here."""
     report, given, clicks = Restored(), list[GivenCaption](), list[GivenClick]()
-    for number, said in enumerate(_read(file), 2):
-        picture = _found(catalogue, root, said)
+    for number, line in enumerate(_read(file), 2):
+        picture = _found(catalogue, root, line)
         try:
             if picture is None:
-                missing = next(iter(said.get("paths", ())), said.get("hash") or "?")
+                missing = next(iter(line.get("paths", ())), line.get("hash") or "?")
                 report.unknown.append(str(missing))
-            elif "caption" in said:
-                given.append((picture, str(said["source"]), str(said["caption"])))
+            elif "caption" in line:
+                given.append((picture, str(line["source"]), str(line["caption"])))
             else:
-                clicks.append(_click(picture, said))
+                clicks.append(_click(picture, line))
         except (KeyError, TypeError, ValueError) as error:
             reason = f"neither a caption nor a judgement that can be read ({error})"
             raise BadInput(f"{file}, line {number}: {reason}") from None
@@ -110,12 +110,12 @@ def _read(file: Path) -> Iterator[dict[str, Any]]:
         raise BadInput(f"{file} is a backup of a newer visterm; install that one to read it")
     for number, line in enumerate(lines[1:], 2):
         try:
-            said = json.loads(line)
+            entry = json.loads(line)
         except (ValueError, RecursionError):
             raise BadInput(f"{file}, line {number}: it is not JSON") from None
-        if not isinstance(said, dict):
+        if not isinstance(entry, dict):
             raise BadInput(f"{file}, line {number}: it is no object")
-        yield said
+        yield entry
 
 
 def _found(catalogue: Catalogue, root: Path, said: dict[str, Any]) -> int | None:

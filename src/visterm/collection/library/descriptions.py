@@ -147,7 +147,7 @@ def _described(
     matrix = np.stack([vectors[place] for place in seen]) if seen else np.empty((0, 0), np.float32)
     near = neighbours_of(now, extractor, matrix, [numbers[place] for place in seen])
     words = _words(now, model, matrix, [numbers[place] for place in seen], near, wanted.words)
-    everyone = sorted({int(number) for one in near for number in one.pictures})
+    everyone = sorted({int(number) for caption in near for number in caption.pictures})
     texts = captions.effective_captions(catalogue, everyone)
     places_of = located(catalogue, root, everyone)
     for place, (path, number) in enumerate(zip(paths, numbers, strict=True)):
@@ -160,8 +160,8 @@ def _described(
             for other, cosine in zip(near[own].pictures.tolist(), near[own].cosines, strict=True)
             if other in texts and other in places_of
         ]
-        distinct = {one.text.casefold(): one for one in reversed(alike)}
-        nearest = [one for one in alike if distinct[one.text.casefold()] is one]
+        distinct = {caption.text.casefold(): caption for caption in reversed(alike)}
+        nearest = [caption for caption in alike if distinct[caption.text.casefold()] is caption]
         yield Description(
             path,
             words[own],
@@ -285,11 +285,11 @@ def _phrases(near: list[NearestCaption], k: int) -> list[LikelyPhrase]:
     """The phrases with the largest share of the neighbours' weight."""
     if not k or not near:
         return []
-    weights = np.exp(SHARPNESS * np.array([one.score for one in near]))
+    weights = np.exp(SHARPNESS * np.array([caption.score for caption in near]))
     weights /= weights.sum()
     shares: dict[tuple[str, str], float] = {}
-    for one, weight in zip(near, weights, strict=True):
-        for key in _phrases_of(one.text):
+    for caption, weight in zip(near, weights, strict=True):
+        for key in _phrases_of(caption.text):
             shares[key] = shares.get(key, 0.0) + float(weight)
     first = sorted(shares.items(), key=lambda pair: -pair[1])[:k]
     return [LikelyPhrase(kind, text, share) for (kind, text), share in first]
@@ -361,6 +361,6 @@ def with_neighbours(
     for row, near in enumerate(neighbours):
         if near.pictures.size:
             weights = near.weights()
-            said = held[np.searchsorted(everyone, near.pictures)]
-            updated[row] = (weights @ said + updated[row]) / (weights.sum() + 1)
+            mentions = held[np.searchsorted(everyone, near.pictures)]
+            updated[row] = (weights @ mentions + updated[row]) / (weights.sum() + 1)
     return updated

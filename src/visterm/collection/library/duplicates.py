@@ -95,7 +95,7 @@ def kept_groups(catalogue: Catalogue) -> tuple[list[DuplicateGroup], bool] | Non
     """The groups that were found last, and whether files have changed since; None for none."""
     try:
         stored = json.loads((catalogue.store / FILE).read_bytes())
-        groups = [DuplicateGroup(one["best"], tuple(one["others"])) for one in stored["groups"]]
+        groups = [DuplicateGroup(g["best"], tuple(g["others"])) for g in stored["groups"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return groups, stored["place_changes"] == catalogue.get("place_changes")
@@ -214,13 +214,13 @@ def _best_fit(whole: SmallPicture, part: SmallPicture) -> float:
 def _sizes(whole: tuple[int, int], part: tuple[int, int]) -> list[tuple[int, int]]:
     """The sizes that a part may have in a whole, given both shapes; each once."""
     height, width = part[0] / whole[0], part[1] / whole[1]
-    found = dict[tuple[int, int], None]()
+    sizes = dict[tuple[int, int], None]()
     for share in np.arange(1.0, SMALLEST - _STEP, -_STEP):
         scale = share / max(height, width)
         size = round(part[0] * scale), round(part[1] * scale)
         if min(size[0] / whole[0], size[1] / whole[1]) >= SMALLEST - 0.05:
-            found[size] = None
-    return list(found)
+            sizes[size] = None
+    return list(sizes)
 
 
 def _shrunk(fine: Greys, height: int, width: int) -> Greys:

@@ -23,18 +23,18 @@ COLUMNS = ("path", "caption", "taken", "taken_from", "latitude", "longitude", "t
 
 def export_rows(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -> list[dict[str, Any]]:
     """What is known of pictures, in their order, one object each; gone ones are left out."""
-    found = records(catalogue, pictures)
-    said = captions.effective_captions(catalogue, list(found))
-    taken = captures(catalogue, list(found))
+    known = records(catalogue, pictures)
+    texts = captions.effective_captions(catalogue, list(known))
+    taken = captures(catalogue, list(known))
     return [
         {
-            "path": str(found[one].files[0].at(root)),
-            "caption": said.get(one, ""),
-            **taken[one],
-            "hash": found[one].digest,
+            "path": str(known[picture].files[0].at(root)),
+            "caption": texts.get(picture, ""),
+            **taken[picture],
+            "hash": known[picture].digest,
         }
-        for one in pictures
-        if one in found
+        for picture in pictures
+        if picture in known
     ]
 
 
@@ -64,8 +64,8 @@ def export_folder(
     try:
         to.mkdir(parents=True, exist_ok=True)
         count = 0
-        found = records(catalogue, pictures)
-        for record in (found[one] for one in pictures if one in found):
+        known = records(catalogue, pictures)
+        for record in (known[picture] for picture in pictures if picture in known):
             source = _local(record, root)
             if source is None:
                 continue
@@ -87,11 +87,11 @@ def export_keywords(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -
     from visterm.pictures.sidecar_writer import sidecar_change
 
     count = 0
-    found = records(catalogue, pictures)
-    said = captions.effective_captions(catalogue, list(found))
-    for one in pictures:
-        words = [line for line in said.get(one, "").splitlines() if line]
-        for file in found[one].files if one in found else ():
+    known = records(catalogue, pictures)
+    texts = captions.effective_captions(catalogue, list(known))
+    for picture in pictures:
+        words = [line for line in texts.get(picture, "").splitlines() if line]
+        for file in known[picture].files if picture in known else ():
             path = file.at(root)
             if not words or not isinstance(path, Path) or file.offset is not None:
                 continue

@@ -73,15 +73,15 @@ def questions(catalogue: Catalogue, root: Path, text: str, count: int = ROUND) -
     words = log.words_of(text)
     ranked = search(catalogue, root, SearchRequest(text, CONSIDERED)).results
     known = log.judged_pictures(catalogue, words)
-    ids = [one.picture for one in ranked]
+    ids = [result.picture for result in ranked]
     stored = Rows(catalogue, snapshot(catalogue).words.version.extractor).of(ids)
-    kept = [one for one in ranked if one.picture in stored]
+    kept = [result for result in ranked if result.picture in stored]
     if not kept:
         return []
-    vectors = np.stack([stored[one.picture] for one in kept])
+    vectors = np.stack([stored[result.picture] for result in kept])
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    likely = np.array([_probability(one.probability, one.score) for one in kept])
-    asked = [place for place, one in enumerate(kept) if one.picture in known]
+    likely = np.array([_probability(result.probability, result.score) for result in kept])
+    asked = [place for place, result in enumerate(kept) if result.picture in known]
     return [kept[place].picture for place in most_informative(likely, vectors, asked, count)]
 
 
@@ -112,11 +112,12 @@ def _foreseen(catalogue: Catalogue, root: Path, text: str, answers: Mapping[int,
     """How many of some answers the ranking would have given: as many are its best as are yes."""
     if not answers:
         return 0.0
-    found = search(catalogue, root, SearchRequest(text, CONSIDERED)).results
-    order = {one.picture: place for place, one in enumerate(found)}
-    ranked = sorted(answers, key=lambda one: order.get(one, len(order)))
+    results = search(catalogue, root, SearchRequest(text, CONSIDERED)).results
+    order = {result.picture: place for place, result in enumerate(results)}
+    ranked = sorted(answers, key=lambda picture: order.get(picture, len(order)))
     yes = sum(answers.values())
-    return sum(answers[one] == (place < yes) for place, one in enumerate(ranked)) / len(answers)
+    right = sum(answers[picture] == (place < yes) for place, picture in enumerate(ranked))
+    return right / len(answers)
 
 
 def _probability(probability: float | None, score: float) -> float:
@@ -218,13 +219,14 @@ def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
     ]
     names = np.unique(np.concatenate([np.empty(0, np.int64), *named])).size
     try:
-        found = [one.picture for one in search(catalogue, root, SearchRequest(word, 40)).results]
+        results = search(catalogue, root, SearchRequest(word, 40)).results
     except UnknownWords:
         if number is None and not (held.size or names or answers):
             raise
-        found = []
-    yes = [one for one, relevant in answers.items() if relevant]
-    examples = dict.fromkeys([*yes, *(one for one in found if answers.get(one) is not False)])
+        results = []
+    yes = [picture for picture, relevant in answers.items() if relevant]
+    ranked = (result.picture for result in results if answers.get(result.picture) is not False)
+    examples = dict.fromkeys([*yes, *ranked])
     return WordRecord(
         words,
         number is not None,
@@ -252,4 +254,4 @@ def _nearest(now: Snapshot, number: int | None) -> tuple[str, ...]:
     alike = rows.T @ rows[:, number] / np.maximum(lengths * lengths[number], 1e-12)
     alike[number] = -1
     order = np.argsort(-alike)[:_NEAREST]
-    return tuple(model.vocabulary.words[one] for one in order.tolist() if alike[one] > 0)
+    return tuple(model.vocabulary.words[near] for near in order.tolist() if alike[near] > 0)

@@ -34,8 +34,8 @@ def words_starting(catalogue: Catalogue, start: str, k: int) -> list[CountedWord
         "counted words", lambda: _counted(catalogue), "caption_words", "names", "begun"
     )
     wanted = one_form(start.strip())
-    words = [one for one in counted if one.word.startswith(wanted)]
-    words += [one for one in counted if f" {wanted}" in one.word]
+    words = [counted_word for counted_word in counted if counted_word.word.startswith(wanted)]
+    words += [counted_word for counted_word in counted if f" {wanted}" in counted_word.word]
     return list(dict.fromkeys(words))[:k]
 
 
@@ -63,14 +63,14 @@ def _counted(catalogue: Catalogue) -> list[CountedWord]:
                 form[token] = token if vocabulary is None else _learnt_form(token, vocabulary)
             counter[form[token]] += times
     stop = frozenset(STOP_WORDS)
-    found = [
+    words_found = [
         CountedWord(word, counts[word], word in known, named[word])
         for word in counts.keys() | named.keys()
         if (word in known or word not in stop)
         and (counts[word] or named[word] or not is_unoffered(word))
     ]
     # What captions hold is found even if it cannot be seen; what only the starter knows comes last.
-    return sorted(found, key=_rank)
+    return sorted(words_found, key=_rank)
 
 
 def _written(

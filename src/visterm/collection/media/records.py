@@ -132,12 +132,12 @@ def frame_seconds(catalogue: Catalogue, rows: Sequence[int]) -> dict[int, float]
 
 def record(catalogue: Catalogue, picture: int) -> PictureRecord:
     """The record of one picture."""
-    found = records(catalogue, [picture]).get(picture)
-    if found is None:
+    known = records(catalogue, [picture]).get(picture)
+    if known is None:
         raise UnknownPicture(
             f"there is no picture {picture}; it may have been moved away or removed since"
         )
-    return found
+    return known
 
 
 def located(

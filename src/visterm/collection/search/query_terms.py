@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.collection.search.encoded_words import calibrated, encoded_weights, knows_any_word
 from visterm.collection.search.evidence import Ids, QueryTerm
-from visterm.collection.store.name_words import certainty
+from visterm.collection.store.name_words import CERTAINTY
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
 from visterm.text.query import Query, query_vector
 from visterm.text.spelling import closest_words
@@ -257,12 +256,8 @@ class _Reader:
         count = holders.count
         frequency = (count + 0.5) / (self.postings.worded + count + 1)
         named = {
-            source: (pictures, self.certainty[source])
+            source: (pictures, CERTAINTY[source])
             for source, pictures in holders.names.items()
             if pictures.size
         }
         return QueryTerm(word, weight, None, holders.captions, frequency, named=named)
-
-    @cached_property
-    def certainty(self) -> dict[str, float]:
-        return certainty(self.postings.db)

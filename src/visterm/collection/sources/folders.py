@@ -81,7 +81,7 @@ def walk(root: str | os.PathLike[str], scope: str = "") -> Iterator[Listing]:
             yield Listing(here, problem=_why(error))
             continue
         yield _listing(here, stamp, entries, is_source=is_url(scope) and here == scope)
-        inner = (join(here, one.name) for one in entries if one.is_folder)
+        inner = (join(here, entry.name) for entry in entries if entry.is_folder)
         waiting += sorted(inner, reverse=True)
 
 
@@ -129,37 +129,37 @@ def _look_here(folder: str, name: str) -> File | Unavailable:
 
 
 def _local_entries(path: str) -> Iterator[_Entry]:
-    with os.scandir(path) as found:
-        for one in found:
-            if one.name.startswith(".") or one.name == STORE:
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name == STORE:
                 continue
             try:
-                if one.is_dir():
-                    yield _Entry(one.name, is_folder=True)
-                elif _is_looked_at(one.name) and one.is_file():
-                    about = one.stat()
-                    yield _Entry(one.name, facts=(about.st_size, about.st_mtime_ns))
+                if entry.is_dir():
+                    yield _Entry(entry.name, is_folder=True)
+                elif _is_looked_at(entry.name) and entry.is_file():
+                    about = entry.stat()
+                    yield _Entry(entry.name, facts=(about.st_size, about.st_mtime_ns))
             except OSError as error:
-                yield _Entry(one.name, problem=_why(error))
+                yield _Entry(entry.name, problem=_why(error))
 
 
 def _remote_entries(url: str) -> Iterator[_Entry]:
     files = filesystem(url)
     own = files._strip_protocol(url).rstrip("/")
     with explained():  # a web server lists a folder where its address ends with a slash
-        found = files.ls(url + "/" if url.startswith("http") else url, detail=True)
+        entries = files.ls(url + "/" if url.startswith("http") else url, detail=True)
     unsized = []
-    for one in found:
-        name = one["name"].rstrip("/").rpartition("/")[2]
+    for entry in entries:
+        name = entry["name"].rstrip("/").rpartition("/")[2]
         # Object stores may hold an empty object that stands for the folder.
-        if not name or name.startswith(".") or one["name"].rstrip("/") == own:
+        if not name or name.startswith(".") or entry["name"].rstrip("/") == own:
             continue
-        if one["type"] == "directory":
+        if entry["type"] == "directory":
             yield _Entry(name, is_folder=True)
-        elif _is_looked_at(name) and one.get("size") is None:
+        elif _is_looked_at(name) and entry.get("size") is None:
             unsized.append(name)
         elif _is_looked_at(name):
-            yield _Entry(name, facts=_facts(one))
+            yield _Entry(name, facts=_facts(entry))
     # A web server's listing says nothing of files, so it is asked for each.
     for name, file in look_at(Path(), url, unsized).items() if unsized else ():
         if isinstance(file, Unavailable):
@@ -179,14 +179,14 @@ def _facts(about: Mapping[str, Any]) -> tuple[int, int]:
 def _listing(folder: str, stamp: int, entries: list[_Entry], *, is_source: bool = False) -> Listing:
     listing = Listing(folder, stamp, is_source=is_source, is_bare=not entries)
     is_ours, facts = not is_url(folder), dict[str, tuple[int, int]]()
-    for one in sorted(one for one in entries if not one.is_folder):
-        problem = one.problem
-        if problem is None and not (is_ours and ending_of(one.name) in (*BESIDE, SHARD)):
-            problem = name_problem(one.name + folder if is_ours else one.name, is_ours=is_ours)
+    for entry in sorted(entry for entry in entries if not entry.is_folder):
+        problem = entry.problem
+        if problem is None and not (is_ours and ending_of(entry.name) in (*BESIDE, SHARD)):
+            problem = name_problem(entry.name + folder if is_ours else entry.name, is_ours=is_ours)
         if problem is None:
-            facts[one.name] = one.facts
+            facts[entry.name] = entry.facts
         else:
-            listing.unusable.append((one.name, problem))
+            listing.unusable.append((entry.name, problem))
     has_sidecars = any(ending_of(name) in BESIDE for name in facts)
     for name, about in facts.items():
         if ending_of(name) == SHARD:

@@ -114,7 +114,7 @@ def fetch_sidecars(root: Path, path: str, sidecars: str, offset: int | None, to:
     ``sidecars`` is the stamp that its listing gives. What is too large is no caption.
     """
     folder, _, name = path.rpartition("/")
-    for ending, size, place in (one.split(":") for one in sidecars.split()):
+    for ending, size, place in (sidecar.split(":") for sidecar in sidecars.split()):
         if int(size) > _MAX_SIDECAR:
             continue
         if offset is not None:

@@ -55,11 +55,11 @@ def shard_listings(
             yield Listing(location, about.mtime_ns, is_source=True, is_known=True)
             return
         with opened_source(root, location, is_shard=True) as shard:
-            found = _members(shard, location, about)
+            members = _members(shard, location, about)
     except Unavailable as reason:
         yield Listing(location, problem=str(reason))
         return
-    yield from found
+    yield from members
 
 
 class _Headers(io.RawIOBase):
@@ -163,4 +163,4 @@ def _key(path: str) -> str:
 
 def _shown(name: str) -> str:
     """A name that may hold anything, for people."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in name)[:200]
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:200]

@@ -47,7 +47,7 @@ _STATE = """SELECT
     (SELECT json_group_array(json_array(extractor, generation, count)) FROM feature_files),
     (SELECT count(*) FROM dead_rows),
     (SELECT json_group_object(name, value) FROM settings WHERE name IN ('place_changes',
-        'caption_words', 'click_changes', 'begun', 'completeness', 'names', 'name_certainty'))"""
+        'caption_words', 'click_changes', 'begun', 'completeness', 'names'))"""
 
 
 class NotTrained(VistermError):

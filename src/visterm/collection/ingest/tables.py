@@ -9,14 +9,15 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
-from visterm.collection.ingest.diff import (
+from visterm.collection.ingest.survey import (
     KnownFile,
+    OnSkip,
+    Survey,
     compare,
     is_settled,
     known_files,
     skipped_files,
 )
-from visterm.collection.ingest.plan import OnSkip, Survey
 from visterm.collection.sources import look_at
 from visterm.collection.sources.listing import join
 from visterm.collection.sources.opening import Unavailable
@@ -134,7 +135,7 @@ def _gather(plan: Survey, table: str, on_skip: OnSkip) -> None:
         except Unavailable as reason:
             on_skip(f"{named!r} of {table}", str(reason))
             continue
-        if any(is_within(path, one) for one in plan.excluded):
+        if any(is_within(path, removed) for removed in plan.excluded):
             continue
         folder, _, name = path.rpartition("/")
         plan.catalogue.db.execute(
@@ -153,8 +154,8 @@ def _by_folder(plan: Survey) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]
     question = """SELECT folder, name, caption, listed FROM temp.table_rows
         WHERE (folder, name) > (?, ?) ORDER BY folder, name LIMIT ?"""
     while rows := plan.catalogue.db.execute(question, (*last, _AT_ONCE)).fetchall():
-        for folder, some in groupby(rows, itemgetter(0)):
-            yield folder, {name: (caption, table) for _, name, caption, table in some}
+        for folder, members in groupby(rows, itemgetter(0)):
+            yield folder, {name: (caption, table) for _, name, caption, table in members}
         last = rows[-1][:2]
 
 
