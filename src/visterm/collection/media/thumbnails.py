@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -83,7 +82,7 @@ class Thumbnails:
 
     def __init__(self, root: Path, store: Path, *, limit: int = LIMIT) -> None:
         self.limit, self._root = limit, root
-        self._db = _connect(store / FILE) if may_write(store) else _made(sqlite3.connect(_MEMORY))
+        self._db = _connect(store / FILE)
         if not self._db.execute("PRAGMA database_list").fetchone()[2]:
             self.limit = min(limit, _LIMIT_IN_MEMORY)
 
@@ -147,23 +146,17 @@ class Thumbnails:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    for attempt in (1, 2):
-        db = sqlite3.connect(path, timeout=1, isolation_level=None)
+    """A file that is damaged is made anew; where it cannot be written, memory serves."""
+    for place in (path, path, _MEMORY) if may_write(path.parent) else (_MEMORY,):
+        db = sqlite3.connect(place, timeout=1, isolation_level=None)
         try:
             db.execute("PRAGMA journal_mode = WAL")
-            return _made(db)
+            db.execute("PRAGMA synchronous = OFF")
+            db.executescript(_TABLES)
+            break
         except sqlite3.DatabaseError as error:
             db.close()
-            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
-                break
-            for end in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    os.unlink(f"{path}{end}")
-    return _made(sqlite3.connect(_MEMORY))
-
-
-def _made(db: sqlite3.Connection) -> sqlite3.Connection:
-    db.isolation_level = None
-    db.execute("PRAGMA synchronous = OFF")
-    db.executescript(_TABLES)
+            if not isinstance(error, sqlite3.OperationalError):
+                for end in ("", "-wal", "-shm"):
+                    Path(f"{path}{end}").unlink(missing_ok=True)
     return db
