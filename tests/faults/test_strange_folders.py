@@ -40,7 +40,7 @@ jobs.start("duplicates")
 ended.wait(60)
 print(jobs.last.state, jobs.last.error)
 try:
-    installation._tried(Path("."), {}, "fp32")
+    installation._tried(Path("."), "fp32")
 except BadInput:
     print("tried")
 """

@@ -18,8 +18,7 @@ from visterm.collection.search import (
     SearchResult,
 )
 from visterm.collection.shared_state import SharedState
-from visterm.collection.sources import is_container
-from visterm.collection.sources.folders import has_pictures
+from visterm.collection.sources.folders import has_pictures, is_container
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked

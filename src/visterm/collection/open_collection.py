@@ -11,7 +11,7 @@ from typing import Self
 from visterm.collection.ingest.scopes import edited, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.shared_state import SharedState
-from visterm.collection.sources import is_container
+from visterm.collection.sources.folders import is_container
 from visterm.collection.store import location, snapshot
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked

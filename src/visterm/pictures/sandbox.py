@@ -24,9 +24,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from visterm.child_process import child_environment
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.capture import Capture
 from visterm.pictures.formats import NO_MEMORY
-from visterm.pictures.metadata import Caption, Metadata
+from visterm.pictures.metadata import Caption, Capture, Metadata
 from visterm.pictures.reader import Reading, Wanted, read_here
 
 if TYPE_CHECKING:

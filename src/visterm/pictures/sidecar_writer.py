@@ -108,18 +108,13 @@ class _Outline:
         """Where the closing tag of the last ``rdf:RDF`` begins."""
         if self.stop < 0:
             raise BrokenXMP("its XMP has no rdf:RDF to add to")
-        self.descriptions = [
-            element
-            for rdf in self._rdf
-            for element in rdf.children
-            if element.name == RDF + "Description"
-        ]
+        inner = [child for rdf in self._rdf for child in rdf.children]
+        self.descriptions = [child for child in inner if child.name == RDF + "Description"]
 
     def named(self, name: str) -> list[_Element]:
         """The properties of a name, in whichever description they stand."""
-        return [
-            child for part in self.descriptions for child in part.children if child.name == name
-        ]
+        inner = [child for part in self.descriptions for child in part.children]
+        return [child for child in inner if child.name == name]
 
     def texts(self, name: str) -> list[str]:
         """The entries of their lists."""
@@ -246,26 +241,19 @@ def _with_ours(
     elif added:
         properties.insert(0, _list("dc:subject", added))
     if any(properties):
-        about = (
-            outline.descriptions[0].attributes.get(RDF + "about", "")
-            if outline.descriptions
-            else ""
-        )
+        abouts = (part.attributes.get(RDF + "about", "") for part in outline.descriptions)
         stop = len(before[: outline.stop].rstrip(PADDING))
-        yield (stop, stop, _description(about, properties))
+        yield (stop, stop, _description(next(abouts, ""), properties))
 
 
 def _all_ours(part: _Element, ours: set[str]) -> bool:
     """Whether a description says nothing but what visterm wrote."""
-    written = [element for element in part.children if element.name.startswith(VISTERM)]
-    others = [element for element in part.children if not element.name.startswith(VISTERM)]
+    others = [child for child in part.children if not child.name.startswith(VISTERM)]
     return (
-        bool(written)
+        len(others) < len(part.children)
         and not part.attributes.keys() - {RDF + "about"}
-        and all(
-            element.name == _SUBJECT and all(item.text in ours for item in element.items)
-            for element in others
-        )
+        and all(child.name == _SUBJECT for child in others)
+        and all(item.text in ours for child in others for item in child.items)
     )
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.pictures.capture import Capture, video_capture
 from visterm.pictures.formats import Refused, check_size, reasons
+from visterm.pictures.metadata import Capture, video_capture
 
 if TYPE_CHECKING:
     from visterm.pictures.decoder import Pixels

@@ -266,7 +266,7 @@ def read_again(catalogue: Catalogue, root: Path, pictures: Iterable[int]) -> Non
     So a catalogue that has followed its folder is one that is made anew. Pictures that also lie in
     shards or elsewhere keep what was read there.
     """
-    from visterm.pictures import captions_of
+    from visterm.pictures.sandbox import captions_of
 
     question = """SELECT DISTINCT picture FROM captions WHERE picture IN {numbers}
         AND (source = 'txt' OR source LIKE 'xmp-sidecar:%')"""

@@ -24,7 +24,7 @@ from visterm.collection.sources.opening import AT_ONCE, Unavailable, fetch, fetc
 from visterm.collection.store.location import is_unchanged
 from visterm.errors import VistermError
 from visterm.features.picture_batches import CRASHES
-from visterm.pictures.capture import Capture, file_capture, name_capture
+from visterm.pictures.metadata import Capture, file_capture, name_capture
 from visterm.pictures.reader import Reading, Wanted
 from visterm.pictures.sandbox import NEVER_READY, readers
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.sources import FILE, FOLDER, kind_of
-from visterm.collection.sources.folders import list_folder
+from visterm.collection.sources.folders import FILE, FOLDER, kind_of, list_folder
 from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.collection.store.urls import is_url, is_within
 from visterm.errors import BadInput

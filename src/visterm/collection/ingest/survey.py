@@ -16,9 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from visterm.collection.sources import FILE, TABLE, kind_of, listings, look_at
-from visterm.collection.sources.listing import File, Listing, join
-from visterm.collection.sources.opening import Unavailable, is_local
+from visterm.collection.sources.folders import FILE, TABLE, kind_of, listings, look_at
+from visterm.collection.sources.opening import File, Listing, Unavailable, is_local, join
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput

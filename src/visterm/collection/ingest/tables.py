@@ -18,9 +18,8 @@ from visterm.collection.ingest.survey import (
     known_files,
     skipped_files,
 )
-from visterm.collection.sources import look_at
-from visterm.collection.sources.listing import join
-from visterm.collection.sources.opening import Unavailable
+from visterm.collection.sources.folders import look_at
+from visterm.collection.sources.opening import Unavailable, join
 from visterm.collection.sources.tables import resolved, table_rows
 from visterm.collection.store.urls import is_url, is_within
 from visterm.errors import BadInput

@@ -103,7 +103,7 @@ def _contributions(weight: float, parts: NDArray[np.float64], start: float) -> N
 def _parts(catalogue: Catalogue, root: Path, model: WordModel, picture: int) -> Parts | None:
     """A picture's vector by place, from its file."""
     from visterm.features.contributions import parts_of
-    from visterm.pictures import read_picture
+    from visterm.pictures.sandbox import read_picture
 
     extractor = kept(catalogue, catalogue.get("features") or "")
     if extractor is None or extractor.key != model.version.extractor:

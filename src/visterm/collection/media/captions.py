@@ -180,7 +180,7 @@ def read_table(catalogue: Catalogue, root: Path, table: Path) -> tuple[Imported,
     Paths count from the table's folder or from the collection's; a bare name will do where only
     one picture has it. A picture that stands in several rows gets the words of them all.
     """
-    from visterm.pictures import read_caption_table
+    from visterm.pictures.caption_table import read_caption_table
 
     texts_of: dict[int, list[str]] = {}
     report, unread = Imported(), set[str]()

@@ -117,7 +117,7 @@ class Thumbnails:
     def _make(self, record: PictureRecord, side: int) -> tuple[bytes, bool]:
         from PIL import Image
 
-        from visterm.pictures import read_picture
+        from visterm.pictures.sandbox import read_picture
 
         reason = "no file of it is left"
         for file in record.files:

@@ -1,4 +1,4 @@
-"""Listing the pictures below a folder of this machine or a prefix elsewhere, in order of names."""
+"""What a path or URL is, and the pictures below a folder or prefix, in order of names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from visterm.collection.sources.listing import (
+from visterm.collection.sources.opening import (
+    AT_ONCE,
     BESIDE,
     SHARD,
     File,
     Listing,
+    Unavailable,
     ending_of,
+    explained,
+    filesystem,
     join,
     name_problem,
     sidecar_names,
     sidecar_stamp,
 )
-from visterm.collection.sources.opening import AT_ONCE, Unavailable, explained, filesystem
 from visterm.collection.store.location import STORE
 from visterm.collection.store.urls import is_url
 
+FOLDER = "folder"
+SHARDS = "shard"
+TABLE = "table"
+FILE = "file"
+TABLES = (".parquet", ".pq", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 MAX_DEPTH = 32
 """Folders below a prefix of others, which may have no end."""
 _MARKS = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "LastModified", "Last-Modified")
@@ -39,6 +47,52 @@ class _Entry(NamedTuple):
     facts: tuple[int, int] = (-1, 0)
     """Size and stamp of a file."""
     problem: str | None = None
+
+
+def kind_of(root: Path, path: str) -> str:
+    """What a path or URL is: a folder or prefix, a shard, a table, or one picture.
+
+    >>> kind_of(Path("/"), "s3://archive/sea"), kind_of(Path("/"), "s3://archive/sea.csv")
+    ('folder', 'table')
+    """
+    if not is_url(path) and os.path.isdir(root / path):
+        return FOLDER
+    ending = ending_of(os.fspath(path))
+    if ending == SHARD:
+        return SHARDS
+    if ending in TABLES:
+        return TABLE
+    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+
+    return FOLDER if is_url(path) and ending not in SUPPORTED_EXTENSIONS else FILE
+
+
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Whether pictures are in this, wherever the collection is: a URL, a shard or a table."""
+    if is_url(path):
+        return True
+    ending = ending_of(os.fspath(path))
+    return (ending == SHARD or ending in TABLES) and not os.path.isdir(path)
+
+
+def listings(
+    root: Path, scope: str, stamps: Mapping[str, int], done: set[str]
+) -> Iterator[Listing]:
+    """A folder, prefix or shard, and everything in it.
+
+    ``stamps`` are those of shards when they were listed before; ``done`` are the shards that need
+    not be listed, and gets those that were.
+    """
+    from visterm.collection.sources.shards import shard_listings
+
+    if kind_of(root, scope) == SHARDS:
+        yield from shard_listings(root, scope, stamps, done)
+        return
+    for listing in walk(root, scope):
+        yield listing
+        for shard in listing.shards:
+            path = join(listing.folder, shard.name)
+            yield from shard_listings(root, path, stamps, done, shard)
 
 
 def has_pictures(root: str | os.PathLike[str]) -> bool:

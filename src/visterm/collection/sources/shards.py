@@ -13,15 +13,17 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from visterm.collection.sources.folders import look_at
-from visterm.collection.sources.listing import (
+from visterm.collection.sources.opening import (
     BESIDE,
     File,
     Listing,
+    Unavailable,
     ending_of,
+    explained,
     join,
     name_problem,
+    opened_source,
 )
-from visterm.collection.sources.opening import Unavailable, explained, opened_source
 from visterm.collection.store.urls import shard_of
 
 CAPTIONS = (*BESIDE, ".json")

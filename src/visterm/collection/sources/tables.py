@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from visterm.collection.sources.listing import ending_of, name_problem
-from visterm.collection.sources.opening import Unavailable, download, opened_source
+from visterm.collection.sources.opening import (
+    Unavailable,
+    download,
+    ending_of,
+    name_problem,
+    opened_source,
+)
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, needs_extra
@@ -26,7 +31,7 @@ def table_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
     if ending_of(location) in PARQUET:
         yield from _parquet_rows(root, location)
         return
-    from visterm.pictures import read_caption_table
+    from visterm.pictures.caption_table import read_caption_table
 
     with _local(root, location) as path:
         try:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from visterm.collection.sources.listing import BESIDE, SHARD
+from visterm.collection.sources.opening import BESIDE, SHARD
 from visterm.collection.store.location import STORE
 from visterm.errors import VistermError
 
