@@ -52,7 +52,7 @@ def print_results(response: SearchResponse, *, only_paths: bool, only_good: bool
     if not response.results:
         say(
             "no picture is a good match; without --good, the nearest ones are shown"
-            if response.cutoff == 0
+            if only_good and response.cutoff == 0
             else "no picture fits these conditions"
         )
     elif only_good:
