@@ -60,6 +60,8 @@ class Model(Stored):
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
     supports_warm_start: ClassVar[bool] = False
     """Whether ``fit`` takes ``initial``, a model over the same words to start from."""
+    learns_from_others: ClassVar[bool] = False
+    """Whether it takes ``others``, pictures without captions, and ``meanings`` of words."""
     linear_array: ClassVar[str | None] = None
     """The fitted array that holds W of shape (T, d), where ``f(p) = W p``."""
     iteration: ClassVar[str | None] = None
