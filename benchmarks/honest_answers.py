@@ -112,7 +112,7 @@ class Tally:
 
     def count_unanswerable(self, probabilities: Sequence[float]) -> None:
         """Count the results of a query that has no answer, best first."""
-        self.no_answer.append(probabilities[0] >= GOOD)
+        self.no_answer.append(max(probabilities, default=0.0) >= GOOD)
         self.of_nothing += probabilities[:_SHOWN]
 
     def figures(self) -> dict[str, float | None]:
