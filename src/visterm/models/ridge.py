@@ -45,8 +45,9 @@ _LEFT_OUT = 2000
 """Pictures of which the scores without themselves are kept."""
 _JUDGES = 500
 """Words by which α and ρ are chosen."""
-_OTHERS = 0.3
-"""What pictures without captions weigh together, as a part of those with captions."""
+_OTHERS, _MOST_OTHERS = 0.3, 50.0
+"""What pictures without captions weigh together, as a part of those with captions, and at most in
+captioned pictures: many captions say themselves how pictures vary."""
 _LENT, _OWN = 0.5, 10.0
 """λ of a word without captions, and the captions that halve it."""
 _ALIKE = 1e-7
@@ -233,7 +234,7 @@ class _Problem(NamedTuple):
         count, words = captions.shape
         every = vectors if others is None else np.concatenate([vectors, others])
         weight = np.ones(len(every))
-        weight[count:] = _OTHERS * count / max(len(every) - count, 1)
+        weight[count:] = min(_OTHERS * count, _MOST_OTHERS) / max(len(every) - count, 1)
         mean = weight @ every.astype(np.float64) / weight.sum()
         z = every - mean
         scale = float(np.sqrt(weight @ np.einsum("ij,ij->i", z, z) / weight.sum())) or 1.0
