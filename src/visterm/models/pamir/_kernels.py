@@ -102,37 +102,43 @@ def steps(  # type: ignore[no-untyped-def]
     room = np.zeros(width, dtype=np.float32)
     for number in range(len(sizes)):
         size, better = sizes[number], betters[number]
-        ahead, worse, loss, looks = np.float32(0), better, np.float32(-1), 0
-        for j in range(-1, worses.shape[1]):  # first p⁺ itself
-            picture, score = better if j < 0 else worses[number, j], np.float32(0)
+        worse, loss, looks = better, np.float32(-1), 0
+        for j in range(worses.shape[1]):
+            other, ahead, behind = worses[number, j], np.float32(0), np.float32(0)
             for i in range(size):
-                word = words[number, i]
+                word, weight = words[number, i], weights[number, i]
                 if gram is not None:
-                    product = scores[word, picture]
+                    row = scores[word]
+                    ahead += weight * row[better]
+                    behind += weight * row[other]
                 if sparse is not None:
-                    first, last = starts[picture], starts[picture + 1]
-                    product = _sparse_dot(table, word, columns, values, first, last)
+                    b0, b1, w0, w1 = (
+                        starts[better],
+                        starts[better + 1],
+                        starts[other],
+                        starts[other + 1],
+                    )
+                    ahead += weight * _sparse_dot(table, word, columns, values, b0, b1)
+                    behind += weight * _sparse_dot(table, word, columns, values, w0, w1)
                 if dense is not None:
-                    product = _dot(table, word, dense, picture)
-                score += weights[number, i] * product
-            if j < 0:
-                ahead = score
-                continue
+                    ahead += weight * _dot(table, word, dense, better)
+                    behind += weight * _dot(table, word, dense, other)
             looks += 1
-            if margins[number, j] - ahead + score > loss:
-                worse, loss = picture, margins[number, j] - ahead + score
+            if margins[number, j] - ahead + behind > loss:
+                worse, loss = other, margins[number, j] - ahead + behind
                 if warp and loss > 0:
                     break
         if loss <= 0:
             continue
         square = np.float32(0)  # of p⁺ − p⁻, which is left in room where rows are not sparse
         if gram is not None:
-            squares = products[better, better] + products[worse, worse]
-            square = squares - np.float32(2) * products[better, worse]
+            up, down = products[better], products[worse]
+            squares = up[better] + down[worse]
+            square = squares - np.float32(2) * up[worse]
             if square <= _ROUNDING * squares:
                 continue
             for j in range(width):
-                room[j] = products[better, j] - products[worse, j]
+                room[j] = up[j] - down[j]
         if sparse is not None:
             square = _spread_square(room, starts, columns, values, better, worse)
         if dense is not None:
@@ -156,8 +162,9 @@ def steps(  # type: ignore[no-untyped-def]
             if gram is not None:
                 table[word, better] += step
                 table[word, worse] -= step
+                row = scores[word]
                 for j in range(width):
-                    scores[word, j] += step * room[j]
+                    row[j] += step * room[j]
                 if len(moment) > 0:
                     moment[word, better] += delayed
                     moment[word, worse] -= delayed
