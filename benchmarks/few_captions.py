@@ -42,7 +42,7 @@ from visterm.datasets import read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import VistermError
 from visterm.starter import load_starter
 from visterm.text import Vocabulary
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 SIZES = (10, 30, 100, 300, 1000)
 DRAWS = 5

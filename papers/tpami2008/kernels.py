@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from visterm.errors import VistermError
 from visterm.evaluation import Table
-from visterm.experiments.extraction import extract
+from visterm.experiments.picture_features import extract
 from visterm.experiments.protocol import Protocol, Source, corel5k
-from visterm.experiments.reports import Report
 from visterm.experiments.runs import choose
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.features import Blocks
+from visterm.features.bag_of_visterms import visterm_weights, weigh_visterms
 from visterm.features.extractor import Rows
 from visterm.features.picture_batches import Pixels, over_pictures
-from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.kernels import ExpectedLikelihood, Kernel, Match
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from visterm.datasets import CaptionedDataset
 from visterm.evaluation import Table
-from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
-from visterm.evaluation.figure_page import Card, Group, figure_page
+from visterm.evaluation.contact_sheet import Card, Group, RankedQuery, contact_sheet, figure_page
 from visterm.experiments.demonstration import (
     SCENE_FEATURES,
     demonstrative_queries,
@@ -28,9 +27,8 @@ from visterm.experiments.demonstration import (
 )
 from visterm.experiments.protocol import Protocol, Source
 from visterm.experiments.ranking_tables import ALONE, Experiment, ModelRun
-from visterm.experiments.reports import Report
 from visterm.experiments.runs import percent
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.pictures import read_picture
 from visterm.progress import Progress, silent
 

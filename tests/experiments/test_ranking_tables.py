@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from visterm.cli.app import app
 from visterm.evaluation import best_of, evaluate_rows
-from visterm.experiments.presets import make_model
+from visterm.experiments.comparison import make_model
 from visterm.experiments.ranking_tables import ALONE, Experiment, ModelRun, Runs, indexing
 from visterm.experiments.runs import rank_all, settled
 from visterm.experiments.tables import entry, reproduce
 from visterm.models import MODELS, ConceptSvm
-from visterm.models.grids import GRIDS, PRESETS
+from visterm.models.rules import GRIDS, PRESETS
 
 TABLES = (7, 8, 9, 10, 11, 12)
 

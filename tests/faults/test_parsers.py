@@ -17,7 +17,7 @@ from visterm.encoders.manifest import read_manifest as read_encoder
 from visterm.errors import VistermError
 from visterm.features.cnn.recipe import read_recipe
 from visterm.index.columns import _written, is_sound, read_column
-from visterm.models.checkpoint import Checkpoint
+from visterm.models.selection import Checkpoint
 from visterm.starter.starter import read_starter
 from visterm.stored import read_stored
 

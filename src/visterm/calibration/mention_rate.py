@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import tokens
+from visterm.text.tokens import STOP_WORDS, tokens
 
 _WORDS_OF_A_PICTURE = 16.4
 """Words of a caption, without such as "the", that would leave nothing out: Flickr8k's first ones

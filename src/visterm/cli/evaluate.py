@@ -120,7 +120,7 @@ def evaluate(
 
 
 def _run_answer(dataset: str, run: ModelEvaluation) -> Answer:
-    from visterm.experiments.reports import outcome_text
+    from visterm.experiments.tables import outcome_text
 
     about = {"dataset": dataset, "model": run.model, "features": run.features}
     text = outcome_text(f"{dataset}, {run.model} on {run.features}", run.outcome)

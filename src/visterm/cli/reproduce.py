@@ -11,7 +11,7 @@ from visterm.cli.benchmarks import Data, Labels, Layout, Seed, Test, Train, Vali
 from visterm.cli.options import Json, Ray
 
 if TYPE_CHECKING:
-    from visterm.experiments.reports import Report
+    from visterm.experiments.tables import Report
 
 
 def reproduce(

@@ -5,13 +5,11 @@ Importing this package loads NumPy only; numba and SciPy come with the first mea
 
 from visterm.evaluation.caption_ranks import CaptionRanks, caption_ranks
 from visterm.evaluation.caption_similarity import CaptionSimilarity
-from visterm.evaluation.evaluation import Evaluation, evaluate, evaluate_rows
+from visterm.evaluation.evaluation import Evaluation, evaluate, evaluate_rows, seen_queries, slices
 from visterm.evaluation.labels import annotation, labels_both_ways
 from visterm.evaluation.measures import Measure, mean_average_precision, measure
-from visterm.evaluation.measures_table import measures_table
 from visterm.evaluation.significance import Comparison, best_of, compare
-from visterm.evaluation.slices import seen_queries, slices
-from visterm.evaluation.tables import Table
+from visterm.evaluation.tables import Table, measures_table
 
 __all__ = [
     "CaptionRanks",

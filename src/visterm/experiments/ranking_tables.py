@@ -18,11 +18,9 @@ import numpy as np
 from visterm.estimator import clone
 from visterm.evaluation import Evaluation, Table, measures_table
 from visterm.experiments.cache import remembered
-from visterm.experiments.comparison import averaged
+from visterm.experiments.comparison import averaged, make_model
 from visterm.experiments.picture_features import BLOCKS_FOR, PictureFeatures, block_numbers
-from visterm.experiments.presets import make_model
 from visterm.experiments.protocol import Protocol, Source, dealt_out, protocol_of
-from visterm.experiments.reports import Report, avgp_table, table_by_model
 from visterm.experiments.runs import (
     Extracted,
     Outcome,
@@ -33,7 +31,7 @@ from visterm.experiments.runs import (
     outcome_of,
     percent,
 )
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report, avgp_table, table_by_model
 from visterm.models import Model
 from visterm.progress import Progress, silent
 from visterm.text import Relevance

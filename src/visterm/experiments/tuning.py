@@ -20,8 +20,7 @@ from visterm.compute import cluster, map_items
 from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.evaluation import Table
 from visterm.experiments.cache import data_digest
-from visterm.experiments.extraction import Parts
-from visterm.experiments.picture_features import PictureFeatures, check_features
+from visterm.experiments.picture_features import Parts, PictureFeatures, check_features
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import choose
 from visterm.features.notation import parse_named

@@ -2,6 +2,8 @@
 
 A kind of bag says which local descriptors a picture has (`Bag._descriptors`); drawing a sample,
 learning codebooks, counting, weighing and storing are the same for all.
+
+Counts become picture vectors by tf·idf with unit length, channel by channel.
 """
 
 from __future__ import annotations
@@ -17,18 +19,66 @@ from scipy.sparse import csr_array, hstack
 
 from visterm.errors import BadInput
 from visterm.features.codebook import learn_codebook, nearest_centres
-from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
-from visterm.features.parameters import check_whole
+from visterm.features.extractor import (
+    Extractor,
+    check_whole,
+    nothing_read,
+    stack_rows,
+    warn_skipped,
+)
 from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, gather
 from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
-from visterm.features.visterm_weighting import (
-    count_visterms,
-    join_channels,
-    tfidf,
-    visterm_weights,
-    weigh_visterms,
-)
+from visterm.matrices import count_rows, unit_rows, with_values
 from visterm.progress import Progress, silent
+
+
+def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
+    """Pictures × visterms counts from the visterm numbers of each picture (one row a picture).
+
+    >>> count_visterms(np.array([[0, 2, 2]]), 3).toarray()
+    array([[1., 0., 2.]], dtype=float32)
+    """
+    return count_rows(numbers.ravel(), np.full(len(numbers), numbers.shape[1]), size)
+
+
+def visterm_weights(counts: csr_array) -> NDArray[np.float32]:
+    """idf, ``−log r_v``, r_v the fraction of pictures that show visterm v.
+
+    >>> visterm_weights(csr_array(np.array([[2.0, 1.0], [1.0, 0.0]])))
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    showing = np.bincount(counts.indices, minlength=counts.shape[1])
+    return (0.0 - np.log(np.maximum(showing, 0.5) / counts.shape[0])).astype(np.float32)
+
+
+def weigh_visterms(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` with unit length; ``root`` takes √tf, which keeps large areas from shouting.
+
+    >>> weigh_visterms(count_visterms(np.array([[0, 1, 1, 1, 1]]), 2), np.ones(2), root=True).data
+    array([0.4472136, 0.8944272], dtype=float32)
+    """
+    return unit_rows(tfidf(counts, idf, root=root))
+
+
+def tfidf(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` as it is, for those who normalise later.
+
+    >>> tfidf(csr_array(np.array([[4.0, 1.0]])), np.array([1.0, 3.0]), root=False).data
+    array([4., 3.], dtype=float32)
+    """
+    frequency = np.sqrt(counts.data) if root else counts.data
+    return with_values(counts, (frequency * idf[counts.indices]).astype(np.float32))
+
+
+def join_channels(channels: Sequence[csr_array]) -> csr_array:
+    """Channels side by side, normalised after joining.
+
+    >>> one = csr_array(np.array([[1.0]]))
+    >>> join_channels([one, one]).toarray().round(3).tolist()
+    [[0.707, 0.707]]
+    """
+    return unit_rows(csr_array(hstack(channels, format="csr")))
+
 
 WEIGHTINGS = ("tfidf-raw", "tfidf", "counts")
 

@@ -1,4 +1,4 @@
-"""Several extractors as one."""
+"""Every kind of features by its name, and several extractors as one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,47 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from visterm.encoders import known_networks
 from visterm.errors import BadInput, NotFitted
 from visterm.estimator import clone
 from visterm.features.bag_of_visterms import Bag
-from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
-from visterm.features.extractor import Extractor, Rows
-from visterm.features.extractor_registry import extractor_class
+from visterm.features.blobs import Blobs
+from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
+from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
+from visterm.features.encoder_vectors import EncoderVectors
+from visterm.features.extractor import NORMALISATIONS, Extractor, Rows, check_weights, join_rows
 from visterm.features.picture_batches import Picture, Pixels, shrunk
+from visterm.features.sift import DenseSift, Sift
 from visterm.progress import Progress, silent
 from visterm.stored import as_tuples
+
+EXTRACTORS: dict[str, type[Extractor]] = {
+    kind.name: kind
+    for kind in (Blocks, BlockCounts, VistermCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
+}
+"""Kinds that need nothing but their name; an embedder needs its file, an encoder its name."""
+
+
+def extractor_class(name: str) -> type[Extractor]:
+    """The class of a name.
+
+    >>> extractor_class("blocks")
+    <class 'visterm.features.blocks.block_visterms.Blocks'>
+    """
+    if name == OnnxEmbedder.name:
+        return OnnxEmbedder
+    if name == EncoderVectors.name:
+        return EncoderVectors
+    if name not in EXTRACTORS:
+        known = ", ".join(
+            [*EXTRACTORS, f"{EncoderVectors.name}(NAME)", f"{OnnxEmbedder.name}:FILE"]
+        )
+        networks = " and ".join(known_networks())
+        raise BadInput(
+            f"no features called {name!r}; there are {known}, joined by +; "
+            f"visterm encoder add brings {networks} or another network"
+        )
+    return EXTRACTORS[name]
 
 
 @dataclass(repr=False, eq=False)

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from visterm.kernels import kernel as _kernel
-from visterm.kernels.descriptor_bags import Bags
 from visterm.kernels.expected_likelihood import ExpectedLikelihood
-from visterm.kernels.kernel import Kernel
+from visterm.kernels.kernel import Bags, Kernel
 from visterm.kernels.match_kernel import Match
 from visterm.kernels.vector_kernels import RBF, Cosine, Linear
 

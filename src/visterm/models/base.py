@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from visterm.estimator import clone
 from visterm.evaluation import mean_average_precision
-from visterm.models.checkpoint import Checkpoint
 from visterm.models.inputs import (
     Vectors,
     is_sparse,
@@ -22,6 +21,7 @@ from visterm.models.inputs import (
 )
 from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
+    Checkpoint,
     Choice,
     HeldOut,
     Task,

@@ -20,9 +20,8 @@ from scipy.sparse import csr_array
 
 from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped, frequencies, shares
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import csr_arrays, csr_from
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial
 from visterm.progress import Progress
 

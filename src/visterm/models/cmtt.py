@@ -20,8 +20,7 @@ from scipy.sparse import csr_array, hstack
 from visterm.matrices import unit_rows
 from visterm.models import rules
 from visterm.models.annotation import Annotator, damped, frequencies
-from visterm.models.grids import AUTO, Tuned
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.models.supervision import Supervision
 from visterm.progress import Progress

@@ -25,10 +25,9 @@ from visterm.kernels import Kernel, kernel_from_json
 from visterm.models import rules
 from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pamir.kernel_matrix import fresh_kernel
-from visterm.models.rules import Rules
+from visterm.models.pamir.kernel_pamir import fresh_kernel
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 

@@ -17,8 +17,8 @@ from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import rules
 from visterm.models.base import Model
-from visterm.models.grids import AUTO
 from visterm.models.inputs import Vectors, finite_rows, is_sparse, picture_vectors
+from visterm.models.rules import AUTO
 from visterm.models.selection import Choice, HeldOut
 from visterm.models.supervision import Captions, Supervision, read_captions
 from visterm.text import Relevance

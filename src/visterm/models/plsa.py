@@ -24,8 +24,7 @@ from scipy.sparse import csr_array
 
 from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped
-from visterm.models.grids import AUTO, Tuned
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial, always
 from visterm.progress import Progress
 

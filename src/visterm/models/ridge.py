@@ -24,9 +24,8 @@ from visterm.errors import BadInput
 from visterm.models import rules
 from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, fit
 from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense, is_sparse
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit

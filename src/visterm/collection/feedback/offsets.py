@@ -39,7 +39,7 @@ from visterm.collection.store.word_model import WordModel, read_directions
 from visterm.text.meaning import looked_up
 from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
     from visterm.text import Vocabulary

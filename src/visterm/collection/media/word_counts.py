@@ -14,8 +14,7 @@ from visterm.collection.store.snapshot import snapshot
 from visterm.errors import VistermError
 from visterm.pictures.path_words import file_words, folder_words
 from visterm.text import Vocabulary
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import one_form, tokens
+from visterm.text.tokens import STOP_WORDS, one_form, tokens
 from visterm.text.unoffered_words import is_unoffered
 
 _REST = 20.0

@@ -30,7 +30,7 @@ from visterm.collection.store.word_model import WordModel
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.index.feature_file import in_memory
 from visterm.text.query import UnknownWords, parse_query
-from visterm.text.stop_words import PICTURE_TALK
+from visterm.text.tokens import PICTURE_TALK
 from visterm.text.unoffered_words import is_unoffered
 from visterm.text.vocabulary import Vocabulary
 

@@ -15,8 +15,7 @@ from visterm.collection.store.name_words import certainty
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
 from visterm.text.query import Query, query_vector
 from visterm.text.spelling import closest_words
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem
+from visterm.text.tokens import STOP_WORDS, stem
 from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:

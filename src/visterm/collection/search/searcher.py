@@ -40,7 +40,7 @@ from visterm.errors import BadInput
 from visterm.index.feature_file import only_ids
 from visterm.text.filters import Filters
 from visterm.text.query import MORE_WORDS, Query, UnknownWords, parse_query, parse_sentence
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 _ANY_SCORE = -float(np.finfo(np.float32).max)
 _NEAREST = 500

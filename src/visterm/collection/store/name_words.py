@@ -11,8 +11,7 @@ import sqlite3
 from functools import lru_cache
 
 from visterm.errors import BadInput
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem, tokens
+from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 NAMES = "names"
 """The setting: files, folders or both; not there for neither."""

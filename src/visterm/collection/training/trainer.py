@@ -160,7 +160,7 @@ def _judged(
     progress: Progress,
 ) -> tuple[Model | None, Model]:
     """The model without the held-out pictures, and one set up as it chose, to learn from all."""
-    from visterm.models.checkpoint import Checkpoint
+    from visterm.models.selection import Checkpoint
 
     known = kind().get_params()
     unknown = sorted(set(parameters) - set(known))
@@ -190,7 +190,7 @@ def _offered(
 ) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.grids import PRESETS, pairs_of_a_round
+    from visterm.models.rules import PRESETS, pairs_of_a_round
 
     sizes = {
         "epoch_pairs": pairs_of_a_round(training_set.captions.nnz),

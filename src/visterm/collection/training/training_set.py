@@ -15,7 +15,7 @@ from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
 from visterm.errors import VistermError
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

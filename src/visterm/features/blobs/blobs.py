@@ -15,10 +15,8 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.features.bag_of_visterms import Bag, BagChannel, Local
-from visterm.features.blobs.blob_descriptor import BLOB_NUMBERS, blob_numbers
-from visterm.features.blobs.blob_regions import cut_regions
-from visterm.features.classic_libraries import opencv, scikit_image
-from visterm.features.parameters import check_whole
+from visterm.features.blobs.blob_descriptor import BLOB_NUMBERS, blob_numbers, cut_regions
+from visterm.features.extractor import check_whole, opencv, scikit_image
 from visterm.features.picture_batches import Pixels
 from visterm.matrices import count_rows
 

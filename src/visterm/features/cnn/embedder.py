@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, NotFitted
-from visterm.features.cnn.network_extractor import NetworkExtractor
-from visterm.features.cnn.onnx_network import OnnxNetwork
+from visterm.features.cnn.network_extractor import NetworkExtractor, OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, read_recipe
 from visterm.features.picture_batches import Picture
 from visterm.progress import Progress, silent

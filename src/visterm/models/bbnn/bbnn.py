@@ -20,8 +20,7 @@ from visterm.errors import BadInput
 from visterm.kernels.threads import on_all_cores, slices
 from visterm.models import rules
 from visterm.models.base import Model
-from visterm.models.bbnn._batches import Pairs
-from visterm.models.bbnn._blocks import as_blocks, some_of, typical_size
+from visterm.models.bbnn._batches import Pairs, as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial

@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 if TYPE_CHECKING:
-    from visterm.models.bitr.pair_losses import Pairs
+    from visterm.models.bitr.losses import Pairs
 
 LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
@@ -121,7 +120,7 @@ class Bitr(PairModel):
 
     def _prepare(self, task: Task) -> tuple[Pairs, tuple[bool, bool]]:
         """The pairs to learn from, normalised, and which of their sides sum to 1."""
-        from visterm.models.bitr.pair_losses import Pairs
+        from visterm.models.bitr.losses import Pairs
 
         x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.models.pamir.update import step_size
+from visterm.models.pamir.passive_aggressive import step_size
 
 _step_size = njit(inline="always")(step_size)
 # Pictures this near each other, by their own size, differ in a Gram matrix by rounding alone.

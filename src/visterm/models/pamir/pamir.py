@@ -21,9 +21,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models import rules
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, chunks
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, chunks, update
 from visterm.models.pamir.shards import run_rounds, spread_pictures
-from visterm.models.pamir.update import update
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial, all_choices, fit, grid_of
 from visterm.models.supervision import Captions, Supervision, Validation, read_captions

@@ -6,13 +6,10 @@ import os
 
 from visterm.errors import BadInput
 from visterm.stored import read_stored
-from visterm.text.spaces.encoder_texts import EncoderTexts
-from visterm.text.spaces.glove import Glove
-from visterm.text.spaces.lsa import Lsa
-from visterm.text.spaces.sentences import Sentences
+from visterm.text.spaces.sentences import EncoderTexts, Sentences
 from visterm.text.spaces.space import TextRows, TextSpace
 from visterm.text.spaces.topics import CorrelatedTopics, Topics
-from visterm.text.spaces.words import Words
+from visterm.text.spaces.words import Glove, Lsa, Words
 
 SPACES: dict[str, type[TextSpace]] = {
     space.name: space
