@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array
 
 from visterm.estimator import clone
 from visterm.evaluation import mean_average_precision
+from visterm.kernels import kernel_from_json
 from visterm.models.inputs import (
     Vectors,
     is_sparse,
@@ -45,7 +47,16 @@ _SPREAD_BYTES = 1 << 30
 _KEPT_AS = {"max_iter": "n_iter_"}
 
 
-class Model(Stored):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Validated:
+    """What every model can be told of validation pictures: whether it learns from them, too, and
+    the most words of the queries that they answer."""
+
+    retrain: bool = False
+    max_words: int | None = 4
+
+
+class Model(Validated, Stored):
     """A map from picture vectors into the text space: ``F(q, p) = q · f(p)``.
 
     A model sets ``name``, ``arrays`` (its fitted arrays), ``decides`` and ``_map``, and learns in
@@ -72,8 +83,6 @@ class Model(Stored):
     """Rules for parameters that validation pictures do not decide."""
     patience: float = np.inf
     """Trials without a better AvgP after which a run is given up."""
-    retrain: bool
-    max_words: int | None
 
     n_features_in_: int
     idf_: NDArray[np.float64]
@@ -125,6 +134,8 @@ class Model(Stored):
     @classmethod
     def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = super()._restored(about, arrays)
+        if isinstance(about["parameters"].get("kernel"), Mapping):
+            model.set_params(kernel=kernel_from_json(about["parameters"]["kernel"]))
         if "vocabulary" in about:
             model.vocabulary_ = Vocabulary.from_json(about["vocabulary"])
         return model

@@ -10,7 +10,7 @@ measured by D. Grangier, F. Monay and S. Bengio, IDIAP-RR 06-15 and ECML 2006.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,15 +80,9 @@ class Cmtt(Annotator):
     decides: ClassVar[Rules] = {"n_components": rules.WHOLE, "power": rules.SHARE}
     checks: ClassVar[Rules] = {"random_state": rules.SEED}
 
-    translation_: NDArray[np.float32] = field(init=False)
-    background_: NDArray[np.float64] = field(init=False)
-    n_components_: int = field(init=False)
-
     n_components: Tuned[int] = AUTO
     normalise: bool = True
     power: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
     random_state: int = 0
 
     def _prepare(self, task: Task) -> _Factors:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -206,22 +206,11 @@ class ConceptSvm(Model):
         "n_jobs": rules.THREADS,
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    intercept_: NDArray[np.float64] = field(init=False)
-    mean_: NDArray[np.float64] = field(init=False)
-    deviation_: NDArray[np.float64] = field(init=False)
-    idf_: NDArray[np.float64] = field(init=False)
-    word_C_: NDArray[np.float64] = field(init=False)
-    C_: float = field(init=False)
-    validation_: float = field(init=False)
-
     C: Tuned[float] = AUTO
     word_C: Sequence[float] | None = None
     kernel: str = "linear"
     balanced: bool = False
     fusion: str = "average"
-    retrain: bool = False
-    max_words: int | None = 4
     n_jobs: int | None = None
 
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:

@@ -11,10 +11,8 @@ ICML 1998.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,24 +86,10 @@ class KernelRidge(Model):
     decides: ClassVar[Rules] = {"alpha": rules.POSITIVE}
     checks: ClassVar[Rules] = {"floor": rules.POSITIVE}
 
-    coefficients_: NDArray[np.float32] = field(init=False)
-    vectors_: NDArray[np.float32] = field(init=False)
-    kernel_: dict[str, Any] = field(init=False)
-    alpha_: float = field(init=False)
-
     kernel: str | Kernel = "rbf"
     alpha: Tuned[float] = AUTO
     floor: float = 0.01
-    retrain: bool = False
     max_words: int | None = None
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        model = super().load(path)
-        if isinstance(model.kernel, Mapping):
-            model.kernel = kernel_from_json(model.kernel)
-        return model
 
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
         return caption_words(Y, pictures) if width is None else super()._texts(Y, pictures, width)

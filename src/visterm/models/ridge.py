@@ -12,7 +12,7 @@ A. Hoerl and R. Kennard, Technometrics 1970; the left-out scores are D. Allen's 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -96,16 +96,8 @@ class Ridge(Model):
         "prior": _or_auto(rules.NOT_NEGATIVE),
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    alpha_: float = field(init=False)
-    prior_: float = field(init=False)
-    left_out_: NDArray[np.int64] = field(init=False)
-    left_out_rows_: NDArray[np.float32] = field(init=False)
-
     alpha: Tuned[float] = AUTO
     prior: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     def fit(
         self,

@@ -10,7 +10,7 @@ D. Grangier and S. Bengio, A neural network to retrieve images from text queries
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,14 +114,6 @@ class Bbnn(Model):
         "random_state": rules.SEED,
     }
 
-    W1_: NDArray[np.float32] = field(init=False)
-    B1_: NDArray[np.float32] = field(init=False)
-    W2_: NDArray[np.float32] = field(init=False)
-    B2_: NDArray[np.float32] = field(init=False)
-    W3_: NDArray[np.float32] = field(init=False)
-    B3_: NDArray[np.float32] = field(init=False)
-    n_iter_: int = field(init=False)
-
     block_width: int | None = None
     block_units: int = 500
     picture_units: int = 1000
@@ -134,10 +126,8 @@ class Bbnn(Model):
     epoch_pairs: int = 50_000
     margin: str = "caption"
     least_margin: float | None = None
-    max_words: int | None = 4
     query_exponent: float = 0.5
     query_lengths: Sequence[float] | None = None
-    retrain: bool = False
     patience: int = 5
     averaged: bool = True
     device: str = "cpu"

@@ -10,7 +10,7 @@ CVIU 2017.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -102,21 +102,13 @@ class Bitr(PairModel):
         "judged_by": JUDGED_BY,
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    sums_: tuple[bool, bool] = field(init=False)
     """Whether pictures, and texts, are brought to sum 1 instead of unit length."""
-    gap_: float = field(init=False)
-    objective_: float = field(init=False)
-    n_iter_: int = field(init=False)
 
     loss: str = "correlation"
     ranks: str = "texts"
     C: Tuned[float] = AUTO
     tol: float = 1e-3
     max_iter: int = 2000
-    judged_by: str = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[Pairs, tuple[bool, bool]]:
         """The pairs to learn from, normalised, and which of their sides sum to 1."""

@@ -11,7 +11,7 @@ use it both ways with a learnt temperature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from visterm.models import rules
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import AUTO, Rules
+from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
@@ -119,14 +119,6 @@ class Contrastive(PairModel):
         "random_state": rules.SEED,
     }
 
-    picture_map_: NDArray[np.float32] = field(init=False)
-    picture_bias_: NDArray[np.float32] = field(init=False)
-    picture_mean_: NDArray[np.float32] = field(init=False)
-    hidden_map_: NDArray[np.float32] = field(init=False)
-    hidden_bias_: NDArray[np.float32] = field(init=False)
-    text_map_: NDArray[np.float32] = field(init=False)
-    text_bias_: NDArray[np.float32] = field(init=False)
-
     n_components: int = 1024
     hidden_units: int = 0
     temperature: float | Sequence[float] = 0.07
@@ -138,9 +130,6 @@ class Contrastive(PairModel):
     text_dropout: float = 0.3
     hidden_dropout: float = 0.1
     device: str = "cpu"
-    judged_by: str = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
     random_state: int = 0
 
     def _prepare(self, task: Task) -> TrainingPairs:

@@ -10,10 +10,9 @@ IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,12 +166,6 @@ class KernelPamir(PassiveAggressive):
         "n_components": rules.optional(rules.WHOLE)
     }
 
-    coefficients_: NDArray[np.float32] = field(init=False)
-    support_: NDArray[np.int64] = field(init=False)
-    vectors_: Vectors | None = field(init=False)
-    kernel_: dict[str, Any] = field(init=False)
-    pictures_: int = field(init=False)
-
     kernel: str | Kernel = "rbf"
     n_components: int | None = None
     clip: bool | None = None
@@ -184,14 +177,6 @@ class KernelPamir(PassiveAggressive):
         alpha = np.zeros((len(self.coefficients_), self.pictures_), dtype=np.float32)
         alpha[:, self.support_] = self.coefficients_
         return alpha
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        model = super().load(path)
-        if isinstance(model.kernel, Mapping):
-            model.kernel = kernel_from_json(model.kernel)
-        return model
 
     def _start(self, task: Task) -> Started:
         vectors, words = task.training.vectors, len(task.training.idf)

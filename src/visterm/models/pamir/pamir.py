@@ -11,7 +11,7 @@ IEEE TPAMI 30(8), 2008; D. Grangier, F. Monay and S. Bengio, ECML 2006.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -108,8 +108,6 @@ class Pamir(PassiveAggressive):
     supports_warm_start = True
 
     checks: ClassVar[Rules] = {**PassiveAggressive.checks, "n_shards": rules.WHOLE}
-
-    weights_: NDArray[np.float32] = field(init=False)
 
     n_shards: int = 1
 

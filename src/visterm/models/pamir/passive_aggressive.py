@@ -98,10 +98,8 @@ class PassiveAggressive(Model):
     max_iter: int = 3_000_000
     margin: str = "constant"
     least_margin: float | None = None
-    max_words: int | None = 4
     query_exponent: float = 0.0
     query_lengths: Sequence[float] | None = None
-    retrain: bool = False
     patience: int = 10
     random_state: int = 0
     negatives: int | Sequence[int] = 1
