@@ -25,7 +25,7 @@ from visterm.experiments.cache import FEATURES, remembered
 from visterm.experiments.protocol import Protocol
 from visterm.features import Extractor, parse_features
 from visterm.features.bag_of_visterms import Bag, visterm_weights, weigh_visterms
-from visterm.features.blobs.blobs import count_blob_tokens
+from visterm.features.blobs import count_blob_tokens
 from visterm.features.extractor import Rows, is_whole, join_rows
 from visterm.features.notation import parse_named, weighted_parts
 from visterm.matrices import unit_rows

@@ -27,7 +27,7 @@ from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 if TYPE_CHECKING:
-    from visterm.models.contrastive.descent import TrainingPairs
+    from visterm.models._contrastive_descent import TrainingPairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -133,7 +133,7 @@ class Contrastive(PairModel):
     random_state: int = 0
 
     def _prepare(self, task: Task) -> TrainingPairs:
-        from visterm.models.contrastive.descent import TrainingPairs
+        from visterm.models._contrastive_descent import TrainingPairs
 
         vectors = unit(dense(task.training.vectors))
         owners = _same_pictures(vectors)
@@ -143,7 +143,7 @@ class Contrastive(PairModel):
         return TrainingPairs(seen, owners, csr_array(task.training.known_texts), mean, self.device)
 
     def _learn(self, prepared: TrainingPairs, choice: Choice, progress: Progress) -> dict[str, Any]:
-        from visterm.models.contrastive.descent import learn
+        from visterm.models._contrastive_descent import learn
 
         return {"picture_mean_": prepared.mean} | learn(
             prepared, self.get_params() | choice | {"random_state": self.seed}, progress

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput
 from visterm.kernels.threads import on_all_cores, slices
 from visterm.models import rules
+from visterm.models._bbnn_batches import Pairs, as_blocks, some_of, typical_size
 from visterm.models.base import Model
-from visterm.models.bbnn._batches import Pairs, as_blocks, some_of, typical_size
 from visterm.models.inputs import Vectors
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial
@@ -153,7 +153,7 @@ class Bbnn(Model):
     def _run(
         self, task: Task, prepared: Supervision, choice: Choice, progress: Progress
     ) -> Iterator[Trial]:
-        from visterm.models.bbnn.network import Descent
+        from visterm.models._bbnn_network import Descent
 
         pairs = self._pairs(prepared)
         size = typical_size(prepared.vectors) if self.block_width is None else 1.0

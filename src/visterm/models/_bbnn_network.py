@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, needs_extra
-from visterm.models.bbnn._batches import Batch
+from visterm.models._bbnn_batches import Batch
 
 Tensor: TypeAlias = Any
 

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.features.bag_of_visterms import Bag, BagChannel, Local
-from visterm.features.blobs.blob_descriptor import BLOB_NUMBERS, blob_numbers, cut_regions
+from visterm.features.blob_descriptor import BLOB_NUMBERS, blob_numbers, cut_regions
 from visterm.features.extractor import check_whole, opencv, scikit_image
 from visterm.features.picture_batches import Pixels
 from visterm.matrices import count_rows

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.models.bbnn.network import torch_for
+from visterm.models._bbnn_network import torch_for
 from visterm.progress import Progress
 
 Tensor: TypeAlias = Any
