@@ -26,8 +26,8 @@ from visterm.experiments.demonstration import (
     ranked,
 )
 from visterm.experiments.protocol import Protocol, Source
-from visterm.experiments.ranking_tables import ALONE, Experiment, ModelRun
-from visterm.experiments.runs import percent
+from visterm.experiments.ranking_tables import ALONE, Experiment
+from visterm.experiments.runs import RankedRun, percent
 from visterm.experiments.tables import Entry, Report
 from visterm.pictures import read_picture
 from visterm.progress import Progress, silent
@@ -51,7 +51,7 @@ def side_by_side(
         return compared(scenes.protocol, scenes.runs(progress)[ALONE])
 
 
-def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
+def compared(protocol: Protocol, made: Mapping[str, RankedRun]) -> Report:
     """The report on models that were run; the runner-up is the best other one on validation.
 
     The queries are chosen by their words and number of answers alone, before anything is ranked:
@@ -63,7 +63,7 @@ def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
     )
     pair = {name: made[name] for name in ("PAMIR", rival)}
     rankings = [
-        [ranked(protocol, one.run.rows, words, SHOWN, name) for name, one in pair.items()]
+        [ranked(protocol, one.rows, words, SHOWN, name) for name, one in pair.items()]
         for words in demonstrative_queries(protocol, QUERIES)
     ]
     found = {
@@ -135,7 +135,7 @@ def tpami_figures(
 
 
 def _rankings(
-    protocol: Protocol, made: Mapping[str, ModelRun], theirs: Mapping[str, object]
+    protocol: Protocol, made: Mapping[str, RankedRun], theirs: Mapping[str, object]
 ) -> list[RankedQuery]:
     """By PAMIR and the SVM in turn, for the queries that the captions can answer."""
     queries = [tuple(AS_WRITTEN.get(query, query).split()) for query in theirs]
@@ -143,7 +143,7 @@ def _rankings(
     others = demonstrative_queries(protocol, len(queries))
     asked = (known + [words for words in others if words not in known])[: len(queries)]
     return [
-        ranked(protocol, made[name].run.rows, words, SHOWN, name)
+        ranked(protocol, made[name].rows, words, SHOWN, name)
         for words in asked
         for name in ("PAMIR", "SVM")
     ]
@@ -163,10 +163,10 @@ def _ranking(figure: str, one: RankedQuery) -> Group:
     return Group(f"{figure}: {one.query}, {one.by}", cards, note)
 
 
-def _projections(protocol: Protocol, pamir: ModelRun) -> Group:
+def _projections(protocol: Protocol, pamir: RankedRun) -> Group:
     """A query's first, middle and last picture with their projections on w."""
     words = demonstrative_queries(protocol, 1)[0]
-    every = ranked(protocol, pamir.run.rows, words, len(protocol.test)).pictures
+    every = ranked(protocol, pamir.rows, words, len(protocol.test)).pictures
     chosen = [every[0], every[len(every) // 2], every[-1]]
     cards = [Card(p.caption, p.path, p.relevant, f"w·γ(q, p) = {p.score:.3f}") for p in chosen]
     return Group(f"figure 1: {' '.join(words)}", cards, "first, middle and last by PAMIR")

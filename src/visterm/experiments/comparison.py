@@ -25,12 +25,20 @@ from visterm.experiments.picture_features import (
 )
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Extracted, Outcome, Seconds, interval_95, percent, run
-from visterm.features import CNN, Combined, Extractor
+from visterm.features import parse_features
 from visterm.features.notation import parse_named
-from visterm.kernels import RBF
-from visterm.models import KernelRidge, Model, model_of
+from visterm.models import Model, model_of
 from visterm.models.rules import PRESETS, pairs_of_a_round
 from visterm.progress import Progress, silent
+
+BEST_VIEWS = (
+    "cnn(size=288) + cnn(size=256, crop=squash)"
+    " + cnn(network=lite1, size=320) + cnn(network=lite1, size=288, crop=squash)"
+    " + cnn(network=lite2, size=352) + cnn(network=lite2, size=288, crop=squash)"
+)
+"""What ranked Corel's validation pictures best: three networks' views of a picture …"""
+BEST_MODEL = "kernel_ridge(alpha=(0.1, 0.3))"
+"""… compared by an RBF kernel, and kernel ridge regression."""
 
 
 def make_model(
@@ -75,21 +83,6 @@ def _own_model(name: str, parameters: dict[str, Any]) -> Model:
         if not callable(getattr(model, method, None)):
             raise BadInput(f"{name} has no {method}; a model has fit(X, Y) and transform(X)")
     return model
-
-
-def best(*, n_jobs: int | None = None, max_words: int | None = None) -> tuple[Extractor, Model]:
-    """What ranked Corel's validation pictures best: three networks' views of a picture,
-    compared by an RBF kernel, and kernel ridge regression."""
-    views = [
-        CNN(size=288),
-        CNN(size=256, crop="squash"),
-        CNN(network="lite1", size=320),
-        CNN(network="lite1", size=288, crop="squash"),
-        CNN(network="lite2", size=352),
-        CNN(network="lite2", size=288, crop="squash"),
-    ]
-    model = KernelRidge(kernel=RBF(2.0), alpha=(0.1, 0.3), max_words=max_words, retrain=True)
-    return Combined(views, n_jobs=n_jobs or os.cpu_count() or 1), model
 
 
 class ModelEvaluation(NamedTuple):
@@ -145,11 +138,12 @@ def evaluate_preset(
     """Features and model together, by the preset's name; or its model on other features."""
     if preset != "best":
         raise BadInput(f"no preset called {preset!r}; there is best")
-    extractor, learner = best(n_jobs=n_jobs, max_words=protocol.max_words)
+    learner = make_model(BEST_MODEL, max_words=protocol.max_words)
     seconds = Seconds()
     with seconds.on("features"):
         if features is None:
-            rows = extract(protocol, extractor, progress=progress)
+            views = parse_features(BEST_VIEWS, n_jobs=n_jobs or os.cpu_count() or 1)
+            rows = extract(protocol, views, progress=progress)
         else:
             check_features(features)
             rows = PictureFeatures(protocol, n_jobs=n_jobs).vectors(features, progress=progress)
