@@ -15,6 +15,7 @@ from visterm.evaluation import mean_average_precision
 from visterm.kernels import kernel_from_json
 from visterm.models.inputs import (
     Vectors,
+    caption_words,
     is_sparse,
     picture_vectors,
     relevance_for,
@@ -69,6 +70,8 @@ class Model(Validated, Stored):
     """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
+    captions_only: ClassVar[bool] = False
+    """Whether it learns from captions that tell pictures apart, and not from `Relevance`."""
     supports_warm_start: ClassVar[bool] = False
     """Whether ``fit`` takes ``initial``, a model over the same words to start from."""
     linear_array: ClassVar[str | None] = None
@@ -249,6 +252,8 @@ class Model(Validated, Stored):
         return square_table(vectors) if self.precomputed and width is None else vectors
 
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> Vectors:
+        if self.captions_only and width is None:
+            return caption_words(Y, pictures)
         return word_matrix(Y, pictures, words=width)
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:

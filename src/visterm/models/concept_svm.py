@@ -22,9 +22,8 @@ from scipy.sparse import csr_array, csr_matrix
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import rules
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.inputs import Vectors, dense, is_sparse, word_matrix
+from visterm.models.inputs import Vectors, dense, is_sparse
 from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial, always, quality
 from visterm.models.supervision import Supervision
@@ -195,6 +194,7 @@ class ConceptSvm(Model):
     """
 
     name = "concept_svm"
+    captions_only = True
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     decides: ClassVar[Rules] = {
         "C": rules.POSITIVE,
@@ -212,9 +212,6 @@ class ConceptSvm(Model):
     balanced: bool = False
     fusion: str = "average"
     n_jobs: int | None = None
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return word_matrix(Y, pictures, words=width) if width else caption_words(Y, pictures)
 
     def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:
         return [{"C": grid["C"], "word_C": grid["word_C"][0]}]  # each word chooses for itself

@@ -122,6 +122,23 @@ def word_matrix(Y: ArrayLike | csr_array, pictures: int, *, words: int | None = 
     return captions
 
 
+def caption_words(Y: Relevance | ArrayLike | csr_array, pictures: int) -> csr_array:
+    """Check captions to learn from: words, not `Relevance`, and not the same everywhere."""
+    if isinstance(Y, Relevance):
+        raise BadInput(
+            "this model learns from captions (pictures × words), not from Relevance; "
+            "Vocabulary.counts makes them, and Pamir learns from Relevance"
+        )
+    captions = word_matrix(Y, pictures)
+    holding = np.bincount(captions.indices, minlength=captions.shape[1])
+    if ((holding == 0) | (holding == pictures)).all():
+        raise BadInput(
+            "no word tells pictures apart: each is in every caption or in none; "
+            "give captions that differ"
+        )
+    return captions
+
+
 def relevance_for(Y: Relevance, pictures: int, *, words: int | None = None) -> Relevance:
     """Check relevance given for these pictures."""
     if Y.pictures.shape[1] != pictures:

@@ -21,7 +21,6 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.kernels import Kernel, kernel_from_json
 from visterm.models import rules
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pamir.kernel_pamir import fresh_kernel
@@ -81,6 +80,7 @@ class KernelRidge(Model):
     """
 
     name = "kernel_ridge"
+    captions_only = True
     arrays = ("coefficients_", "vectors_", "idf_")
     facts = ("kernel_",)
     decides: ClassVar[Rules] = {"alpha": rules.POSITIVE}
@@ -90,9 +90,6 @@ class KernelRidge(Model):
     alpha: Tuned[float] = AUTO
     floor: float = 0.01
     max_words: int | None = None
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return caption_words(Y, pictures) if width is None else super()._texts(Y, pictures, width)
 
     def _prepare(self, task: Task) -> _Compared:
         vectors = dense(task.training.vectors)

@@ -22,7 +22,6 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
 from visterm.models.inputs import Vectors, dense
 from visterm.models.rules import AUTO, Rule, Rules, Tuned
@@ -88,6 +87,7 @@ class Ridge(Model):
     """
 
     name = "ridge"
+    captions_only = True
     arrays = ("weights_", "idf_")
     linear_array = "weights_"
     supports_warm_start = True
@@ -120,9 +120,6 @@ class Ridge(Model):
         if not hasattr(self, "left_out_rows_"):
             return None  # it was loaded
         return self.left_out_, self.left_out_rows_
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return caption_words(Y, pictures) if width is None else super()._texts(Y, pictures, width)
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
         width = None if initial is None else len(initial.idf_)
