@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -150,15 +151,10 @@ def _shared(protocol: Protocol) -> dict[str, Any]:
     return {"max_iter": MAX_ITER, "max_words": protocol.max_words, "random_state": seed}
 
 
-class _Rooted:
-    """Square-rooted block histograms of a batch; a class, because a pool cannot send a lambda."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        self.blocks = blocks
-
-    def __call__(self, pictures: list[Pixels]) -> NDArray[np.float32]:
-        each = [np.sqrt(self.blocks.histograms(pixels)[0], dtype=np.float32) for pixels in pictures]
-        return np.stack(each)
+def _rooted(pictures: list[Pixels], blocks: Blocks) -> NDArray[np.float32]:
+    """Square roots of block histograms, picture by picture."""
+    each = [np.sqrt(blocks.histograms(pixels)[0], dtype=np.float32) for pixels in pictures]
+    return np.stack(each)
 
 
 def block_histograms(
@@ -175,7 +171,7 @@ def block_histograms(
     for part in parts:
         batches = list(
             over_pictures(
-                _Rooted(blocks),
+                partial(_rooted, blocks=blocks),
                 part,
                 max_side=blocks.max_side,
                 n_jobs=n_jobs,

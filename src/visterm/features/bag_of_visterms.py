@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -152,7 +153,7 @@ class Bag(Extractor):
         check_list(pictures)
         self._prepare(pictures)
         self._open(self._learn_codebooks(pictures, progress))
-        counts, skipped = self._pooled(_Count(self), pictures, progress, "counting visterms")
+        counts, skipped = self._pooled(self._count, pictures, progress, "counting visterms")
         warn_skipped(skipped)
         whole: csr_array = stack_rows(counts)
         self.idf_ = visterm_weights(whole)
@@ -216,13 +217,22 @@ class Bag(Extractor):
                 parts.append(stack_rows(counts))
         return csr_array(hstack(parts, format="csr"))
 
+    def _take(self, pictures: list[Pixels], each: int) -> list[NDArray[Any]]:
+        """At most so many descriptors of each picture, kind by kind."""
+        rng = np.random.default_rng(self.random_state)
+        described = [self._descriptors(pixels) for pixels in pictures]
+        return [
+            np.concatenate([rng.permutation(found.descriptors)[:each] for found in kind])
+            for kind in zip(*described, strict=True)
+        ]
+
     def _learn_codebooks(
         self, pictures: Sequence[Picture], progress: Progress
     ) -> list[NDArray[np.float32]]:
         channels = self._channels()
         wanted = self.points_per_centre * max(channel.size for channel in channels)
         chosen = self._sample(pictures, _SAMPLE)
-        take = _Take(self, -(-wanted // max(1, len(chosen))), self.random_state)
+        take = partial(self._take, each=-(-wanted // max(1, len(chosen))))
         found, skipped = self._pooled(take, chosen, progress, f"extracting {self.name}")
         if not found:
             raise nothing_read(skipped)
@@ -279,28 +289,3 @@ class Bag(Extractor):
             raise BadInput(f"weighting is {known}, not {self.weighting!r}")
         check_levels(self.pyramid, self.level_weights)
         check_whole(self, max_side=1, n_jobs=1, random_state=0, nearest=1)
-
-
-class _Count:
-    """Counts of a batch; a class, because a process pool cannot send a lambda."""
-
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
-
-    def __call__(self, pictures: list[Pixels]) -> csr_array:
-        return self.bag._count(pictures)
-
-
-class _Take:
-    """A few local descriptors of each picture and kind, to learn codebooks from."""
-
-    def __init__(self, bag: Bag, each: int, seed: int) -> None:
-        self.bag, self.each, self.seed = bag, each, seed
-
-    def __call__(self, pictures: list[Pixels]) -> list[NDArray[Any]]:
-        rng = np.random.default_rng(self.seed)
-        described = [self.bag._descriptors(pixels) for pixels in pictures]
-        return [
-            np.concatenate([rng.permutation(found.descriptors)[: self.each] for found in kind])
-            for kind in zip(*described, strict=True)
-        ]

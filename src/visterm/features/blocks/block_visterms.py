@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -82,23 +82,19 @@ def learn_colours(
     """
     chosen = np.sort(np.random.default_rng(random_state).permutation(len(pictures))[:_SAMPLE])
     some = [pictures[i] for i in chosen]
-    found, _, skipped = gather(_Pixels(random_state), some, max_side=max_side, n_jobs=n_jobs)
+    found, _, skipped = gather(
+        partial(_some_pixels, seed=random_state), some, max_side=max_side, n_jobs=n_jobs
+    )
     if not found:
         raise nothing_read(skipped)
     points = np.concatenate(found).astype(np.float32)
     return learn_codebook(points, colours, random_state=random_state, points_per_centre=2000)
 
 
-class _Pixels:
-    """A few pixels of each picture; a class, because a process pool cannot send a lambda."""
-
-    def __init__(self, seed: int, each: int = 200) -> None:
-        self.seed, self.each = seed, each
-
-    def __call__(self, pictures: list[Pixels]) -> NDArray[np.uint8]:
-        rng = np.random.default_rng(self.seed)
-        flat = [pixels.reshape(-1, 3) for pixels in pictures]
-        return np.concatenate([f[rng.integers(len(f), size=self.each)] for f in flat])
+def _some_pixels(pictures: list[Pixels], seed: int, each: int = 200) -> NDArray[np.uint8]:
+    rng = np.random.default_rng(seed)
+    flat = [pixels.reshape(-1, 3) for pixels in pictures]
+    return np.concatenate([f[rng.integers(len(f), size=each)] for f in flat])
 
 
 @dataclass(repr=False, eq=False)
