@@ -80,7 +80,8 @@ def test_times_are_given_as_ratios_to_pamir_too(root: Path) -> None:
     assert table.number("times PAMIR", "SVM published") == pytest.approx(687 / 17, abs=1e-3)
     seconds = [table.number("processor seconds", f"{name} ours") for name in ("SVM", "PAMIR")]
     ratio = table.number("times PAMIR", "SVM ours")
-    assert ratio == pytest.approx(seconds[0] / seconds[1], rel=0.01)
+    rounding = 1e-4 / seconds[1]  # these runs take milliseconds, of which four decimals are shown
+    assert ratio == pytest.approx(seconds[0] / seconds[1], rel=0.001 + rounding)
     assert report.found["svm_over_pamir"] == pytest.approx(ratio, abs=0.06)
 
 
