@@ -27,7 +27,7 @@ from visterm.features.extractor import (
     stack_rows,
     warn_skipped,
 )
-from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, gather
+from visterm.features.picture_batches import Picture, Pictures, Pixels, Skipped, check_list, gather
 from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
 from visterm.matrices import count_rows, unit_rows, with_values
 from visterm.progress import Progress, silent
@@ -137,15 +137,13 @@ class Bag(Extractor):
     pyramid: Sequence[str] = ("whole",)
     level_weights: Sequence[float] | None = None
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         """Learn codebooks and visterm weights from pictures."""
         self.fit_transform(pictures, progress=progress)
         return self
 
     def fit_transform(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+        self, pictures: Pictures, y: Any = None, *, progress: Progress = silent
     ) -> csr_array:
         """Fit, and the vectors of the same pictures, for the price of one; unreadable ones are
         left out with a warning."""
@@ -184,7 +182,7 @@ class Bag(Extractor):
         """Local descriptors as a channel clusters them."""
         return descriptors[:, channel.columns].astype(np.float32)
 
-    def _prepare(self, pictures: Sequence[Picture]) -> None:
+    def _prepare(self, pictures: Pictures) -> None:
         """Learn what must be known before any picture has descriptors."""
 
     def _fit_scaling(self, sample: list[NDArray[Any]]) -> None:
@@ -226,9 +224,7 @@ class Bag(Extractor):
             for kind in zip(*described, strict=True)
         ]
 
-    def _learn_codebooks(
-        self, pictures: Sequence[Picture], progress: Progress
-    ) -> list[NDArray[np.float32]]:
+    def _learn_codebooks(self, pictures: Pictures, progress: Progress) -> list[NDArray[np.float32]]:
         channels = self._channels()
         wanted = self.points_per_centre * max(channel.size for channel in channels)
         chosen = self._sample(pictures, _SAMPLE)
@@ -255,13 +251,13 @@ class Bag(Extractor):
         return centres
 
     def _pooled(
-        self, work: Any, pictures: Sequence[Picture], progress: Progress, what: str
+        self, work: Any, pictures: Pictures, progress: Progress, what: str
     ) -> tuple[list[Any], list[Skipped]]:
         options = {"progress": progress, "what": what, **self._options()}
         results, _, skipped = gather(work, pictures, **options)
         return results, skipped
 
-    def _sample(self, pictures: Sequence[Picture], most: int) -> list[Picture]:
+    def _sample(self, pictures: Pictures, most: int) -> list[Picture]:
         rng = np.random.default_rng(self.random_state)
         chosen = rng.permutation(len(pictures))[:most]
         return [pictures[i] for i in np.sort(chosen)]

@@ -17,7 +17,7 @@ from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
 from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
 from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import NORMALISATIONS, Extractor, Rows, check_weights, join_rows
-from visterm.features.picture_batches import Picture, Pixels, shrunk
+from visterm.features.picture_batches import Pictures, Pixels, shrunk
 from visterm.features.sift import DenseSift, Sift
 from visterm.progress import Progress, silent
 from visterm.stored import as_tuples
@@ -86,9 +86,7 @@ class Combined(Extractor):
     normalise: str = "each"
     n_jobs: int = 1
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         """Fit a copy of every part to the pictures."""
         parts = self._copies()
         for part in parts:
@@ -97,7 +95,7 @@ class Combined(Extractor):
         return self
 
     def fit_transform(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+        self, pictures: Pictures, y: Any = None, *, progress: Progress = silent
     ) -> Rows:
         """Fit, and the vectors of the same pictures; unreadable ones are left out with a warning
         by the parts that learn."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from visterm.errors import BadInput, NotFitted
 from visterm.estimator import clone
 from visterm.features.cnn.network_extractor import in_threads
 from visterm.features.extractor import Extractor
-from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.picture_batches import Pictures, Pixels
 from visterm.onnx_session import PROVIDERS
 from visterm.progress import Progress, silent
 
@@ -57,9 +56,7 @@ class EncoderVectors(Extractor):
         where = "" if self.provider == "cpu" else f",{self.provider}"
         return f"{kind}-{self.version}({self.encoder}-{fitted.digest_[:12]}{where})"
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Open the encoder and remember it by its content; nothing is learnt."""
         manifest = self._opened().manifest
         self.digest_, self.reads_texts_ = manifest.digest, manifest.reads_texts

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, hstack, issparse, vstack
 
 from visterm.errors import BadInput, VistermError, needs_extra
 from visterm.features.picture_batches import (
-    Picture,
+    Pictures,
     Pixels,
     Skipped,
     gather,
@@ -125,13 +125,11 @@ class Extractor(Stored):
         None where it is not."""
         return None
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         raise NotImplementedError
 
     def fit_transform(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+        self, pictures: Pictures, y: Any = None, *, progress: Progress = silent
     ) -> Rows:
         """Fit, and the vectors of the same pictures but the unreadable ones."""
         fitted = self.fit(pictures, progress=progress)
@@ -146,7 +144,7 @@ class Extractor(Stored):
         where pictures are described by their pixels."""
         return None
 
-    def transform(self, pictures: Sequence[Picture]) -> Rows:
+    def transform(self, pictures: Pictures) -> Rows:
         """Vectors of pictures, one a row; an error names every picture that cannot be read."""
         found = self.extract(pictures)
         if found.skipped:
@@ -157,7 +155,7 @@ class Extractor(Stored):
             )
         return found.rows
 
-    def extract(self, pictures: Sequence[Picture], *, progress: Progress = silent) -> Extraction:
+    def extract(self, pictures: Pictures, *, progress: Progress = silent) -> Extraction:
         """Vectors of all pictures that can be read, and the reasons for the others."""
         self._check_fitted()
         options = {"progress": progress, "what": "extracting", **self._options()}

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.errors import BadInput, NotFitted
 from visterm.features.extractor import Extractor, nothing_read
 from visterm.features.picture_batches import (
-    Picture,
+    Pictures,
     Pixels,
     Skipped,
     gather,
@@ -83,9 +83,7 @@ class OwnFeatures(Extractor):
     def ready(self) -> bool:
         return self.label in _FUNCTIONS or self.label in _VECTORS
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Find out how many numbers describe a picture, from one; nothing is learnt."""
         if self.label in _VECTORS:
             self.width_ = next((row.size for row in _VECTORS[self.label].values()), 0)

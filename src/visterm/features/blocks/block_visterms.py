@@ -20,7 +20,7 @@ from visterm.features.bag_of_visterms import Bag, BagChannel, Local
 from visterm.features.blocks.block_descriptor import TEXTURE_BINS, BlockDescriptor
 from visterm.features.codebook import learn_codebook
 from visterm.features.extractor import Extractor, check_whole, is_whole, nothing_read
-from visterm.features.picture_batches import Picture, Pixels, check_list, gather
+from visterm.features.picture_batches import Pictures, Pixels, check_list, gather
 from visterm.features.spatial_pyramid import Places
 from visterm.progress import Progress, silent
 
@@ -67,7 +67,7 @@ _SAMPLE = 1000  # pictures that colours are learnt from
 
 
 def learn_colours(
-    pictures: Sequence[Picture],
+    pictures: Pictures,
     colours: int,
     *,
     max_side: int | None,
@@ -158,7 +158,7 @@ class Blocks(Bag):
     def _sides(self) -> list[int]:
         return sorted({side for side, _, _ in self.channels})
 
-    def _prepare(self, pictures: Sequence[Picture]) -> None:
+    def _prepare(self, pictures: Pictures) -> None:
         self.colours_ = learn_colours(
             pictures,
             self.colours,
@@ -252,9 +252,7 @@ class BlockCounts(Extractor):
         across = (self.max_side or self.side) // (self.side // 2) - 1
         return max(1, across) ** 2
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         """Learn the colours."""
         self._check_parameters()
         check_list(pictures)

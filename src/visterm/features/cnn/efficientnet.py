@@ -18,7 +18,7 @@ from visterm.errors import BadInput, MissingExtra
 from visterm.features.cnn.network_extractor import NetworkExtractor, OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, normalised, seen
 from visterm.features.extractor import Extractor, join_rows
-from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.picture_batches import Pictures, Pixels
 from visterm.features.spatial_pyramid import check_levels, pool_grid
 from visterm.progress import Progress, silent
 
@@ -156,9 +156,7 @@ class CNNPyramid(Extractor):
     crop: str = "half"
     n_jobs: int = 1
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
         check_levels(self.pyramid, self.level_weights)
         self._cnn().fit()

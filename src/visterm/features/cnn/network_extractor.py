@@ -5,7 +5,7 @@ A network is opened with onnxruntime: squares of pixels in, one of its outputs o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput
 from visterm.features.cnn.recipe import Recipe, frame, normalised
 from visterm.features.extractor import Extractor
-from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.picture_batches import Pictures, Pixels
 from visterm.onnx_session import one_line, open_session
 from visterm.progress import Progress, silent
 
@@ -111,9 +111,7 @@ class NetworkExtractor(Extractor):
     """Pictures that go through the network at once. One is right for any network: more may change
     the last digits, or not be allowed."""
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
         self._opened()
         return self
