@@ -13,7 +13,7 @@ D. Blei, A. Ng and M. Jordan, JMLR 2003; M. Hoffman, D. Blei and F. Bach, NIPS 2
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,14 +37,12 @@ class Lda(Stored):
     ----------
     n_components : int
         Topics.
-    doc_topic_prior, topic_word_prior : float, optional
-        Of the Dirichlet distributions; 1 / n_components by default.
+    doc_topic_prior : float, optional
+        Of the Dirichlet distribution of mixtures; 1 / n_components by default.
     max_iter : int
         How often each document is looked at.
     batch_size : int
         Documents between two moves of the topics.
-    learning_offset, learning_decay : float
-        τ and κ.
     random_state : int
 
     Attributes
@@ -63,15 +61,11 @@ class Lda(Stored):
 
     name = "lda"
     arrays = ("topics_",)
-    topics_: NDArray[np.float64] = field(init=False, repr=False)
 
     n_components: int = 100
     doc_topic_prior: float | None = None
-    topic_word_prior: float | None = None
     max_iter: int = 10
     batch_size: int = 512
-    learning_offset: float = 10.0
-    learning_decay: float = 0.7
     random_state: int = 0
 
     def fit(self, counts: ArrayLike | csr_array, *, progress: Progress | None = None) -> Self:
@@ -189,9 +183,6 @@ class Topics(WordVectors):
     name = "topics"
     arrays: ClassVar[tuple[str, ...]] = ("topics_", "idf_")
     facts = ("perplexity_",)
-
-    topics_: NDArray[np.float64] = field(init=False, repr=False)
-    perplexity_: float = field(init=False, repr=False)
 
     n_components: int = 100
     max_iter: int = 10

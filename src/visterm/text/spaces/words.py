@@ -17,7 +17,7 @@ S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman, JASIS 1990.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -231,8 +231,6 @@ class Lsa(WordVectors):
 
     name = "lsa"
     arrays = ("directions_", "idf_")
-
-    directions_: NDArray[np.float32] = field(init=False, repr=False)
 
     n_components: int = 300
     root: float = 0.5
