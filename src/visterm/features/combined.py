@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from visterm.encoders import known_networks
-from visterm.errors import BadInput, NotFitted
+from visterm.errors import BadInput, not_fitted
 from visterm.estimator import clone
 from visterm.features.bag_of_visterms import Bag
 from visterm.features.blobs import Blobs
@@ -79,7 +79,6 @@ class Combined(Extractor):
     """
 
     name = "combined"
-    arrays: ClassVar[tuple[str, ...]] = ()
 
     parts: Sequence[Extractor]
     weights: Sequence[float] | None = None
@@ -173,7 +172,7 @@ class Combined(Extractor):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "parts_"):
-            raise NotFitted("this Combined has learnt nothing yet; call fit first")
+            raise not_fitted("this Combined has learnt nothing yet; call fit first")
 
 
 def _of_part(arrays: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

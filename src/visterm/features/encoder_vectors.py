@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.encoders import Encoder, open_encoder
-from visterm.errors import BadInput, NotFitted
+from visterm.errors import BadInput
 from visterm.estimator import clone
 from visterm.features.cnn.network_extractor import in_threads
 from visterm.features.extractor import Extractor
@@ -35,7 +35,6 @@ class EncoderVectors(Extractor):
 
     name = "encoder"
     version = 1
-    arrays: ClassVar[tuple[str, ...]] = ()
     uses_threads = True
     facts = ("digest_", "reads_texts_")
 
@@ -81,10 +80,6 @@ class EncoderVectors(Extractor):
         if self.provider not in PROVIDERS:
             raise BadInput(f"provider is one of {', '.join(PROVIDERS)}, not {self.provider!r}")
         return open_encoder(self.encoder, self.provider, getattr(self, "digest_", None))
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "digest_"):
-            raise NotFitted("this encoder has not been opened yet; call fit first")
 
 
 def encoder_of(key: str | None) -> tuple[str, str] | None:

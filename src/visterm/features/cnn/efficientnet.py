@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,7 +148,6 @@ class CNNPyramid(Extractor):
     """
 
     name = "cnn-pyramid"
-    arrays: ClassVar[tuple[str, ...]] = ()
 
     pyramid: Sequence[str] = ("whole", "thirds")
     level_weights: Sequence[float] | None = None
@@ -183,6 +182,3 @@ class CNNPyramid(Extractor):
 
     def _cnn(self) -> CNN:
         return CNN(self.size, self.crop, "grid", "none", self.n_jobs)
-
-    def _check_fitted(self) -> None:
-        """Nothing is learnt, so it is always ready."""

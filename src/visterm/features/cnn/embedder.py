@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, NotFitted
+from visterm.errors import BadInput
 from visterm.features.cnn.network_extractor import NetworkExtractor, OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, read_recipe
 from visterm.features.picture_batches import Pictures
@@ -79,10 +79,6 @@ class OnnxEmbedder(NetworkExtractor):
         except OSError as error:
             raise BadInput(f"cannot open the model {self.path}: {error.strerror}") from None
         return model, os.stat(recipe).st_mtime_ns if recipe.exists() else 0
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "digest_"):
-            raise NotFitted("this OnnxEmbedder has not opened its model yet; call fit first")
 
 
 class _PluggedIn(NamedTuple):

@@ -105,7 +105,6 @@ class OnnxNetwork:
 class NetworkExtractor(Extractor):
     """What extractors over a network share; they say which network and how it is fed."""
 
-    arrays: ClassVar[tuple[str, ...]] = ()
     uses_threads = True
     together: ClassVar[int] = 1
     """Pictures that go through the network at once. One is right for any network: more may change
@@ -148,9 +147,6 @@ class NetworkExtractor(Extractor):
 
     def _shaped(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
         return output
-
-    def _check_fitted(self) -> None:
-        """Nothing is learnt, so an extractor over a network is always ready."""
 
 
 def in_threads(

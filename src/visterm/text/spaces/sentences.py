@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,6 @@ class Sentences(TextSpace):
     """
 
     name = "sentences"
-    arrays: ClassVar[tuple[str, ...]] = ()
 
     def fit(self, captions: Sequence[str] = (), *, progress: Progress | None = None) -> Self:
         """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
@@ -83,9 +82,6 @@ class Sentences(TextSpace):
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return sentence_rows(texts)
-
-    def _check_fitted(self) -> None:
-        """Nothing is learnt, so the space is always ready."""
 
 
 @dataclass(repr=False, eq=False)
@@ -103,7 +99,6 @@ class EncoderTexts(TextSpace):
     """
 
     name = "encoder"
-    arrays: ClassVar[tuple[str, ...]] = ()
 
     encoder: str = ""
     digest: str | None = None
@@ -129,6 +124,3 @@ class EncoderTexts(TextSpace):
 
     def _opened(self) -> Encoder:
         return open_encoder(self.encoder, digest=self.digest)
-
-    def _check_fitted(self) -> None:
-        """Nothing is learnt, so the space is always ready."""
