@@ -102,27 +102,26 @@ def steps(  # type: ignore[no-untyped-def]
     room = np.zeros(width, dtype=np.float32)
     for number in range(len(sizes)):
         size, better = sizes[number], betters[number]
-        worse, loss, looks = better, np.float32(-1), 0
+        ahead, worse, loss, looks = np.float32(0), better, np.float32(-1), 0
         for j in range(worses.shape[1]):
-            other, ahead, behind = worses[number, j], np.float32(0), np.float32(0)
+            other, behind = worses[number, j], np.float32(0)
             for i in range(size):
                 word, weight = words[number, i], weights[number, i]
                 if gram is not None:
                     row = scores[word]
-                    ahead += weight * row[better]
                     behind += weight * row[other]
+                    if j == 0:
+                        ahead += weight * row[better]
                 if sparse is not None:
-                    b0, b1, w0, w1 = (
-                        starts[better],
-                        starts[better + 1],
-                        starts[other],
-                        starts[other + 1],
-                    )
-                    ahead += weight * _sparse_dot(table, word, columns, values, b0, b1)
-                    behind += weight * _sparse_dot(table, word, columns, values, w0, w1)
+                    first, last = starts[other], starts[other + 1]
+                    behind += weight * _sparse_dot(table, word, columns, values, first, last)
+                    if j == 0:
+                        first, last = starts[better], starts[better + 1]
+                        ahead += weight * _sparse_dot(table, word, columns, values, first, last)
                 if dense is not None:
-                    ahead += weight * _dot(table, word, dense, better)
                     behind += weight * _dot(table, word, dense, other)
+                    if j == 0:
+                        ahead += weight * _dot(table, word, dense, better)
             looks += 1
             if margins[number, j] - ahead + behind > loss:
                 worse, loss = other, margins[number, j] - ahead + behind
