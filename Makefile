@@ -18,6 +18,7 @@ $(VENV)/.tested: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	touch $(VENV)/.installed $@
 
+# Free photographs (86 MB, fetched once), a few searches, and the page in a browser.
 demo: $(VENV)/.installed
 	$(BIN)/visterm demo
 

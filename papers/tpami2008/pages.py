@@ -16,17 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets import CaptionedDataset
+from visterm.datasets import CaptionedDataset, CaptionedPictures, QueryOptions
+from visterm.datasets.scenes import draw_scenes
 from visterm.evaluation import Table
-from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
+from visterm.evaluation.contact_sheet import RankedPicture, RankedQuery, contact_sheet
 from visterm.evaluation.figure_page import Card, Group, figure_page
-from visterm.experiments.demonstration import (
-    SCENE_FEATURES,
-    demonstrative_queries,
-    drawn_scenes,
-    ranked,
-)
-from visterm.experiments.protocol import Protocol, Source
+from visterm.evaluation.ranking import top
+from visterm.experiments.protocol import Protocol, Source, with_test
 from visterm.experiments.ranking_tables import ALONE, Experiment, ModelRun
 from visterm.experiments.reports import Report
 from visterm.experiments.runs import percent
@@ -35,6 +31,7 @@ from visterm.pictures import read_picture
 from visterm.progress import Progress, silent
 
 QUERIES, SHOWN = 6, 5
+SCENE_FEATURES = "cnn"
 AS_WRITTEN = {"building car": "buildings cars"}
 """Queries of the paper as Corel's captions write them."""
 _RADIUS = 2
@@ -98,6 +95,55 @@ def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
         ),
     )
     return Report(table, found, page)
+
+
+def drawn_scenes(
+    folder: Path, pictures: int, seed: int = 0, progress: Progress = silent
+) -> CaptionedDataset:
+    """Drawn pictures with captions as a data set, a third of them to be tested on."""
+    drawn = draw_scenes(folder, pictures, seed=seed, progress=progress)
+    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
+    whole = CaptionedDataset("scenes", known, queries=QueryOptions(language=None))
+    return with_test(whole, share=1 / 3, seed=seed)
+
+
+def demonstrative_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+    """Queries of two or three words with several answers, about different things if possible."""
+    relevance = protocol.test_relevance
+    words, relevant = relevance.words_per_query, relevance.relevant_per_query
+    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant <= len(protocol.test) / 8))
+    # Rare words with many answers first: the queries a person would try.
+    weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
+    said = [
+        tuple(protocol.vocabulary.words[t] for t in relevance.queries[[query]].indices)
+        for query in sorted(likely, key=lambda q: -weight[q])
+    ]
+    apart: list[tuple[str, ...]] = []
+    for query in said:
+        if not any(set(query) & set(other) for other in apart):
+            apart.append(query)
+    others = [query for query in said if query not in apart]
+    return (apart + others)[:count]
+
+
+def ranked(
+    protocol: Protocol,
+    rows: NDArray[np.float32],
+    words: tuple[str, ...],
+    shown: int = 5,
+    by: str = "",
+) -> RankedQuery:
+    """The best test pictures for these words, with what their hidden captions say."""
+    query = protocol.vocabulary.query_vectors([" ".join(words)])
+    scores = np.asarray(query @ rows.T)[0]
+    answers = [set(words) <= set(text.split()) for text in protocol.test.words]
+    pictures = [
+        RankedPicture(
+            protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]
+        )
+        for i in top(scores, shown)
+    ]
+    return RankedQuery(" ".join(words), pictures, sum(answers), by)
 
 
 def tpami_figures(
