@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What builds files of the package: when it changes, the package is installed again.
 ASSETS := $(wildcard build_assets/*.py)
 
-.PHONY: demo test check docs campaign lowest clean
+.PHONY: demo test check check-page docs campaign lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +18,7 @@ $(VENV)/.tested: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	touch $(VENV)/.installed $@
 
+# Free photographs (86 MB, fetched once), a few searches, and the page in a browser.
 demo: $(VENV)/.installed
 	$(BIN)/visterm demo
 
@@ -31,6 +32,17 @@ check: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory check-page; \
+	  else echo 'npm is missing: the scripts of the page are not checked'; fi
+
+# The page's scripts; they run as they are written, so Node is needed for these checks only.
+check-page: node_modules/.installed
+	node_modules/.bin/eslint src/visterm/web/page
+	node_modules/.bin/tsc
+
+node_modules/.installed: package.json
+	npm install --silent --no-audit --no-fund --no-package-lock
+	touch $@
 
 $(VENV)/.documented: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

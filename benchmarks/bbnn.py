@@ -34,7 +34,7 @@ from benchmarks.pamir_problem import TRAINING, draw_pictures
 from visterm.experiments.picture_features import BLOCKS_FOR, PictureFeatures
 from visterm.experiments.protocol import corel5k
 from visterm.models import Bbnn
-from visterm.models.bbnn._batches import Pairs
+from visterm.models._bbnn_batches import Pairs
 from visterm.models.inputs import dense
 from visterm.models.supervision import Supervision
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration import Calibration, word_statistics
-from visterm.calibration.link import log_logistic, logistic
+from visterm.calibration.calibration import log_logistic, logistic
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]

@@ -28,7 +28,7 @@ from benchmarks.corel_vectors import vectors_by_path
 from benchmarks.talk_words import TALK_WORDS
 from benchmarks.vector_collection import put
 from visterm.collection import Collection
-from visterm.collection.prediction.explanations import values_of
+from visterm.collection.library.descriptions import values_of
 from visterm.collection.store.snapshot import snapshot
 from visterm.datasets import read_iaprtc12
 from visterm.errors import VistermError

@@ -42,10 +42,12 @@ from visterm.datasets import read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import VistermError
 from visterm.starter import load_starter
 from visterm.text import Vocabulary
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 SIZES = (10, 30, 100, 300, 1000)
 DRAWS = 5
+SEEN = ("iaprtc12",)
+"""Sets whose pictures the starter has seen."""
 LEAST_EXAMPLES, LEAST_ANSWERS = 2, 5
 
 Floats = NDArray[np.float32]
@@ -82,8 +84,7 @@ def main() -> int:
         for name in given.sets:
             trial = read_trial(name, given.data / name, given.vectors, given.validation)
             for size in given.sizes:
-                for own in (True, False) if name != "iaprtc12" else (True,):
-                    row = measured(trial, size, given.draws, own)
+                for own, row in measured(trial, size, given.draws):
                     say(f"{name}, {size} captions{', own vectors' if own else ''}: {row}")
                     where = found["own_vectors"] if own else found
                     where.setdefault(name, {})[str(size)] = row
@@ -113,9 +114,9 @@ def read_trial(name: str, folder: Path, kept: Path | None, validation: bool) -> 
     return Trial(name, vectors[:first], captions, vectors[first:], list(tested.captions))
 
 
-def measured(trial: Trial, size: int, draws: int, own: bool) -> dict[str, Any]:
-    """Mean AvgP of all words, in percent, over draws."""
-    rows = []
+def measured(trial: Trial, size: int, draws: int) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """Mean AvgP of all words, in percent, over draws: with own vectors (True), and the starter."""
+    rows: dict[bool, list[dict[str, float]]] = {True: [], False: []}
     for drawn in trial.draws(size, draws):
         texts = [trial.captions[number] for number in drawn]
         vocabulary = Vocabulary.from_captions(
@@ -128,19 +129,21 @@ def measured(trial: Trial, size: int, draws: int, own: bool) -> dict[str, Any]:
             continue
         names = [vocabulary.words[word] for word in words]
         held, answers = held[:, words], answers[:, words]
-        scores, ranked = searched(trial, drawn, texts, names, own)
         peers = {
-            "visterm": scores,
             "logistic": logistic(trial.pool[drawn], held, trial.asked),
             "mean_difference": mean_difference(trial.pool[drawn], held, trial.asked),
         }
-        if not own:
-            peers["starter"] = started(names, trial.asked)
         row = {name: average_precision(score, answers) for name, score in peers.items()}
-        rows.append(row | {"ranked": ranked, "words": len(words)})
-    return {
-        name: round(float(np.mean([row[name] for row in rows])), 2) for name in (rows or [{}])[0]
-    }
+        for own in (True, False) if trial.name not in SEEN else (True,):
+            scores, ranked = searched(trial, drawn, texts, names, own)
+            found = {"visterm": average_precision(scores, answers), **row}
+            if not own:
+                found["starter"] = average_precision(started(names, trial.asked), answers)
+            rows[own].append(found | {"ranked": ranked, "words": len(words)})
+    for own, found_rows in rows.items():
+        if found_rows:
+            names = list(found_rows[0])
+            yield own, {n: round(float(np.mean([r[n] for r in found_rows])), 2) for n in names}
 
 
 def searched(

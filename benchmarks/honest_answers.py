@@ -45,8 +45,7 @@ from visterm.collection import Collection, SearchResult
 from visterm.collection.training.pretrained import begin
 from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k
 from visterm.text.query import UnknownWords
-from visterm.text.stop_words import PICTURE_TALK, STOP_WORDS
-from visterm.text.tokens import stem, tokens
+from visterm.text.tokens import PICTURE_TALK, STOP_WORDS, stem, tokens
 
 CAPTIONED = 300
 DRAWS = 4
@@ -112,7 +111,7 @@ class Tally:
 
     def count_unanswerable(self, probabilities: Sequence[float]) -> None:
         """Count the results of a query that has no answer, best first."""
-        self.no_answer.append(probabilities[0] >= GOOD)
+        self.no_answer.append(max(probabilities, default=0.0) >= GOOD)
         self.of_nothing += probabilities[:_SHOWN]
 
     def figures(self) -> dict[str, float | None]:

@@ -29,9 +29,8 @@ from benchmarks.drawn_raw import dng
 from benchmarks.drawn_videos import CODECS, encode
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.errors import UnreadablePicture
-from visterm.pictures.picture_files import read_frames
-from visterm.pictures.sandbox import CRASHES, HANGS
+from visterm.pictures.reader import Wanted
+from visterm.pictures.sandbox import CRASHES, HANGS, readers
 
 FEATURES = "blocks(channels=((16, colours, 8),), colours=4)"
 
@@ -99,10 +98,11 @@ def read_all(files: list[Path]) -> dict[str, Any]:
     for path in files:
         begin = time.perf_counter()
         try:
-            read += bool(read_frames(path, max_side=256).pixels)
-        except UnreadablePicture as error:
-            reasons[error.reason.split(" (")[0]] += 1
-            without += not error.reason
+            reading = readers().read(path, Wanted(pixels=True, frames=True, max_side=256))
+            read += bool(reading.pixels)
+            if reading.reason is not None:
+                reasons[reading.reason.split(" (")[0]] += 1
+            without += not reading.pixels and not reading.reason
         except Exception as error:  # whatever comes out is what is asked for here
             say(f"{path.name}: {error!r}")
             without += 1

@@ -12,7 +12,7 @@ from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k, rea
 from visterm.errors import BadInput
 from visterm.experiments.protocol import protocol_of
 from visterm.text import Relevance, Vocabulary, relevance_from_captions
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 _READERS = {"corel5k": read_corel5k, "flickr8k": read_flickr8k, "iaprtc12": read_iaprtc12}
 NAMES = tuple(_READERS)

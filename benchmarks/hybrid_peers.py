@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem, tokens
+from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 Floats = NDArray[np.float64]
 

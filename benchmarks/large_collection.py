@@ -42,8 +42,8 @@ from benchmarks.rankings import described_pictures
 from visterm.collection import Collection
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.snapshot import reading
-from visterm.compute.row_threads import n_threads
 from visterm.index.codes import Codes, magnitudes
+from visterm.index.loops import n_threads
 
 SIZES = (10_000, 100_000, 1_000_000)
 HUGE = 5_000_000

@@ -33,7 +33,7 @@ from visterm.datasets import data_folder
 from visterm.encoders import Encoder, installed, open_encoder
 from visterm.experiments.protocol import Protocol, corel5k
 from visterm.features import parse_features
-from visterm.features.concatenation import join_rows
+from visterm.features.extractor import join_rows
 
 LIGHT = "cnn"
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

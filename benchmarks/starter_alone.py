@@ -30,7 +30,7 @@ from visterm.experiments.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
 from visterm.text import Relevance
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 from visterm.text.weighting import weigh_queries
 
 STEPS = (0.01, 0.1, 1.0)

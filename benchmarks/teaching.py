@@ -30,7 +30,7 @@ from benchmarks.corel_vectors import vectors_by_path
 from benchmarks.rankings import log_probabilities, word_model
 from benchmarks.vector_collection import put
 from visterm.collection import Collection
-from visterm.collection.teaching.selection import CONSIDERED
+from visterm.collection.library.teaching import CONSIDERED
 from visterm.errors import VistermError
 from visterm.experiments.protocol import Protocol, corel5k
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from papers.leaderboards.label_choice import learn_choice
-from papers.leaderboards.label_scores import Annotators, fused
+from papers.leaderboards.label_scores import Annotators, fused, learn_choice
 from papers.pairs import (
     LabelSets,
     Pairs,
@@ -34,11 +33,10 @@ from visterm.evaluation.caption_ranks import equal_captions
 from visterm.evaluation.caption_similarity import CaptionSimilarity
 from visterm.evaluation.labels import LabelRanking, labels_both_ways, ranked
 from visterm.experiments.cache import remembered
-from visterm.experiments.presets import make_model
+from visterm.experiments.comparison import make_model
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
 from visterm.experiments.runs import ranks_in_blocks, settled
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent
 from visterm.text.spaces.space import unit

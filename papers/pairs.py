@@ -30,8 +30,8 @@ from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 from visterm.text.spaces import Glove, Lsa, Sentences, Topics, Words
-from visterm.text.spaces.lda import Lda
 from visterm.text.spaces.space import unit
+from visterm.text.spaces.topics import Lda
 from visterm.text.tokens import stem, tokens
 
 PARTS = 10

@@ -13,7 +13,7 @@ from visterm.datasets import read_iaprtc12
 from visterm.features import CNN
 from visterm.features.cnn.recipe import normalised
 from visterm.text import Vocabulary
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 from visterm.text.unoffered_words import PEOPLE
 
 LEAST = 20

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.matrices import unit_rows
-from visterm.text.sentence_encoder import sentence_rows
+from visterm.text.spaces.sentences import sentence_rows
 
 Floats = NDArray[np.float32]
 

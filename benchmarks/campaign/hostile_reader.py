@@ -99,7 +99,7 @@ def read_a_column(path: Path) -> list[str]:
 
 
 def read_checkpoint(path: Path) -> list[str]:
-    from visterm.models.checkpoint import Checkpoint
+    from visterm.models.selection import Checkpoint
 
     return [] if Checkpoint(path, "a").runs else ["it counts as none"]
 

@@ -131,7 +131,7 @@ that add, train, decode, and write captions and clicks for the server were kille
 | --- | ---: |
 | answers to searches | {found["answers"]:,} |
 | captions and clicks | {found["captions"] + found["clicks"]:,} |
-| kills while adding or training; of the process for captions and clicks; of decoders | {found["jobs_killed"]:,}; {found["changes_killed"]:,}; {found["decoders_killed"]:,} |
+| kills of the writer while adding or training; of the writer otherwise; of decoders | {found["jobs_killed"]:,}; {found["changes_killed"]:,}; {found["decoders_killed"]:,} |
 | declared refusals (busy, training, interrupted, decoder killed) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |

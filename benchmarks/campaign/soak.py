@@ -30,12 +30,11 @@ from benchmarks.common import say
 Floats = NDArray[np.float64]
 CLIENTS = 32
 PICTURES = 192
-_CHILDREN = {
-    "job_process": "jobs_killed",
-    "change_process": "changes_killed",
-    "pictures.sandbox": "decoders_killed",
-}
-"""Modules whose processes work for a server, and what kills of them are counted as."""
+_CHILDREN = {"job": "jobs_killed", "change": "changes_killed", "decoder": "decoders_killed"}
+"""Work that processes do for a server, and what kills of them are counted as."""
+_WRITER, _DECODER = "web.writer", "pictures.sandbox"
+_AT_A_CHANGE = 5
+"""By so much a writer is nicer than its server; at a job, by more."""
 _KILL_EVERY = (5.0, 40.0)
 """Seconds between two kills: some jobs come to their end, too."""
 _LOOK_EVERY = 5.0
@@ -145,17 +144,17 @@ class Serving:
             self.process.wait()
 
     def memory(self) -> int:
-        """Bytes that the server and its processes for changes and decoding have in memory now.
+        """Bytes that the server, its writer and its decoders have in memory now.
 
-        A job's are not among them: it takes what adding or training takes, and gives it back. A
+        Those of a writer at a job are not among them: it takes what that takes, and then ends. A
         decoder that was killed counts as it last was: it comes back when a picture needs it.
         """
         sizes: dict[str, list[int]] = {name: [] for name in _CHILDREN}
         for child, name in self.children():
             sizes[name].append(_resident(child))
-        decoders = sizes["pictures.sandbox"]
+        decoders = sizes["decoder"]
         self._decoders = decoders + self._decoders[len(decoders) :]
-        return sum([_resident(self.process.pid), *sizes["change_process"], *self._decoders])
+        return sum([_resident(self.process.pid), *sizes["change"], *self._decoders])
 
     def kill_a_child(self, dice: random.Random, kills: Counter[str]) -> str | None:
         """Kill one of those that work for the server now, and say which; None: nobody does.
@@ -173,20 +172,30 @@ class Serving:
         return name
 
     def children(self) -> list[tuple[int, str]]:
-        """Whoever works for the server now: the process, and what it is."""
+        """Whoever works for the server now: the process, and what it does."""
         pid = self.process.pid
-        found = []
+        working = []
         for task in Path(f"/proc/{pid}/task").iterdir():  # whichever of its threads began them
             for child in map(int, _read(task / "children").split()):
                 command = _read(Path(f"/proc/{child}/cmdline"))
-                found += [(child, name) for name in _CHILDREN if name in command]
-        return found
+                if _DECODER in command:
+                    working.append((child, "decoder"))
+                elif _WRITER in command:
+                    is_at_job = _niceness(child) - _niceness(pid) > _AT_A_CHANGE
+                    working.append((child, "job" if is_at_job else "change"))
+        return working
 
 
 def _resident(pid: int) -> int:
     """Bytes that a process has in memory; none, if it has ended."""
     size = _read(Path(f"/proc/{pid}/status")).partition("VmRSS:")[2].split()
     return int(size[0]) * 1024 if size else 0
+
+
+def _niceness(pid: int) -> int:
+    """How far a process stands back; 0, if it has ended."""
+    fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return int(fields[16]) if fields else 0
 
 
 def _read(path: Path) -> str:
@@ -241,7 +250,7 @@ def _by_sixth(began: Floats, seconds: Floats) -> list[float]:
 def _early_and_late(memory: list[int]) -> tuple[int, int]:
     """The most that the server had in a tenth of the time once it was warm, and in the last tenth.
 
-    Not what it usually had: a process for changes that was killed begins small.
+    Not what it usually had: a writer that was killed begins small.
 
     >>> _early_and_late([900, 10, 50, 7, 20, 20, 20, 20, 20, 55])
     (50, 55)

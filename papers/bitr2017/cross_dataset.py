@@ -29,8 +29,7 @@ from visterm.datasets import CaptionedDataset
 from visterm.errors import BadInput
 from visterm.evaluation import Table
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry, read_named
+from visterm.experiments.tables import Entry, Report, read_named
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent
 

@@ -20,10 +20,9 @@ from papers.pairs import LabelSets, Numbers, Pairs, Spaces, phrase_documents
 from visterm.datasets import DATASETS, CaptionedDataset, data_folder
 from visterm.errors import BadInput
 from visterm.evaluation import Table
-from visterm.evaluation.figure_page import Card, Group, figure_page
+from visterm.evaluation.contact_sheet import Card, Group, figure_page
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.progress import Progress, silent
 from visterm.text.tokens import tokens
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.evaluation import Table
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.matrices import unit_rows
 from visterm.models import Bitr, Wsabie
 from visterm.progress import Progress, silent

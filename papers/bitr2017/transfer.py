@@ -22,8 +22,7 @@ from visterm.errors import BadInput
 from visterm.estimator import clone
 from visterm.evaluation import Table, mean_average_precision
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry, read_named
+from visterm.experiments.tables import Entry, Report, read_named
 from visterm.features import CNN
 from visterm.models import Bitr, Cca, Model, WeightedKnn, Wsabie
 from visterm.progress import Progress, silent

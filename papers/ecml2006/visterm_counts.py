@@ -5,8 +5,7 @@ from __future__ import annotations
 from visterm.evaluation import Table
 from visterm.experiments.protocol import Source
 from visterm.experiments.ranking_tables import Experiment
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.progress import Progress, silent
 
 

@@ -1,7 +1,7 @@
 """Automatic annotation at five words on Corel5K and IAPR TC-12, beside published figures.
 
 Every picture is given the five labels that raise F1 most, by what training pictures tell of them
-(`label_choice`). Validation pictures choose each way's settings, and the weight of two ways
+(`label_scores`). Validation pictures choose each way's settings, and the weight of two ways
 together; then all development pictures are learnt from, and the test pictures are annotated once.
 """
 
@@ -12,16 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from papers.leaderboards.label_choice import learn_choice
-from papers.leaderboards.label_scores import WAYS, Annotators, Estimates, Rows, choices, fused
+from papers.leaderboards.label_scores import (
+    WAYS,
+    Annotators,
+    Estimates,
+    Rows,
+    choices,
+    fused,
+    learn_choice,
+)
 from papers.pairs import VIEWS, cnn_vectors
 from visterm.datasets import CaptionedDataset
 from visterm.evaluation import Table
 from visterm.evaluation.labels import LabelAnnotation
 from visterm.evaluation.labels import annotation as annotate
 from visterm.experiments.protocol import Source, protocol_of
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry, read_named
+from visterm.experiments.tables import Entry, Report, read_named
 from visterm.progress import Progress, silent
 from visterm.text import Vocabulary
 

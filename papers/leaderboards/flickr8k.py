@@ -15,9 +15,8 @@ from visterm.datasets import CaptionedDataset
 from visterm.evaluation import Table
 from visterm.experiments.cache import remembered
 from visterm.experiments.protocol import Source
-from visterm.experiments.reports import Report
 from visterm.experiments.runs import ranks_both_ways
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.models.inputs import Vectors
 from visterm.models.pairs import PairModel
 from visterm.progress import Progress, silent

@@ -14,8 +14,7 @@ import numpy as np
 from visterm.evaluation import Table
 from visterm.experiments.picture_features import PictureFeatures
 from visterm.experiments.protocol import Protocol, Source, corel5k
-from visterm.experiments.reports import Report
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.matrices import unit_rows
 from visterm.models import Pamir
 from visterm.models.inputs import Vectors

@@ -19,9 +19,8 @@ from sklearn.base import clone
 from papers.tpami2008.kernels import block_histograms
 from visterm.experiments.picture_features import PictureFeatures
 from visterm.experiments.protocol import Protocol, Source, corel5k
-from visterm.experiments.reports import Report, avgp_table
 from visterm.experiments.runs import Outcome, Seconds, chosen_by, outcome_of, settled
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report, avgp_table
 from visterm.kernels import Cosine, ExpectedLikelihood, Linear
 from visterm.models import ConceptSvm, Model, Pamir
 from visterm.models.inputs import stack

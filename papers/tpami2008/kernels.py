@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,15 +16,14 @@ from numpy.typing import NDArray
 
 from visterm.errors import VistermError
 from visterm.evaluation import Table
-from visterm.experiments.extraction import extract
+from visterm.experiments.picture_features import extract
 from visterm.experiments.protocol import Protocol, Source, corel5k
-from visterm.experiments.reports import Report
 from visterm.experiments.runs import choose
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report
 from visterm.features import Blocks
+from visterm.features.bag_of_visterms import visterm_weights, weigh_visterms
 from visterm.features.extractor import Rows
 from visterm.features.picture_batches import Pixels, over_pictures
-from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.kernels import ExpectedLikelihood, Kernel, Match
 from visterm.models import KernelPamir, Pamir
 from visterm.progress import Progress, silent
@@ -151,15 +151,10 @@ def _shared(protocol: Protocol) -> dict[str, Any]:
     return {"max_iter": MAX_ITER, "max_words": protocol.max_words, "random_state": seed}
 
 
-class _Rooted:
-    """Square-rooted block histograms of a batch; a class, because a pool cannot send a lambda."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        self.blocks = blocks
-
-    def __call__(self, pictures: list[Pixels]) -> NDArray[np.float32]:
-        each = [np.sqrt(self.blocks.histograms(pixels)[0], dtype=np.float32) for pixels in pictures]
-        return np.stack(each)
+def _rooted(pictures: list[Pixels], blocks: Blocks) -> NDArray[np.float32]:
+    """Square roots of block histograms, picture by picture."""
+    each = [np.sqrt(blocks.histograms(pixels)[0], dtype=np.float32) for pixels in pictures]
+    return np.stack(each)
 
 
 def block_histograms(
@@ -176,7 +171,7 @@ def block_histograms(
     for part in parts:
         batches = list(
             over_pictures(
-                _Rooted(blocks),
+                partial(_rooted, blocks=blocks),
                 part,
                 max_side=blocks.max_side,
                 n_jobs=n_jobs,

@@ -16,25 +16,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets import CaptionedDataset
+from visterm.datasets import CaptionedDataset, CaptionedPictures, QueryOptions
+from visterm.datasets.scenes import draw_scenes
 from visterm.evaluation import Table
-from visterm.evaluation.contact_sheet import RankedQuery, contact_sheet
-from visterm.evaluation.figure_page import Card, Group, figure_page
-from visterm.experiments.demonstration import (
-    SCENE_FEATURES,
-    demonstrative_queries,
-    drawn_scenes,
-    ranked,
+from visterm.evaluation.contact_sheet import (
+    Card,
+    Group,
+    RankedPicture,
+    RankedQuery,
+    contact_sheet,
+    figure_page,
 )
-from visterm.experiments.protocol import Protocol, Source
-from visterm.experiments.ranking_tables import ALONE, Experiment, ModelRun
-from visterm.experiments.reports import Report
-from visterm.experiments.runs import percent
-from visterm.experiments.tables import Entry
+from visterm.evaluation.ranking import top
+from visterm.experiments.protocol import Protocol, Source, with_test
+from visterm.experiments.ranking_tables import ALONE, Experiment
+from visterm.experiments.runs import RankedRun, percent
+from visterm.experiments.tables import Entry, Report
 from visterm.pictures import read_picture
 from visterm.progress import Progress, silent
 
 QUERIES, SHOWN = 6, 5
+SCENE_FEATURES = "cnn"
 AS_WRITTEN = {"building car": "buildings cars"}
 """Queries of the paper as Corel's captions write them."""
 _RADIUS = 2
@@ -53,7 +55,7 @@ def side_by_side(
         return compared(scenes.protocol, scenes.runs(progress)[ALONE])
 
 
-def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
+def compared(protocol: Protocol, made: Mapping[str, RankedRun]) -> Report:
     """The report on models that were run; the runner-up is the best other one on validation.
 
     The queries are chosen by their words and number of answers alone, before anything is ranked:
@@ -65,7 +67,7 @@ def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
     )
     pair = {name: made[name] for name in ("PAMIR", rival)}
     rankings = [
-        [ranked(protocol, one.run.rows, words, SHOWN, name) for name, one in pair.items()]
+        [ranked(protocol, one.rows, words, SHOWN, name) for name, one in pair.items()]
         for words in demonstrative_queries(protocol, QUERIES)
     ]
     found = {
@@ -98,6 +100,55 @@ def compared(protocol: Protocol, made: Mapping[str, ModelRun]) -> Report:
         ),
     )
     return Report(table, found, page)
+
+
+def drawn_scenes(
+    folder: Path, pictures: int, seed: int = 0, progress: Progress = silent
+) -> CaptionedDataset:
+    """Drawn pictures with captions as a data set, a third of them to be tested on."""
+    drawn = draw_scenes(folder, pictures, seed=seed, progress=progress)
+    known = CaptionedPictures([p for p, _ in drawn], [" ".join(w) for _, w in drawn], "scenes")
+    whole = CaptionedDataset("scenes", known, queries=QueryOptions(language=None))
+    return with_test(whole, share=1 / 3, seed=seed)
+
+
+def demonstrative_queries(protocol: Protocol, count: int = 5) -> list[tuple[str, ...]]:
+    """Queries of two or three words with several answers, about different things if possible."""
+    relevance = protocol.test_relevance
+    words, relevant = relevance.words_per_query, relevance.relevant_per_query
+    likely = np.flatnonzero((words >= 2) & (words <= 3) & (relevant <= len(protocol.test) / 8))
+    # Rare words with many answers first: the queries a person would try.
+    weight = relevant * np.asarray(relevance.queries.astype(bool) @ protocol.vocabulary.idf)
+    said = [
+        tuple(protocol.vocabulary.words[t] for t in relevance.queries[[query]].indices)
+        for query in sorted(likely, key=lambda q: -weight[q])
+    ]
+    apart: list[tuple[str, ...]] = []
+    for query in said:
+        if not any(set(query) & set(other) for other in apart):
+            apart.append(query)
+    others = [query for query in said if query not in apart]
+    return (apart + others)[:count]
+
+
+def ranked(
+    protocol: Protocol,
+    rows: NDArray[np.float32],
+    words: tuple[str, ...],
+    shown: int = 5,
+    by: str = "",
+) -> RankedQuery:
+    """The best test pictures for these words, with what their hidden captions say."""
+    query = protocol.vocabulary.query_vectors([" ".join(words)])
+    scores = np.asarray(query @ rows.T)[0]
+    answers = [set(words) <= set(text.split()) for text in protocol.test.words]
+    pictures = [
+        RankedPicture(
+            protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]
+        )
+        for i in top(scores, shown)
+    ]
+    return RankedQuery(" ".join(words), pictures, sum(answers), by)
 
 
 def tpami_figures(
@@ -137,7 +188,7 @@ def tpami_figures(
 
 
 def _rankings(
-    protocol: Protocol, made: Mapping[str, ModelRun], theirs: Mapping[str, object]
+    protocol: Protocol, made: Mapping[str, RankedRun], theirs: Mapping[str, object]
 ) -> list[RankedQuery]:
     """By PAMIR and the SVM in turn, for the queries that the captions can answer."""
     queries = [tuple(AS_WRITTEN.get(query, query).split()) for query in theirs]
@@ -145,7 +196,7 @@ def _rankings(
     others = demonstrative_queries(protocol, len(queries))
     asked = (known + [words for words in others if words not in known])[: len(queries)]
     return [
-        ranked(protocol, made[name].run.rows, words, SHOWN, name)
+        ranked(protocol, made[name].rows, words, SHOWN, name)
         for words in asked
         for name in ("PAMIR", "SVM")
     ]
@@ -165,10 +216,10 @@ def _ranking(figure: str, one: RankedQuery) -> Group:
     return Group(f"{figure}: {one.query}, {one.by}", cards, note)
 
 
-def _projections(protocol: Protocol, pamir: ModelRun) -> Group:
+def _projections(protocol: Protocol, pamir: RankedRun) -> Group:
     """A query's first, middle and last picture with their projections on w."""
     words = demonstrative_queries(protocol, 1)[0]
-    every = ranked(protocol, pamir.run.rows, words, len(protocol.test)).pictures
+    every = ranked(protocol, pamir.rows, words, len(protocol.test)).pictures
     chosen = [every[0], every[len(every) // 2], every[-1]]
     cards = [Card(p.caption, p.path, p.relevant, f"w·γ(q, p) = {p.score:.3f}") for p in chosen]
     return Group(f"figure 1: {' '.join(words)}", cards, "first, middle and last by PAMIR")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +29,7 @@ def write_whole(
     path: str | os.PathLike[str],
     content: bytes | Callable[[BinaryIO], None],
     *,
-    is_named_later: bool = False,
+    is_cache: bool = False,
 ) -> None:
     """Write a file so that no crash, kill or full disk leaves half of it under its name.
 
@@ -43,8 +42,8 @@ def write_whole(
         The file to write; its folder must exist.
     content
         The bytes, or a function that writes them into the open file it is given.
-    is_named_later
-        The caller syncs the folder, once for several files, before anything names this one.
+    is_cache
+        A power cut may damage it: whoever reads it verifies it, and makes it anew.
 
     Raises
     ------
@@ -68,14 +67,15 @@ def write_whole(
                     content(file)
                 else:
                     file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                if not is_cache:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(part, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        if not is_named_later:
+        if not is_cache:
             sync_folder(path.parent)
     except OSError as error:
         raise VistermError(f"cannot write {path}: {reason(error)}") from error
@@ -125,6 +125,8 @@ def copy_whole(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     >>> (folder / "copy.txt").read_bytes()
     b'tree snow'
     """
+    import shutil
+
     with open(source, "rb") as file:
         write_whole(path, lambda copy: shutil.copyfileobj(file, copy))
 

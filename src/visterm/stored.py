@@ -24,7 +24,7 @@ class Stored(Estimator):
     """
 
     name: ClassVar[str]
-    arrays: ClassVar[tuple[str, ...]]
+    arrays: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are arrays; the first one tells whether anything was learnt."""
     facts: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are plain numbers, texts or sequences of them."""
@@ -74,7 +74,8 @@ class Stored(Estimator):
             setattr(self, name, arrays[name])
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, self.arrays[0]):
+        learnt = (*self.arrays, *self.facts)[:1]  # nothing, where a network knows it all
+        if not all(hasattr(self, name) for name in learnt):
             raise not_fitted(f"this {type(self).__name__} has learnt nothing yet; call fit first")
 
 

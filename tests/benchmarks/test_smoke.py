@@ -78,6 +78,7 @@ RUNS = [
     ("networks", "--data {} --training 16 --pictures 2 --rounds 1", "cnn.map"),
     ("other_words", "--limit 4", "outside"),
     ("honest_answers", "--data {} --vectors {} --queries 2", "starter"),
+    ("personal_words", "--data {} --vectors {} --draws 1", "in_context"),
     ("postings", "--captions 3000", "w0"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
     ("size", "", "product"),

@@ -23,7 +23,7 @@ from visterm.calibration import (
     uncalibrated,
     word_statistics,
 )
-from visterm.calibration.link import log_odds
+from visterm.calibration.calibration import log_odds
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 

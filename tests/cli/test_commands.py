@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from visterm import __version__
 from visterm.cli.train import NAMES
 from visterm.collection import Collection
+from visterm.datasets import read_tsv
 from visterm.models import MODELS, model_of
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -19,10 +22,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from running import visterm as visterm_here  # it lies beside this file
 
 
-def visterm(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def visterm(
+    *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "visterm", *words], capture_output=True, text=True, cwd=cwd
+        [sys.executable, "-m", "visterm", *words], capture_output=True, text=True, cwd=cwd, env=env
     )
 
 
@@ -99,21 +104,37 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     return folder, json.loads(ran.stdout)
 
 
-def test_demo_prints_one_object_and_writes_the_page(demo: tuple[Path, dict]) -> None:
+def test_demo_teaches_a_word_by_three_pictures_and_finds_others(demo: tuple[Path, dict]) -> None:
     folder, found = demo
-    assert found["hidden"] == 40
-    assert len(found["queries"]) == 5
-    assert all(len(ranked["query"].split()) >= 2 for ranked in found["queries"])
-    assert {"AvgP", "BEP", "P@10", "seconds"} <= found.keys()
-    page = (folder / found["page"]).read_text()
-    assert "http://" not in page
-    assert "https://" not in page
-    assert page.count("<img") >= 5 * 5
+    table = read_tsv(folder / "demo" / "pictures" / "captions.tsv")
+    shown = {Path(path).name for path in found["examples"]}
+    assert len(shown) == 3
+    others = {path.name for path, caption in table if found["word"] in caption.split()} - shown
+    before, after = (
+        {Path(one["path"]).name for one in search["response"]["results"]}
+        for search in found["searches"][-2:]
+    )
+    assert shown <= after
+    assert len(others & after) > len(others & before)
 
 
-def test_demo_ranks_the_hidden_pictures_far_above_chance(demo: tuple[Path, dict]) -> None:
-    # Random orders of 40 pictures with a few relevant each give an AvgP of about 12 %.
-    assert demo[1]["AvgP"] > 20
+def test_demo_shows_each_search_and_what_to_do_next(demo: tuple[Path, dict]) -> None:
+    folder, _ = demo
+    ran = visterm("demo", "--pictures", "120", "--no-serve", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    assert "120 pictures in demo/pictures; none has a caption." in ran.stdout
+    assert "$ cd demo/pictures\n" in ran.stdout
+    assert '$ visterm search "forest -snow"\n' in ran.stdout
+    assert re.search(r"^ +\d+ %  scene-\d+\.jpg$", ran.stdout, re.MULTILINE)
+    assert "visterm feedback" not in ran.stdout, "it was taught the first time"
+    assert ran.stdout.endswith("visterm serve demo/pictures\n")
+
+
+def test_demo_draws_pictures_where_no_photographs_can_be_fetched(tmp_path: Path) -> None:
+    ran = visterm("demo", "--json", cwd=tmp_path, env=os.environ | {"PATH": str(tmp_path)})
+    assert ran.returncode == 0, ran.stderr
+    assert "no photographs, so pictures are drawn instead: they lie in Debian" in ran.stderr
+    assert json.loads(ran.stdout)["pictures"] == 200
 
 
 def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:

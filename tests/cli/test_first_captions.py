@@ -12,7 +12,7 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.web import job_process
+from visterm.web.writer import WriterProcess
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -68,14 +68,10 @@ def test_with_features_that_no_starter_knows_captions_alone_answer(tmp_path: Pat
     assert visterm("search", "beach", cwd=folder).returncode == 1
 
 
-def test_a_job_of_the_page_says_so_once_and_is_done(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_job_of_the_page_says_so_once_and_is_done(folder: Path):
     visterm("caption", "scene-0001.jpg", "holiday with Anna", cwd=folder)
-    results = []
-    for _ in range(2):
-        assert job_process.main("add", str(folder), str(folder / ".visterm")) == 0
-        results.append(json.loads(capsys.readouterr().out.splitlines()[-1])["result"])
+    with WriterProcess(folder, folder / ".visterm") as writer:
+        results = [writer.ask("add", {"changed": None}) for _ in range(2)]
     assert IN_VAIN in results[0]["not_trained"]
     assert "not_trained" not in results[1]
     assert [one["trained"] for one in results] == [False, False]
@@ -152,21 +148,6 @@ def test_what_a_program_wrote_is_no_caption(folder: Path):
     with Collection.open(folder) as collection:
         assert not collection.has_captions
         assert collection.status().captioned == 0
-
-
-def test_what_was_stored_of_a_program_is_forgotten(folder: Path):
-    with Collection.open(folder) as collection:
-        catalogue = collection.catalogue
-        with catalogue.writing("testing"), catalogue.transaction() as db:
-            db.execute("INSERT INTO captions VALUES (1, 'exif:description', 'Created by GIMP')")
-            db.execute(
-                "INSERT INTO captions VALUES (2, 'iptc:keywords', 'SONY DSC' || char(10) || 'sea')"
-            )
-            db.execute("INSERT INTO captions VALUES (3, 'person', 'default')")
-            catalogue.set("reading", None)
-    with Collection.open(folder) as collection:
-        found = collection.catalogue.db.execute("SELECT * FROM captions").fetchall()
-    assert found == [(2, "iptc:keywords", "sea"), (3, "person", "default")]
 
 
 def test_captions_of_vanished_pictures_do_not_count(folder: Path):

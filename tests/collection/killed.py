@@ -20,7 +20,7 @@ from typing import Any
 from thumbnails import Thumbnails
 
 # What a child needs is loaded before it is born.
-import visterm.collection.feedback.service
+import visterm.collection.feedback.changes
 import visterm.collection.training.trainer
 import visterm.index._kernels
 import visterm.models.pamir._solvers  # noqa: F401

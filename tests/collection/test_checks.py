@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.ingest import pipeline
 from visterm.collection.search import SearchResult
-from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.versions import UNFINISHED, current, sweep
 from visterm.errors import VistermError
 from visterm.index import columns
@@ -101,26 +98,6 @@ def test_a_damaged_column_is_named_deleted_and_made_again(
     with Collection.open(learnt.root) as again:
         assert answer(again) == before
     assert sorted(learnt.store.glob("features/*/*/columns/*")) == kept
-
-
-def test_rows_of_sound_batches_are_not_described_again(
-    pictures: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline, "BATCH", 5)
-    with Collection.open(pictures(20)) as collection:
-        collection.add(features="thumbnails", n_jobs=1)
-        batches = collection.catalogue.one("SELECT count(*) FROM segments")
-        assert batches > 2
-        vectors = Rows(collection.catalogue, "thumbnails-1").of(range(1, 21))
-        (codes,) = collection.store.glob(ROWS[0])
-        codes.write_bytes(codes.read_bytes()[:-1])  # the last batch is damaged
-        mended = collection.check(repair=True)
-        assert mended.is_well
-        assert "5 pictures described again" in mended.repaired
-        again = Rows(collection.catalogue, "thumbnails-1").of(range(1, 21))
-        assert {one: v.tobytes() for one, v in again.items()} == {
-            one: v.tobytes() for one, v in vectors.items()
-        }
 
 
 @pytest.mark.parametrize("kind", ["models/*/model.safetensors", "models/*/vocabulary.json"])

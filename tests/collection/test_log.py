@@ -181,7 +181,7 @@ def test_a_file_that_is_torn_and_a_read_that_fails_set_nothing_aside(
     events.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
     with monkeypatch.context() as patched:
         patched.setattr(supervision, "entries", fail)
-        patched.setattr("visterm.collection.feedback.log.entries", fail)
+        patched.setattr("visterm.collection.feedback.changes.entries", fail)
         with pytest.raises(VistermError, match="I/O"):
             learnt.apply_waiting()
     assert (learnt.waiting, learnt.status().set_aside) == (1, [])

@@ -2,7 +2,8 @@
 
 Fenced blocks of ``python``, ``sh`` and ``console`` run in order, in one folder and one namespace a
 page. A comment before a block says why it is not run: ``<!-- not run: needs data -->``. A page
-begins in a small drawn collection, or with ``<!-- starts in an empty folder -->`` in an empty one.
+begins in a small drawn collection, or with ``<!-- starts in an empty folder -->`` in a folder with
+nothing but ``photographs``: drawn pictures under the names of the demo's.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from benchmarks.drawn_encoder import SIDE, WIDTH, write
+from benchmarks.drawn_encoder import write
 
 COMMIT = "a" * 40
 
@@ -91,39 +91,6 @@ def test_an_encoder_comes_from_the_endpoint_once_and_then_from_the_cache(
     assert offline.returncode == 0, offline.stderr
     assert json.loads(offline.stdout)["digest"] == json.loads(first.stdout)["digest"]
     assert len(asked) == before
-
-
-def test_a_file_of_a_known_network_comes_from_the_hub(
-    hub: tuple[str, list[str]], tmp_path: Path
-) -> None:
-    pytest.importorskip("huggingface_hub")
-    graph = (tmp_path / "files" / "onnx" / "vision_model.onnx").read_bytes()
-    (tmp_path / "table.toml").write_text(
-        '[tiny]\ntitle = "tiny"\nlicence = "MIT"\nstated = "this test"\n'
-        f'bytes = {len(graph)}\nsha256 = "{hashlib.sha256(graph).hexdigest()}"\n'
-        'sources = ["hf:some/tiny@main/onnx/vision_model.onnx"]\n'
-        f"[tiny.preprocessor]\nsize = [{SIDE}, {SIDE}]\n"
-        "image_mean = [0, 0, 0]\nimage_std = [1, 1, 1]\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", KNOWN, str(tmp_path / "table.toml")],
-        env=variables(hub[0], tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stdout) == (0, f"{WIDTH} False\n"), ran.stderr
-
-
-KNOWN = """
-import sys
-from pathlib import Path
-from visterm import encoders
-from visterm.encoders import network_table
-network_table.TABLE = Path(sys.argv[1])
-added = encoders.add("tiny")
-print(added.dimensions, added.reads_texts)
-"""
 
 
 def variables(endpoint: str, folder: Path) -> dict[str, str]:

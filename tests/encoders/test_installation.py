@@ -112,7 +112,6 @@ def test_a_kill_while_an_encoder_is_replaced_leaves_the_old_one_or_the_new_one(
 KILLED = """
 import os, sys
 from visterm import encoders
-from visterm.encoders import manifest
 rename = os.replace
 def killing(source, target):
     if sys.argv[2] == "after it":
@@ -187,7 +186,7 @@ def test_what_a_killed_installation_left_goes_with_the_next_one(home: Path, file
 def test_preprocessing_follows_the_file_to_the_pixel(files: Path, tmp_path: Path) -> None:
     from PIL import Image
 
-    from visterm.encoders.preprocessing import from_transformers
+    from visterm.encoders.layout import from_transformers
 
     (name,) = draw(tmp_path, 1)
     pixels, picture = read_picture(tmp_path / name), Image.open(tmp_path / name)

@@ -19,7 +19,7 @@ import pytest
 from visterm.datasets.scenes import draw_scenes
 from visterm.experiments import tables
 from visterm.features import CNN
-from visterm.models.grids import PRESETS
+from visterm.models.rules import PRESETS
 from visterm.text.spaces import Lsa
 
 TRIPLETS = 20_000

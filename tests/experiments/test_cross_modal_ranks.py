@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from visterm.datasets import CaptionedPictures
 from visterm.experiments import runs as room
-from visterm.experiments.presets import make_model
+from visterm.experiments.comparison import make_model
 from visterm.experiments.protocol import Protocol
 from visterm.models import Cca
 from visterm.text import Relevance, Vocabulary

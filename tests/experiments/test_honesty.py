@@ -197,7 +197,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, data: Corel5k) -> Watch:
     )
     monkeypatch.setattr(picture_features, "_warn_if_shrunk", None, raising=False)
     monkeypatch.setattr(ranking_tables, "block_numbers", lambda _: 1)
-    monkeypatch.setattr("visterm.experiments.extraction._warn_if_shrunk", lambda *_: None)
+    monkeypatch.setattr("visterm.experiments.picture_features._warn_if_shrunk", lambda *_: None)
     return seen
 
 

@@ -11,11 +11,11 @@ import papers.tpami2008.appendix as appendix
 import papers.tpami2008.joint_kernels as joint_kernels
 import pytest
 from papers.tpami2008.kernels import kernels_tried, sides_tried
+from papers.tpami2008.pages import drawn_scenes
 
 from visterm.datasets import CaptionedPictures
-from visterm.experiments.demonstration import scenes
 from visterm.experiments.picture_features import PictureFeatures
-from visterm.experiments.protocol import Protocol
+from visterm.experiments.protocol import Protocol, protocol_of
 from visterm.experiments.tables import entry
 from visterm.kernels import ExpectedLikelihood, Match
 
@@ -24,7 +24,7 @@ SMALL = "blocks(channels=((32, joint, 40),), colours=20)"
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
-    return scenes(tmp_path_factory.mktemp("scenes"), 60)
+    return protocol_of(drawn_scenes(tmp_path_factory.mktemp("scenes"), 60))
 
 
 def test_blocks_are_compared_by_side_and_codebook_on_validation_pictures(drawn: Protocol) -> None:

@@ -22,7 +22,7 @@ from visterm.experiments.picture_features import (
 )
 from visterm.experiments.protocol import Protocol, split_off_test
 from visterm.experiments.runs import Extracted
-from visterm.features.concatenation import join_rows
+from visterm.features.extractor import join_rows
 from visterm.models import MODELS
 
 SMALL = "blocks(channels=((32, joint, 20),), colours=8)"

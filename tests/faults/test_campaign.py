@@ -115,7 +115,7 @@ class Working(Serving):
 
     def kill_a_child(self, dice: random.Random, kills: Counter[str]) -> str | None:
         killed = super().kill_a_child(dice, kills)
-        if kills["job_process"] < 3:  # the next look finds it: a process begins for longer
+        if kills["job"] < 3:  # the next look finds it: a job takes longer than to begin
             asked = Request(self.address + "/train", b"{}", {"Content-Type": "application/json"})
             with suppress(OSError):  # one of them has begun another
                 urlopen(asked).close()
@@ -152,10 +152,13 @@ def test_the_memory_of_a_server_is_that_of_its_processes_but_jobs(
     monkeypatch.setattr(part, "_resident", lambda pid: 1)
     begin = (
         "import subprocess, sys\n"
-        "for name in sys.argv[1:]: subprocess.Popen(['sh', '-c', 'echo; read line', name])\n"
+        "for name in sys.argv[1:]:\n"
+        "    nice = ['nice', '-n', '10' if name == 'job' else '5']\n"
+        "    named = 'pictures.sandbox' if name == 'decoder' else 'web.writer'\n"
+        "    subprocess.Popen([*nice, 'sh', '-c', 'echo; read line', named])\n"
         "sys.stdin.read()"
     )
-    names = ("job_process", "change_process", "pictures.sandbox", "pictures.sandbox")
+    names = ("job", "change", "decoder", "decoder")
     server, pipe = Serving(Path(), 0), subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", begin, *names], stdin=pipe, stdout=pipe, text=True
@@ -165,8 +168,8 @@ def test_the_memory_of_a_server_is_that_of_its_processes_but_jobs(
             server.process.stdout.readline()
         assert sorted(name for _, name in server.children()) == sorted(names)
         assert server.memory() == 4
-        kills = Counter(job_process=1, change_process=1)
-        assert server.kill_a_child(random.Random(1), kills) == "pictures.sandbox"
+        kills = Counter(job=1, change=1)
+        assert server.kill_a_child(random.Random(1), kills) == "decoder"
         assert server.memory() == 4, "it comes back when a picture needs it"
 
 

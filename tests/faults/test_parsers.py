@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from visterm.collection.exchange.backup import _read
-from visterm.encoders.manifest import read_manifest as read_encoder
+from visterm.collection.library.backup import _read
+from visterm.encoders.installation import read_manifest as read_encoder
 from visterm.errors import VistermError
 from visterm.features.cnn.recipe import read_recipe
 from visterm.index.columns import _written, is_sound, read_column
-from visterm.models.checkpoint import Checkpoint
+from visterm.models.selection import Checkpoint
 from visterm.starter.starter import read_starter
 from visterm.stored import read_stored
 

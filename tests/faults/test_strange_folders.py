@@ -24,23 +24,20 @@ from visterm.collection.ingest import pipeline
 pipeline.WORTH = 1  # as if they were many
 """
 SERVER = """
-import threading
+import time
 from pathlib import Path
 from visterm.encoders import installation
 from visterm.errors import BadInput
-from visterm.web.change_process import ChangeProcess
-from visterm.web.jobs import Jobs
-where = Path("."), Path(".visterm")
-changes = ChangeProcess(*where)
-changes.submit("caption", picture=1, text="sea")
-changes.close()
-jobs, ended = Jobs(*where), threading.Event()
-jobs.on_end = lambda job: ended.set()
-jobs.start("duplicates")
-ended.wait(60)
-print(jobs.last.state, jobs.last.error)
+from visterm.web.writer import Writer
+writer = Writer(Path("."), Path(".visterm"))
+writer.submit("caption", {"picture": 1, "text": "sea"}).result(60)
+writer.start("duplicates")
+while writer.is_at_work:
+    time.sleep(0.01)
+print(writer.job.state, writer.job.error)
+writer.close()
 try:
-    installation._tried(Path("."), {}, "fp32")
+    installation._tried(Path("."), "fp32")
 except BadInput:
     print("tried")
 """

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput, NotFitted
 from visterm.features import Blocks, Combined, Extractor
-from visterm.features.concatenation import MOST_DENSE, join_rows
+from visterm.features.extractor import MOST_DENSE, join_rows
 from visterm.features.picture_batches import Pixels
 from visterm.stored import read_stored
 

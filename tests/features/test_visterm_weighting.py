@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from visterm.features.visterm_weighting import (
+from visterm.features.bag_of_visterms import (
     count_visterms,
     join_channels,
     weigh_visterms,

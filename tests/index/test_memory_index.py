@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from visterm import Index, Pamir, Vocabulary, rank
 from visterm.errors import BadInput
-from visterm.index.top_k import best
+from visterm.index.scan import best
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from visterm.index import scan
+from visterm.index import loops, scan
 from visterm.index.codes import log_evidence, magnitudes
-from visterm.index.scan import Holders, ScoreVector, Term
+from visterm.index.scan import BLOCK, Holders, Lengths, Scan, ScoreVector, Term
 
 OMITTED = (0.0, 0.25, 0.3, 0.45, 0.7, 0.9, 0.95)
+
+
+def scores_of(terms: list[Term], count: int, lengths: Lengths | None = None) -> np.ndarray:
+    return Scan(terms, count, lengths).scores().scores.copy()
 
 
 def drawn(seed: int, count: int) -> tuple[list[Term], np.ndarray]:
@@ -54,30 +56,48 @@ def slowly(terms: list[Term], lengths: np.ndarray, row: int) -> float:
     return total
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
-def test_scores_are_those_of_the_formula(seed: int) -> None:
-    terms, lengths = drawn(seed, 60)
-    found = scan.scan(terms, 60, lengths)
-    slow = [slowly(terms, lengths, row) for row in range(60)]
-    assert np.allclose(found, slow, rtol=2e-5, atol=2e-5)
+@pytest.fixture(params=["NumPy", "compiled"])
+def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of adding up."""
+    is_compiled = request.param == "compiled"
+    if is_compiled:
+        loops.prepare()
+    monkeypatch.setattr(loops, "is_worth", lambda *_, **limits: is_compiled)
+    monkeypatch.setattr(loops, "is_loaded", lambda: is_compiled)
 
 
-def test_compiled_loops_threads_and_tables_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(20):
-        terms, lengths = drawn(seed, 500)
-        plain = scan.scan(terms, 500, lengths).copy()
-        with monkeypatch.context() as other:
-            other.setattr(scan, "is_worth", lambda *_, **limits: True)
-            other.setattr(scan, "_SHARED_FROM", 0)
-            other.setattr(scan, "_BY_TABLE_FROM", 0)
-            other.setattr(scan, "CHUNK", 64)
-            assert np.array_equal(scan.scan(terms, 500, lengths), plain)
+@pytest.mark.usefixtures("each_way")
+def test_scores_are_those_of_the_formula() -> None:
+    for seed in range(40):
+        terms, lengths = drawn(seed, 60)
+        slow = [slowly(terms, lengths, row) for row in range(60)]
+        assert np.allclose(scores_of(terms, 60, lengths), slow, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.usefixtures("each_way")
+def test_loops_threads_masks_and_tables_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 3 * BLOCK + 17
+    for seed in range(12):
+        terms, lengths = drawn(seed, count)
+        with monkeypatch.context() as plainly:
+            plainly.setattr(loops, "is_worth", lambda *_, **limits: False)
+            plain = scores_of(terms, count, lengths)
+        monkeypatch.setattr(scan, "_SHARED_FROM", 0)
+        monkeypatch.setattr(scan, "_BY_TABLE_FROM", 0)
+        monkeypatch.setattr(scan, "CHUNK", 64)
+        mask = np.random.default_rng(seed).random(count) < 0.9
+        found = Scan(terms, count, lengths).scores(mask, leasts=(-4.0, -9.0))
+        expected = np.where(mask, plain, np.float32(-np.inf))
+        assert np.array_equal(found.scores, expected)
+        for least in (-4.0, -9.0):
+            assert found.count(least) == np.count_nonzero(expected >= least)
+        order = np.lexsort((np.arange(count), -expected))
+        assert found.best(50, np.arange(count)).tolist() == order[:50].tolist()
 
 
 def test_a_part_of_the_rows_has_the_scores_of_the_whole() -> None:
     terms, lengths = drawn(3, 400)
-    whole = scan.scan(terms, 400, lengths).copy()
+    whole = scores_of(terms, 400, lengths)
     own = [
         Term(
             term.weight,
@@ -95,36 +115,35 @@ def test_a_part_of_the_rows_has_the_scores_of_the_whole() -> None:
         )
         for term in terms
     ]
-    assert np.array_equal(scan.scan(own, 200, lengths[100:300]), whole[100:300])
+    assert np.array_equal(scores_of(own, 200, lengths[100:300]), whole[100:300])
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.sampled_from([-3.0, -2.5, -1.0, -np.inf, 0.5]), min_size=1, max_size=60),
-    st.integers(0, 70),
-    st.integers(0, 1000),
-)
-def test_the_best_are_those_of_sorting_with_ties_by_id(
-    scores: list[float], k: int, seed: int
-) -> None:
-    values = np.array(scores, np.float32)
-    ids = np.random.default_rng(seed).permutation(values.size).astype(np.int64)
-    with pytest.MonkeyPatch.context() as small:
-        small.setattr(scan, "BLOCK", 8)
+@pytest.mark.usefixtures("each_way")
+def test_the_best_are_those_of_sorting_with_ties_by_id() -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        count = int(rng.choice([1, 60, BLOCK, 5 * BLOCK + 3]))
+        values = rng.choice([-3.0, -2.5, -1.0, -np.inf, 0.5, rng.normal()], count)
+        values = np.where(rng.random(count) < 0.5, values, rng.normal(size=count) - 3)
+        values = values.astype(np.float32)
+        ids, k = rng.permutation(count).astype(np.int64), int(rng.integers(0, 70))
         vector = ScoreVector(values.copy())
-        found = vector.best(k, ids)
         order = np.lexsort((ids, -values))
         wanted = [n for n in order.tolist() if values[n] > -np.inf][:k]
-        assert found.tolist() == wanted
+        assert vector.best(k, ids).tolist() == wanted
         assert vector.count(-2.5) == np.count_nonzero(values >= -2.5)
         assert vector.reaching(-2.5).tolist() == np.flatnonzero(values >= -2.5).tolist()
+        vector.change(np.arange(count) % 3 == 0, -np.inf)
+        assert vector.count(-2.5) == np.count_nonzero(values[np.arange(count) % 3 != 0] >= -2.5)
 
 
+@pytest.mark.usefixtures("each_way")
 def test_nothing_to_score_gives_nothing() -> None:
-    vector = ScoreVector(scan.scan([], 0))
+    vector = Scan([], 0).scores()
     assert vector.count(-np.inf) == 0
     assert vector.best(5, np.empty(0, np.int64)).size == 0
 
 
+@pytest.mark.usefixtures("each_way")
 def test_without_terms_all_rows_are_alike() -> None:
-    assert scan.scan([], 5).tolist() == [0.0] * 5
+    assert scores_of([], 5).tolist() == [0.0] * 5

@@ -12,8 +12,8 @@ from scipy.sparse import csc_array, csr_array
 
 from visterm.errors import BadInput
 from visterm.kernels import RBF, Linear
-from visterm.kernels import pair_products as pair_products_file
-from visterm.kernels.pair_products import mean_square_distance
+from visterm.kernels import vector_kernels as kernels_file
+from visterm.kernels.vector_kernels import mean_square_distance
 
 RNG = np.random.default_rng(7)
 X = np.where(RNG.random((9, 40)) < 0.2, RNG.random((9, 40)), 0)
@@ -67,7 +67,7 @@ def test_many_blocks_on_several_cores_give_what_one_block_gives(name, monkeypatc
     kernel, _ = KERNELS[name]
     for pictures, others in ((X, Z), (csr_array(X), csr_array(Z))):
         whole = kernel.fit(pictures)(pictures, others)
-        monkeypatch.setattr(pair_products_file, "_ROWS", 2)
+        monkeypatch.setattr(kernels_file, "_ROWS", 2)
         np.testing.assert_allclose(kernel(pictures, others), whole, rtol=1e-6)
         monkeypatch.undo()
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_compared_is_refused(use, why):
 @every_kernel
 def test_compressed_pictures_with_themselves_are_as_with_a_copy_to_the_last_bit(name, monkeypatch):
     monkeypatch.setattr(
-        pair_products_file, "_ROWS", 4
+        kernels_file, "_ROWS", 4
     )  # several blocks, so that the diagonal crosses them
     dense = np.where(RNG.random((150, 60)) < 0.1, RNG.random((150, 60)), 0)
     dense[7] = dense[120]

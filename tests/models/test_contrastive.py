@@ -26,7 +26,7 @@ def small(**changes):
 
 
 def test_the_loss_is_that_of_the_formula():
-    from visterm.models.contrastive.descent import Maps, TrainingPairs
+    from visterm.models._contrastive_descent import Maps, TrainingPairs
 
     seen, said, _ = pairs(8)
     owners = np.array([0, 0, 1, 2, 3, 4, 5, 6])

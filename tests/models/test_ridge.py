@@ -103,3 +103,42 @@ def test_sparse_vectors_are_learnt_from_as_well() -> None:
     np.testing.assert_allclose(
         Ridge().fit(csr_array(vectors), captions).transform(vectors), plain, rtol=1e-4, atol=1e-4
     )
+
+
+def test_pictures_without_captions_count_in_how_pictures_vary_and_teach_no_word() -> None:
+    vectors, captions, looks = problem()
+    others = np.random.default_rng(1).standard_normal((80, WIDTH)).astype(np.float32)
+    model = Ridge(alpha=2.0, prior=0.3)
+    model.fit(vectors, captions, initial=started(looks), others=others)
+    every, weight = np.concatenate([vectors, others]), np.repeat([1.0, 0.3 * 40 / 80], [40, 80])
+    mean = weight @ every / weight.sum()
+    scale = np.sqrt(weight @ np.square(every - mean).sum(axis=1) / weight.sum())
+    z = (every - mean) / scale
+    b = captions.mean(axis=0)
+    y = (captions - b) / np.sqrt(b * (1 - b))
+    system = (z.T * weight) @ z + 2.0 * np.eye(WIDTH)
+    for word in range(WORDS):
+        u = looks[word] / np.sqrt(np.square(z[:40] @ looks[word]).mean())
+        beyond = np.linalg.solve(system, z[:40].T @ (y[:, word] - 0.3 * z[:40] @ u))
+        expected = (0.3 * u + beyond) / scale
+        np.testing.assert_allclose(model.weights_[word], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_words_of_like_meaning_lend_weights_and_left_out_scores_alike() -> None:
+    vectors, captions, _ = problem()
+    captions[:, 1] = 0
+    captions[:2, 1] = 1
+    meanings = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 0.0], [0.0, 0.0]])
+    own = Ridge(alpha=2.0).fit(vectors, captions)
+    lent = Ridge(alpha=2.0).fit(vectors, captions, meanings=meanings)
+    share = 0.5 * 10 / (10 + 2) * 0.8
+    np.testing.assert_allclose(
+        lent.weights_[1], own.weights_[1] + share * own.weights_[0], rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_array_equal(lent.weights_[2:], own.weights_[2:])
+    np.testing.assert_allclose(
+        lent.left_out_rows_[:, 1],
+        own.left_out_rows_[:, 1] + share * own.left_out_rows_[:, 0],
+        rtol=1e-3,
+        atol=1e-4,
+    )

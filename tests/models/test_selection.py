@@ -12,10 +12,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models import MODELS, Bitr, Cca, Pamir
 from visterm.models.base import Model
-from visterm.models.checkpoint import Checkpoint
-from visterm.models.grids import AUTO, GRIDS, Grid
-from visterm.models.rules import BOUND, POSITIVE, Rule, Rules, candidates
-from visterm.models.selection import HeldOut, Trial, always, quality
+from visterm.models.rules import AUTO, BOUND, GRIDS, POSITIVE, Grid, Rule, Rules, candidates
+from visterm.models.selection import Checkpoint, HeldOut, Trial, always, quality
 from visterm.text import Relevance
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from visterm.pictures.capture import Capture, name_capture
+from visterm.pictures.metadata import Capture, name_capture
 from visterm.pictures.reader import Wanted, read_here
 
 PACKET = """<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF

@@ -14,9 +14,10 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.campaign.mutations import Mutant, bombs, mutated, pictures
+from tests.readers import reading_by
 
 from visterm.pictures.reader import Wanted
-from visterm.pictures.sandbox import CRASHES, HANGS, Readers, reading_by
+from visterm.pictures.sandbox import CRASHES, HANGS, Readers
 
 COUNT = 400
 

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from visterm.pictures.path_words import file_words, folder_words
+from visterm.pictures.texts import file_words, folder_words
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,17 @@ from visterm.datasets.scenes import draw_scenes
 from visterm.errors import UnreadablePicture
 from visterm.pictures import picture_size, read_picture
 from visterm.pictures.formats import kind_of_name, video_format
-from visterm.pictures.picture_files import read_frames
-from visterm.pictures.reader import Wanted, read_here
+from visterm.pictures.reader import Reading, Wanted, read_here
 from visterm.pictures.sandbox import readers
 
 pytest.importorskip("av")
+
+
+def read_frames(path: Path, max_side: int | None = None) -> Reading:
+    reading = readers().read(path, Wanted(pixels=True, frames=True, max_side=max_side))
+    if reading.reason is not None:
+        raise UnreadablePicture(str(path), reading.reason)
+    return reading
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.pictures.capture import Capture, video_capture
+from visterm.pictures.metadata import Capture, video_capture
 from visterm.pictures.reader import Wanted, read_here
 
 MOMENT = int(datetime(2019, 7, 4, 10, 20, 30, tzinfo=UTC).timestamp())

@@ -12,9 +12,8 @@ from PIL import Image
 
 from visterm.errors import VistermError
 from visterm.pictures import captions_of
-from visterm.pictures.sidecar_writer import sidecar_change
+from visterm.pictures.sidecar_writer import sidecar_change, with_keywords
 from visterm.pictures.xmp import BrokenXMP, read_xmp
-from visterm.pictures.xmp_writer import with_keywords
 
 LIGHTROOM = b"""<x:xmpmeta xmlns:x="adobe:ns:meta/" x:xmptk="Adobe XMP Core 7.0">
  <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">

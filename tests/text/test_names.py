@@ -9,7 +9,7 @@ from visterm.text import Vocabulary
 from visterm.text.meaning import meanings
 from visterm.text.names import names_in
 from visterm.text.query import parse_query, query_vector
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 
 @pytest.mark.parametrize(

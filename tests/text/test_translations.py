@@ -8,7 +8,7 @@ from visterm.starter import load_starter
 from visterm.text import Vocabulary
 from visterm.text.meaning import Meaning, is_guess, meanings
 from visterm.text.query import parse_query, query_vector
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 from visterm.text.translations import TABLE, translated
 from visterm.text.unknown_words import read_phrases
 

@@ -65,14 +65,6 @@ def client(own: Path) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def elsewhere(taught_folder: Path, tmp_path: Path) -> Iterator[TestClient]:
-    """A client of another copy, whose server has its changes done by another process."""
-    folder = Path(shutil.copytree(taught_folder, tmp_path / "elsewhere" / "holidays"))
-    with client_of(folder, changes_elsewhere=True) as opened:
-        yield opened
-
-
-@pytest.fixture
 def empty(tmp_path: Path) -> Iterator[TestClient]:
     """A client of a folder without pictures."""
     folder = tmp_path / "nothing"
@@ -110,15 +102,11 @@ def sharded(taught_folder: Path, shards: LocalReplicas) -> Iterator[TestClient]:
 
 
 def client_of(
-    folder: Path,
-    rules: Rules | None = None,
-    shared: SharedState | None = None,
-    *,
-    changes_elsewhere: bool = False,
+    folder: Path, rules: Rules | None = None, shared: SharedState | None = None
 ) -> TestClient:
     """As a browser on the same machine would ask, one that follows no redirects."""
     return TestClient(
-        make_app(folder, rules=rules, shared=shared, changes_elsewhere=changes_elsewhere),
+        make_app(folder, rules=rules, shared=shared),
         base_url="http://127.0.0.1:8765",
         client=("127.0.0.1", 50000),
         follow_redirects=False,

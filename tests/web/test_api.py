@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 from starlette.testclient import TestClient
+from tests.readers import reading_by
 
 from visterm.collection import Collection, SearchRequest
 from visterm.compute import LocalReplicas
-from visterm.pictures.sandbox import Readers, reading_by
+from visterm.pictures.sandbox import Readers
+from visterm.web.app import make_app
 
 API = "/api/v1"
 
@@ -349,3 +352,61 @@ def test_a_thumbnail_whose_decoder_dies_costs_itself_and_a_bomb_gives_a_reason(
     answer = client.get(one["thumbnail"])
     assert answer.status_code == 404
     assert "pixels" in answer.json()["error"]
+
+
+def test_status_does_not_say_where_on_the_machine_the_pictures_lie(shared: TestClient) -> None:
+    answer = shared.get(f"{API}/status")
+    assert (answer.json()["folder"], answer.json()["store"]) == ("holidays", ".visterm")
+    assert "/holidays" not in answer.text
+
+
+def test_status_says_whether_changes_of_the_folder_are_noticed(tmp_path: Path) -> None:
+    folder, away = tmp_path / "pictures", tmp_path / "away"
+    folder.mkdir()
+    app = make_app(folder, store=tmp_path / "store", watches=True)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+
+        def until(is_watching: bool) -> None:
+            for _ in range(400):
+                if client.get(f"{API}/status").json()["watching"] is is_watching:
+                    return
+                time.sleep(0.05)
+            pytest.fail(f"watching is not {is_watching}")
+
+        until(True)
+        folder.rename(away)
+        until(False)
+        away.rename(folder)
+        until(True)
+    with TestClient(make_app(folder), base_url="http://127.0.0.1") as client:
+        assert client.get(f"{API}/status").json()["watching"] is False, "nobody asked for it"
+
+
+def test_words_to_begin_with_are_shown_by_their_pictures(shared: TestClient) -> None:
+    words = shared.get(f"{API}/suggestions", params={"k": 4}).json()["words"]
+    assert 0 < len(words) <= 4
+    assert len({one["picture"]["picture"] for one in words}) == len(words)
+    assert [one["probability"] for one in words] == sorted(
+        (one["probability"] for one in words), reverse=True
+    )
+    for one in words:
+        said = shared.get(f"{API}/pictures/{one['picture']['picture']}/words").json()["words"]
+        assert one["word"] in {word["word"] for word in said}
+
+
+def test_an_empty_collection_has_no_words_to_begin_with(empty: TestClient) -> None:
+    assert empty.get(f"{API}/suggestions").json() == {"words": []}
+
+
+def test_the_original_file_is_shown_or_kept_as_it_is(client: TestClient, own: Path) -> None:
+    picture = order(client, "sea", 1)[0]
+    path = Path(client.get(f"{API}/pictures/{picture}").json()["location"])
+    shown = client.get(f"{API}/pictures/{picture}/original")
+    assert shown.content == path.read_bytes()
+    assert shown.headers["content-type"] == "image/jpeg"
+    assert shown.headers["content-disposition"].startswith("inline")
+    kept = client.get(f"{API}/pictures/{picture}/original", params={"download": True})
+    assert kept.headers["content-disposition"].startswith("attachment")
+    path.unlink()
+    assert client.get(f"{API}/pictures/{picture}/original").status_code >= 400
+    assert client.get(f"{API}/pictures/999999/original").status_code == 404

@@ -17,7 +17,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from visterm.web import security
 from visterm.web.app import make_app
-from visterm.web.connections import LARGEST_HEAD, MOST, allow_many_files, hurried, limited
+from visterm.web.listener import (
+    LARGEST_HEAD,
+    MOST_CONNECTIONS,
+    allow_many_files,
+    hurried,
+    limited,
+)
 
 PATIENCE = 0.4
 Served = Callable[[], int]
@@ -32,7 +38,7 @@ def served(taught_folder: Path) -> Iterator[Served]:
             config = uvicorn.Config(
                 make_app(taught_folder),
                 http=hurried(limited(HttpToolsProtocol), PATIENCE),
-                limit_concurrency=MOST,
+                limit_concurrency=MOST_CONNECTIONS,
                 log_level="critical",
             )
             server = uvicorn.Server(config)

@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 
 from visterm.web import security
 from visterm.web.page_files import page_files
-from visterm.web.rate_limit import Bucket
-from visterm.web.security import LARGEST_BODY
+from visterm.web.security import LARGEST_BODY, Bucket
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}

@@ -66,7 +66,7 @@ def _load_nothing_from_here() -> None:
 def _check_one_collection(arguments: list[str]) -> None:
     """Option parsers take the last of two silently; the first was meant as much."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    named = [one for one in before if one in ("-C", "--collection") or one[:13] == "--collection="]
+    named = [word for word in before if word.partition("=")[0] in ("-C", "--collection")]
     if len(named) > 1:
         raise BadInput("one collection at a time: -C is given more than once")
 

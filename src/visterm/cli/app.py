@@ -7,19 +7,14 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
-from visterm.cli.add import add, watch
 from visterm.cli.demo import demo
 from visterm.cli.describe import describe, explain
-from visterm.cli.encoder import encoder
-from visterm.cli.evaluate import evaluate
-from visterm.cli.export import export, import_
-from visterm.cli.reproduce import reproduce
+from visterm.cli.evaluate import evaluate, reproduce, tune
 from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
-from visterm.cli.supervision import caption, feedback, teach, undo
-from visterm.cli.train import starter, train
-from visterm.cli.tune import tune
-from visterm.cli.upkeep import check, duplicates, remove, status
+from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
+from visterm.cli.train import encoder, starter, train
+from visterm.cli.upkeep import add, check, duplicates, remove, status, watch
 
 app = typer.Typer(
     name="visterm",

@@ -1,107 +1,147 @@
-"""visterm demo: the main job on pictures drawn for it."""
+"""visterm demo: search free photographs, teach a word by three of them, and open the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from contextlib import chdir
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.cli.benchmarks import Seed
+from visterm.cli.evaluate import Seed
 from visterm.cli.options import Json
-from visterm.cli.output import progress_bar, say, show
+from visterm.cli.output import progress_bar, say, short_path, show
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.experiments.demonstration import Demo
+    from visterm.collection import Collection, SearchResponse
+
+SHOWN = 10
+"""How many pictures of a search are printed."""
+DRAWN = 200
+"""How many pictures are drawn where there are no photographs."""
+
+
+@dataclass(frozen=True)
+class Tour:
+    """A folder of pictures without captions, searches to try there, and a word to teach."""
+
+    folder: Path
+    searches: tuple[str, ...]
+    word: str
+    examples: tuple[Path, ...]
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to put pictures and page.")] = Path("demo"),
-    pictures: Annotated[int, typer.Option(min=60, help="How many pictures to draw.")] = 600,
+    folder: Annotated[Path, typer.Option(help="Where to put the pictures.")] = Path("demo"),
+    pictures: Annotated[
+        int | None,
+        typer.Option(min=60, help="Draw so many pictures instead of getting photographs."),
+    ] = None,
     seed: Seed = 0,
     serve: Annotated[
         bool | None,
-        typer.Option("--serve/--no-serve", help="End in the page over them; usual in a terminal."),
+        typer.Option("--serve/--no-serve", help="End in the page; usual in a terminal."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Learn from drawn pictures and find others by words.
+    """Search some 300 free photographs, and teach a new word.
 
-    Draws captioned pictures, hides a third of the captions, learns from the rest, ranks the hidden
-    ones for five queries, and writes a page that shows the rankings. In a terminal it ends in the
-    page of visterm serve, over the same pictures.
+    Gets the photographs from Debian's packages (86 MB, once), searches them although none has a
+    caption, teaches a word by three of them, and finds the others. In a terminal it ends in the
+    page of visterm serve. Without a network, pictures are drawn instead.
 
-    Example: visterm demo --pictures 200
+    Example: visterm demo --folder ~/visterm-demo
     """
-    import sys
-
-    from visterm.experiments.demonstration import run_demo
-    from visterm.experiments.runs import percent
-
-    with progress_bar() as progress:
-        done = run_demo(folder, pictures=pictures, seed=seed, progress=progress)
-    means = percent(done.evaluation)
-    show(_object(done, pictures, means), _lines(done, pictures, means), json=json)
-    if sys.stdout.isatty() and not json if serve is None else serve:
-        _serve(folder, done)
-
-
-def _object(done: Demo, pictures: int, means: dict[str, float]) -> dict[str, Any]:
-    return {
-        **means,
-        "pictures": pictures,
-        "hidden": len(done.protocol.test),
-        "words": len(done.protocol.vocabulary),
-        "queries": [
-            {
-                "query": ranking.query,
-                "relevant": ranking.relevant,
-                "pictures": [
-                    {"path": p.path, "score": round(p.score, 4), "relevant": p.relevant}
-                    for p in ranking.pictures
-                ],
-            }
-            for ranking in done.rankings
-        ],
-        "page": done.page,
-        "seconds": done.seconds.to_json(),
-    }
-
-
-def _lines(done: Demo, pictures: int, means: dict[str, float]) -> Iterator[str]:
-    protocol = done.protocol
-    yield (
-        f"{pictures} pictures drawn; {len(protocol.development)} captions, "
-        f"{len(protocol.vocabulary)} words to learn from; {len(protocol.test)} had their captions "
-        "hidden.\n"
-    )
-    for ranking in done.rankings:
-        marks = "".join("●" if p.relevant else "○" for p in ranking.pictures)
-        yield f"  {ranking.query:<28} {marks}   {ranking.found} of the first {len(marks)}"
-    measures = "   ".join(f"{name} {value:.1f} %" for name, value in means.items())
-    yield f"\nOver {len(done.evaluation)} queries on the hidden pictures:   {measures}"
-    yield f"Look at the rankings: {done.page.resolve().as_uri()}"
-
-
-def _serve(folder: Path, done: Demo) -> None:
-    """The page over the drawn pictures, trained on the captions that were not hidden."""
-    from visterm.cli.serve import serve
     from visterm.collection import Collection
-    from visterm.files import write_whole
 
-    say("making a collection of the pictures, to be searched in the browser")
-    table = folder / "training.tsv"
-    lines = [
-        f"{path.resolve().relative_to(folder.resolve()).as_posix()}\t{caption}\n"
-        for path, caption in done.protocol.development
-    ]
-    write_whole(table, "".join(lines).encode())
-    pictures = folder / "pictures"
-    with Collection.open(pictures, store=pictures / ".visterm") as collection:
+    tour = _drawn(folder, pictures, seed) if pictures else _photographs(folder, seed)
+    with Collection.open(tour.folder, store=tour.folder / ".visterm") as collection:
         with progress_bar() as progress:
             collection.add(progress=progress)
-        collection.caption_from(table)
+        if not json:
+            where = short_path(tour.folder)
+            print(f"\n{len(collection)} pictures in {where}; none has a caption.\n\n$ cd {where}")
+        with chdir(tour.folder):  # so that what is printed can be typed there
+            answers = _walk(collection, tour, quiet=json)
+        if json:
+            answer = {"folder": tour.folder, "pictures": len(collection), "searches": answers}
+            show(answer | {"word": tour.word, "examples": tour.examples}, json=True)
+    if sys.stdout.isatty() and not json if serve is None else serve:
+        _end_in_the_page(tour)
+    elif not json:
+        print(f"\nTo go on in a browser: visterm serve {short_path(tour.folder)}")
+
+
+def _photographs(folder: Path, seed: int) -> Tour:
+    """The tour of the photographs; of drawn pictures where those cannot be fetched."""
+    from visterm.datasets.photographs import CREDITS, MEGABYTES, NoPhotographs, fetch_photographs
+
+    target = (folder / "photographs").resolve()
+    try:
+        if not (target / CREDITS).exists():
+            say(f"getting free photographs from Debian's packages ({MEGABYTES} MB)")
         with progress_bar() as progress:
-            collection.train(progress=progress)
-    serve([pictures], as_is=True)
+            fetch_photographs(target, progress=progress)
+    except NoPhotographs as error:
+        say(f"no photographs, so pictures are drawn instead: {error}")
+        return _drawn(folder, DRAWN, seed)
+    mills = ("windmill-1", "windmill-4", "windmill-9")
+    examples = tuple(target / "energy" / f"{mill}.webp" for mill in mills)
+    return Tour(target, ("monkey", "statue", "mountain -building"), "windmill", examples)
+
+
+def _drawn(folder: Path, count: int, seed: int) -> Tour:
+    from visterm.datasets.scenes import draw_scenes
+
+    target, word = (folder / "pictures").resolve(), "cactus"
+    with progress_bar() as progress:
+        drawn = draw_scenes(target, count, seed=seed, progress=progress)
+    examples = tuple(path for path, words in drawn if word in words)[:3]
+    return Tour(target, ("mountain", "forest -snow"), word, examples)
+
+
+def _walk(
+    collection: Collection, tour: Tour, *, quiet: bool
+) -> list[dict[str, SearchResponse | str]]:
+    """Search, teach the word, and search for it; what was found, in order."""
+    is_taught = bool(collection.judgements(tour.word))
+    queries = tour.searches if is_taught else (*tour.searches, tour.word)
+    answers = [_search(collection, query, quiet=quiet) for query in queries]
+    if not is_taught:
+        for path in tour.examples:
+            collection.judge(tour.word, path, relevant=True)
+        if not quiet:
+            named = " ".join(short_path(path) for path in tour.examples)
+            print(f"\n$ visterm feedback yes {tour.word} {named}")
+    return [*answers, _search(collection, tour.word, quiet=quiet)]
+
+
+def _search(collection: Collection, query: str, *, quiet: bool) -> dict[str, SearchResponse | str]:
+    from visterm.cli.output import print_results, print_words
+
+    if not quiet:
+        print(f'\n$ visterm search "{query}"', flush=True)
+    try:
+        response = collection.search(query, SHOWN)
+    except BadInput as error:  # a word that nobody has taught yet
+        if not quiet:
+            say(str(error))
+        return {"query": query, "problem": str(error)}
+    if not quiet:
+        print_words(response)
+        print_results(response, only_paths=False, only_good=False)
+        sys.stdout.flush()
+    return {"query": query, "response": response}
+
+
+def _end_in_the_page(tour: Tour) -> None:
+    from visterm.cli.serve import serve
+
+    print(
+        f"\nNow in a browser: search for {tour.word}, say yes or no to what you see, and press U "
+        "to undo it."
+    )
+    serve([tour.folder], as_is=True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.options import Answer, Folder, Json, Store, on_collection
-from visterm.cli.output import percent, progress_bar, say, short_path, show, skipping
-from visterm.cli.render import description_lines
+from visterm.cli.options import Answer, on_collection
+from visterm.cli.output import (
+    description_lines,
+    percent,
+    progress_bar,
+    say,
+    short_path,
+    skipping,
+)
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 if TYPE_CHECKING:
@@ -22,7 +29,20 @@ EVEN = 0.5
 """What is more likely than not is written, unless another probability is named."""
 
 
+def _beside(folder: Path, store: Path | None, options: Mapping[str, Any]) -> Path:
+    """The collection that was named, or that of this folder, or that of the first picture."""
+    from visterm.collection import locate
+
+    if store is None and folder == Path(".") and not locate(folder).exists:
+        beside = Path(options["pictures"][0]).parent
+        if beside.is_dir() and locate(beside).exists:
+            return beside
+    return folder
+
+
+@partial(on_collection, where=_beside)
 def describe(
+    collection: Collection,
     pictures: Annotated[
         list[str], typer.Argument(help="Pictures, in the collection or anywhere else.")
     ],
@@ -45,10 +65,7 @@ def describe(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what --write-xmp would change, as a diff.")
     ] = False,
-    collection: Folder = Path("."),
-    store: Store = None,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Say what pictures show, in words, phrases and captions.
 
     What a picture is likely to show is what the collection's model predicts. With
@@ -69,35 +86,37 @@ def describe(
     for option in [name for name, given in about_sidecars.items() if given and not write_xmp]:
         raise BadInput(f"{option} is about what --write-xmp writes; give both")
     _check_files(paths, write_xmp=write_xmp)
-    with _opened_for(paths, collection, store) as opened:
-        taggable = _taggable(phrases)
-        with progress_bar(hidden=len(paths) < 50) as progress:
-            described = [
-                Described(description)
-                for description in opened.descriptions(
-                    paths, words=words, phrases=taggable, captions=captions, progress=progress
-                )
-            ]
-    if write_xmp:
+    with progress_bar(hidden=len(paths) < 50) as progress:
+        descriptions = [
+            *collection.descriptions(
+                paths,
+                words=words,
+                phrases=_taggable(phrases),
+                captions=captions,
+                progress=progress,
+            )
+        ]
+    for about in descriptions:
+        if about.reason is not None:
+            skipping(str(about.path), about.reason)
+    shown = [Described(about) for about in descriptions if about.reason is None]
+    for described in shown if write_xmp else ():
         likely = EVEN if least is None else least
-        for one in described:
-            one.plan_sidecar(likely, with_captions=with_captions, write=not dry_run)
-    skipped = [one.about for one in described if one.about.reason is not None]
-    shown = [one for one in described if one.about.reason is None]
-    answer = {
-        "pictures": [one.answer() for one in shown],
-        "skipped": [{"path": about.path, "reason": about.reason} for about in skipped],
-    }
-    show(answer, (line for one in shown for line in one.lines()), json=json)
-    for about in skipped:
-        skipping(str(about.path), str(about.reason))
-    for problem in filter(None, [one.problem for one in shown]):
-        say(problem)
-    predicted = [word for one in shown for word in one.about.words]
+        described.plan_sidecar(likely, with_captions=with_captions, write=not dry_run)
+        if described.problem is not None:
+            say(described.problem)
+    predicted = [word for described in shown for word in described.about.words]
     if write_xmp and predicted and all(word.probability is None for word in predicted):
         say("too few captions to know how likely words are, so no word is written")
-    if not shown:
-        raise typer.Exit(1)
+    answer = {
+        "pictures": [described.answer() for described in shown],
+        "skipped": [
+            {"path": about.path, "reason": about.reason}
+            for about in descriptions
+            if about.reason is not None
+        ],
+    }
+    return answer, (line for each in shown for line in each.lines()), 0 if shown else 1
 
 
 @dataclass
@@ -114,8 +133,6 @@ class Described:
         from visterm.pictures.sidecar_writer import sidecar_change
 
         about = self.about
-        if about.reason is not None:
-            return
         keywords = [
             word.word
             for word in about.words
@@ -123,7 +140,7 @@ class Described:
         ]
         nearest: list[str] = []
         if with_captions:  # they may name people and places that are not in this picture
-            keywords += [one.phrase for one in about.phrases if one.share >= least]
+            keywords += [phrase.phrase for phrase in about.phrases if phrase.share >= least]
             nearest = [caption.text for caption in about.captions]
         try:
             self.change = sidecar_change(about.path, keywords, nearest)
@@ -152,17 +169,6 @@ class Described:
             yield f"  written   {short_path(Path(self.change.path))}"
         elif self.change is not None and self.change.changes:
             yield self.change.diff().removesuffix("\n")
-
-
-def _opened_for(pictures: list[Path | Url], folder: Path, store: Path | None) -> Collection:
-    """The collection that was named, or that of this folder, or that of the first picture."""
-    from visterm.collection import Collection, locate
-
-    if store is None and folder == Path(".") and not locate(folder).exists:
-        beside = Path(pictures[0]).parent
-        if beside.is_dir() and locate(beside).exists:
-            folder = beside
-    return Collection.open(folder, store=store, create=False)
 
 
 def _taggable(phrases: int) -> int:

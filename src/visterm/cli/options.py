@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Answer = tuple[object, Iterable[str] | str] | tuple[object, Iterable[str] | str, int]
 """What a command answers: what ``--json`` prints, the lines that a person reads instead, and an
 exit code where it is not 0."""
+Where = Callable[[Path, Path | None, Mapping[str, Any]], Path]
+"""A folder of the collection that is meant, by ``-C``, ``--store`` and the other options."""
 
 Folder = Annotated[
     Path,
@@ -52,13 +54,20 @@ def answering(command: Callable[..., Answer]) -> Callable[..., None]:
     return _with_options(run, command, {"json": (Json, False)})
 
 
-def on_collection(command: Callable[..., Answer | None]) -> Callable[..., None]:
-    """Give a command ``-C``, ``--store`` and ``--json``; its first argument is the collection."""
+def on_collection(
+    command: Callable[..., Answer | None], *, where: Where | None = None, create: bool = False
+) -> Callable[..., None]:
+    """Give a command ``-C``, ``--store`` and ``--json``; its first argument is the collection.
+
+    Which one that is may depend on its other options: ``where`` says so. With ``create``, it is
+    made if there is none.
+    """
 
     def run(collection: Path, store: Path | None, json: bool, **options: Any) -> None:
         from visterm.collection import Collection
 
-        with Collection.open(collection, store=store, create=False) as opened:
+        folder = collection if where is None else where(collection, store, options)
+        with Collection.open(folder, store=store, create=create) as opened:
             _print(command(opened, **options), json=json)
 
     shared = {"collection": (Folder, Path(".")), "store": (Store, None), "json": (Json, False)}
@@ -86,7 +95,7 @@ def _with_options(
         parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
     update_wrapper(run, command)
     vars(run)["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

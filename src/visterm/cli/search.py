@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.cli.output import progress_bar, say, skipping, summary
+from visterm.cli.output import (
+    print_results,
+    print_words,
+    progress_bar,
+    say,
+    show,
+    skipping,
+    summary,
+)
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,6 +29,10 @@ if TYPE_CHECKING:
 
 _SHORTEST_UNWANTED = 3
 """``-people`` is an unwanted word; a shorter one would be an option."""
+
+
+SHARED = ""
+"""In place of a help text: the option is one of those that all commands share."""
 
 
 def _option(default: Any, text: str, *names: str) -> Any:
@@ -47,16 +59,14 @@ class SearchOptions:
     partial: bool = _option(
         False, "Of a new folder, answer from its first pictures, and end.", "--partial"
     )
-    collection: Path = _option(  # noqa: RUF009 - it is a field
-        Path("."), "A folder of the collection; else where you are.", "--collection", "-C"
-    )
-    store: Path | None = _option(  # noqa: RUF009 - it is a field
-        None, "Keep what is known in this folder, not in .visterm beside the pictures.", "--store"
-    )
-    json: bool = _option(False, "Print one JSON object.", "--json")
+    collection: Path = _option(Path("."), SHARED, "--collection", "-C")  # noqa: RUF009 - a field
+    store: Path | None = _option(None, SHARED, "--store")  # noqa: RUF009 - a field
+    json: bool = _option(False, SHARED, "--json")
 
 
-OPTIONS = {name: one for one in fields(SearchOptions) for name in one.metadata.get("names", ())}
+OPTIONS = {
+    name: option for option in fields(SearchOptions) for name in option.metadata.get("names", ())
+}
 """The table: an option by each of its spellings."""
 
 
@@ -111,6 +121,8 @@ def parsed_command() -> Callable[..., None]:
 
     import typer
 
+    from visterm.cli.options import Folder, Json, Store
+
     def search(query: list[str] | None = None, **options: Any) -> None:
         run(SearchOptions(" ".join(query or []), **options))
 
@@ -128,11 +140,13 @@ def parsed_command() -> Callable[..., None]:
     )
     annotations: dict[str, Any] = {"query": Annotated[list[str] | None, words]}
     types = get_type_hints(SearchOptions)
-    for one in fields(SearchOptions)[1:]:
-        least = 1 if one.name == "limit" else None
-        option = typer.Option(*one.metadata["names"], help=one.metadata["help"], min=least)
-        annotations[one.name] = Annotated[types[one.name], option]
-    defaults = {one.name: one.default for one in fields(SearchOptions)} | {"query": None}
+    for option in fields(SearchOptions)[1:]:
+        if option.metadata["help"] != SHARED:
+            least = 1 if option.name == "limit" else None
+            about = typer.Option(*option.metadata["names"], help=option.metadata["help"], min=least)
+            annotations[option.name] = Annotated[types[option.name], about]
+    annotations |= {"collection": Folder, "store": Store, "json": Json}
+    defaults = {option.name: option.default for option in fields(SearchOptions)} | {"query": None}
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
         for name, annotation in annotations.items()
@@ -245,9 +259,6 @@ def _train(collection: Collection) -> None:
 
 
 def _show(response: SearchResponse, options: SearchOptions) -> None:
-    from visterm.cli.output import show
-    from visterm.cli.render import print_results, print_words
-
     print_words(response)
     if options.json:
         show(response, json=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,8 +65,6 @@ def serve(
 
     Example: visterm serve ~/Pictures
     """
-    import sys
-
     from visterm.collection import Collection, searching_on
     from visterm.web.listener import listen
     from visterm.web.listener import serve as run

@@ -1,21 +1,21 @@
-"""visterm train and starter: learn what words look like, and share it between collections."""
+"""visterm train, starter and encoder: learn what words look like, share it, and bring networks."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from visterm import PUBLIC_NAMES
-from visterm.cli.options import Answer, Ray, on_collection
-from visterm.cli.output import counted, progress_bar
-from visterm.cli.render import trained_lines
+from visterm.cli.options import Answer, Ray, answering, on_collection
+from visterm.cli.output import counted, progress_bar, trained_lines
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.collection import Collection
+    from visterm.encoders import Manifest
 
 # From the table of public names, because the models themselves take a second to load.
 NAMES = [
@@ -124,3 +124,102 @@ def use(
     words = counted(about.get("words", 0), "word")
     source = "visterm's own starter" if file is None else f"{words} of {file}"
     return about | {"file": file}, f"{source}: {then}"
+
+
+encoder = typer.Typer(
+    name="encoder",
+    help="Install networks, and encoders that know any word.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+SHOWN = ("name", "source", "digest", "dimensions", "precision", "reads_texts", "licence", "prompts")
+"""What is said of an installed encoder, besides its size."""
+
+
+@encoder.command("add")
+@answering
+def add_encoder(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A known network (visterm encoder list), a folder of ONNX files, or hf:ORG/NAME."
+        ),
+    ],
+    name: Annotated[str | None, typer.Option(help="What to call it; else as its source.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Graphs to take: fp32, fp16 or int8; else the first there.")
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="A text around words, as in 'a photo of {}'; several are averaged."),
+    ] = None,
+) -> Answer:
+    """Install an encoder, once its files have passed every check.
+
+    Of a known network, licence and size are shown first, and its file must have the expected hash.
+    A picture and a text go through it before it gets its name; nothing is left of what is refused.
+
+    Example: visterm encoder add ~/Downloads/mobileclip --name mobileclip
+    """
+    from visterm import encoders
+
+    if source in encoders.known_networks():
+        typer.echo(encoders.known_networks()[source].notice, err=True)
+    with progress_bar() as progress:
+        manifest = encoders.add(
+            source,
+            name=name,
+            precision=precision,
+            prompts=prompt or encoders.PROMPTS,
+            progress=progress,
+        )
+    advice = f"visterm add --features {manifest.name} describes pictures with it"
+    return _encoder_object(manifest), [_encoder_line(manifest), advice]
+
+
+@encoder.command("list")
+@answering
+def list_encoders() -> Answer:
+    """Name the encoders that are installed, and the networks that are known by name.
+
+    Example: visterm encoder list
+    """
+    from visterm import encoders
+
+    installed = encoders.installed()
+    names = {manifest.name for manifest in installed}
+    known = [net for name, net in encoders.known_networks().items() if name not in names]
+    fields = ("name", "bytes", "licence", "stated")
+    answer = {
+        "encoders": [_encoder_object(manifest) for manifest in installed],
+        "known": [{field: getattr(net, field) for field in fields} for net in known],
+    }
+    lines = [*map(_encoder_line, installed), *(f"not installed: {net.notice}" for net in known)]
+    return answer, lines
+
+
+@encoder.command("remove")
+@answering
+def remove_encoder(
+    name: Annotated[str, typer.Argument(help="Its name, as in visterm encoder list.")],
+) -> Answer:
+    """Delete an encoder; vectors that it gave pictures stay in their collections.
+
+    Example: visterm encoder remove mobileclip
+    """
+    from visterm import encoders
+
+    encoders.remove(name)
+    return {"removed": name}, f"{name} is removed"
+
+
+def _encoder_object(manifest: Manifest) -> dict[str, Any]:
+    return {field: getattr(manifest, field) for field in SHOWN} | {"bytes": manifest.size}
+
+
+def _encoder_line(manifest: Manifest) -> str:
+    kind = "pictures and texts" if manifest.reads_texts else "pictures"
+    return (
+        f"{manifest.name}: {kind}, {manifest.dimensions} numbers each, {manifest.precision}, "
+        f"{manifest.size / 1e6:,.1f} MB, from {manifest.source}"
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
+from visterm.collection.open_collection import SharedState
 from visterm.collection.search import (
     PartialAnswer,
     ScoreParts,
@@ -17,9 +18,7 @@ from visterm.collection.search import (
     SearchResponse,
     SearchResult,
 )
-from visterm.collection.shared_state import SharedState
-from visterm.collection.sources import is_container
-from visterm.collection.sources.folders import has_pictures
+from visterm.collection.sources.folders import has_pictures, is_container
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
@@ -30,22 +29,20 @@ from visterm.collection.supervision import Queued
 from visterm.text.query import UnknownWords
 
 if TYPE_CHECKING:
-    from visterm.collection.duplicates.groups import DuplicateGroup
     from visterm.collection.feedback.changes import UndoneStep
     from visterm.collection.ingest.batches import Added
     from visterm.collection.ingest.pipeline import Stopped
-    from visterm.collection.media.pictures import Picture, names_content
-    from visterm.collection.media.word_counts import CountedWord
-    from visterm.collection.prediction.descriptions import Description
-    from visterm.collection.prediction.explanations import Likely
+    from visterm.collection.library.descriptions import Description, Likely
+    from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.library.suggestions import SuggestedWord
+    from visterm.collection.library.teaching import RoundReport, WordRecord
+    from visterm.collection.library.word_counts import CountedWord
+    from visterm.collection.media.records import Picture, names_content
     from visterm.collection.search.quick_filters import QuickFilter
     from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
     from visterm.collection.status import Status
-    from visterm.collection.teaching.service import RoundReport
-    from visterm.collection.teaching.word_record import WordRecord
     from visterm.collection.training.trainer import Trained
-    from visterm.collection.watching.service import follow
-    from visterm.collection.watching.watcher import Watcher
+    from visterm.collection.watching import Watcher, follow
 
 __all__ = [
     "WORDS",
@@ -73,6 +70,7 @@ __all__ = [
     "SharedState",
     "Status",
     "Stopped",
+    "SuggestedWord",
     "Trained",
     "UndoneStep",
     "UnknownPicture",
@@ -95,22 +93,23 @@ _LATER = {
     "Added": "ingest.batches",
     "ClusterStatus": "serving",
     "cluster_status": "serving",
-    "CountedWord": "media.word_counts",
-    "DuplicateGroup": "duplicates.groups",
-    "RoundReport": "teaching.service",
+    "CountedWord": "library.word_counts",
+    "DuplicateGroup": "library.duplicates",
+    "RoundReport": "library.teaching",
     "UndoneStep": "feedback.changes",
-    "Description": "prediction.descriptions",
-    "Likely": "prediction.explanations",
-    "names_content": "media.pictures",
-    "Picture": "media.pictures",
+    "Description": "library.descriptions",
+    "Likely": "library.descriptions",
+    "names_content": "media.records",
+    "Picture": "media.records",
     "QuickFilter": "search.quick_filters",
     "Status": "status",
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
+    "SuggestedWord": "prediction.suggestions",
     "Trained": "training.trainer",
-    "Watcher": "watching.watcher",
-    "WordRecord": "teaching.word_record",
-    "follow": "watching.service",
+    "Watcher": "watching",
+    "WordRecord": "library.teaching",
+    "follow": "watching",
 }
 
 

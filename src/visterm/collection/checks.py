@@ -24,7 +24,8 @@ class Checked:
     files: int = 0
     """Files whose bytes were read and compared with their hash."""
     bad_extractors: list[str] = field(default_factory=list)
-    bad_segments: list[int] = field(default_factory=list)
+    bad_rows: list[str] = field(default_factory=list)
+    """Extractors whose rows are damaged."""
     bad_models: list[str] = field(default_factory=list)
     """Text spaces whose model is damaged."""
     bad_columns: list[Path] = field(default_factory=list)
@@ -75,8 +76,8 @@ def _check_rows(rows: Rows, found: Checked) -> None:
     """Compare rows, segment by segment, and columns with what was written."""
     file = rows.file
     assert file is not None
-    question = "SELECT id, first, rows, files FROM segments WHERE extractor = ? ORDER BY first"
-    for number, first, count, files in rows.catalogue.db.execute(question, (rows.extractor,)):
+    question = "SELECT first, rows, files FROM segments WHERE extractor = ? ORDER BY first"
+    for first, count, files in rows.catalogue.db.execute(question, (rows.extractor,)):
         expected = json.loads(files)
         found.files += len(expected)
         try:
@@ -89,7 +90,7 @@ def _check_rows(rows: Rows, found: Checked) -> None:
         if bad:
             where = f"{file.folder / bad[0]} (rows {first} to {first + count - 1})"
             found.problems.append(f"{where}: {problem}")
-            found.bad_segments.append(number)
+            found.bad_rows.append(rows.extractor)
     folder = column_folder(file)
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         found.files += 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection.ingest.scopes import changed_scopes, scopes
 from visterm.collection.media import captions
 from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import search
-from visterm.collection.starter_files import StarterFiles
 from visterm.collection.store import location
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes
 from visterm.collection.supervision import Supervision
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from visterm.collection.checks import Checked
     from visterm.collection.ingest.batches import Added
-    from visterm.collection.ingest.plan import OnSkip
+    from visterm.collection.ingest.survey import OnSkip
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
     from visterm.features.own_features import Embedder
@@ -33,7 +33,7 @@ def _ignore(path: str, reason: str) -> None:
     """For a library call to which nobody listens."""
 
 
-class Collection(Supervision, StarterFiles):
+class Collection(Supervision):
     """A folder of pictures, what is known about them, and the model that answers.
 
     Examples
@@ -106,7 +106,7 @@ class Collection(Supervision, StarterFiles):
         from visterm.collection.ingest.batches import Added
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
-        from visterm.collection.ingest.removal import free_rows, welcome
+        from visterm.collection.ingest.scopes import free_rows, welcome
         from visterm.collection.store.feature_rows import Rows
         from visterm.collection.training.first_answers import FirstAnswers
         from visterm.collection.training.pretrained import begin
@@ -248,6 +248,26 @@ class Collection(Supervision, StarterFiles):
         with self._writing("training a text space"):
             train_space(self.catalogue, space, progress=progress)
         return True
+
+    def export_starter(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """Write what answers here as a starter for other collections, and say what it is made of.
+
+        Words, rows, calibration and provenance; no picture and no caption. Words that captions
+        hold, names too, are among the words.
+        """
+        from visterm.collection.training.shared_starter import export_starter
+
+        return export_starter(self.catalogue, Path(path))
+
+    def use_starter(
+        self, path: str | os.PathLike[str] | None, *, progress: Progress = silent
+    ) -> dict[str, Any]:
+        """Begin with a starter that was exported elsewhere; with visterm's own for None."""
+        from visterm.collection.training.shared_starter import use_starter
+
+        with self._writing("taking a starter"):
+            given = None if path is None else Path(path)
+            return use_starter(self.catalogue, given)
 
     def status(self) -> Status:
         """How much there is of everything."""

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from visterm.collection.ingest.scopes import edited, unchanged
 from visterm.collection.media import captions, records
-from visterm.collection.shared_state import SharedState
-from visterm.collection.sources import is_container
+from visterm.collection.sources.folders import is_container
 from visterm.collection.store import location, snapshot
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.versions import caption_changes, current, sweep
+from visterm.compute import Replicas
 from visterm.errors import BadInput
 
 LOOKED_AT = 5000
 """So many files are looked at one by one before a search: that takes some 30 ms."""
 _DUE = 20
 """Changed captions, and a tenth of all, from which training again is worth it."""
-
-
-_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
-    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
-        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
-        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
-            AND json_extract(value, '$.version') =
-                (SELECT max(id) FROM versions WHERE space = 'words')
-            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
-                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
-"""Whether a change waits, clicks are not learnt yet, or how complete captions are."""
 
 
 class OpenCollection:
@@ -73,9 +63,7 @@ class OpenCollection:
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
                 )
             location.make(where)
-        opened = cls(where.root, Catalogue(where.store), shared)
-        opened._look_again_at_captions()
-        return opened
+        return cls(where.root, Catalogue(where.store), shared)
 
     @property
     def store(self) -> Path:
@@ -159,13 +147,6 @@ class OpenCollection:
         """How many different pictures there are."""
         return int(self.catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
 
-    def _look_again_at_captions(self) -> None:
-        """Read stored captions as files are read now, once, unless somebody is writing."""
-        if self.catalogue.get("reading") == captions.READING or not self.is_writable:
-            return
-        with contextlib.suppress(Locked), self.catalogue.writing("reading captions", wait=0):
-            captions.drop_machine_written(self.catalogue)
-
     def _mend(self) -> None:
         """Have finished what a killed writer left, before something is read."""
         if not self._is_behind:
@@ -192,7 +173,7 @@ class OpenCollection:
     @property
     def _is_behind(self) -> bool:
         """Whether a change waits, or a killed writer left something to be learnt."""
-        return bool(self.catalogue.one(_BEHIND))
+        return snapshot.snapshot(self.catalogue).is_behind
 
     @property
     def waiting(self) -> int:
@@ -203,13 +184,10 @@ class OpenCollection:
         """Do what people said while somebody was writing."""
 
     def _learn_completeness(self) -> None:
-        """Learn how complete captions are, and how far names are right, where enough has changed;
-        the caller holds the lock."""
+        """Learn how complete captions are, where enough has changed; the caller holds the lock."""
         from visterm.collection.training.completeness import learn_completeness
-        from visterm.collection.training.name_certainty import learn_name_certainty
 
         learn_completeness(self.catalogue)
-        learn_name_certainty(self.catalogue)
 
     def _number(self, picture: int | str | os.PathLike[str]) -> int:
         """A picture by its number or by one of its files."""
@@ -238,3 +216,20 @@ class OpenCollection:
         if inside is None:
             raise BadInput(f"{os.fspath(path)} is outside the collection {self.root}")
         return inside
+
+
+@dataclass
+class SharedState:
+    """What several open objects of one collection share: a server has one a thread.
+
+    With ``replicas``, shards of the pictures answer searches. With ``mend_later``, whoever reads
+    and finds that a killed writer left something calls it, and does not do it while others wait.
+    """
+
+    parts: snapshot.SharedParts = field(default_factory=snapshot.SharedParts)
+    replicas: Replicas | None = None
+    mend_later: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Close the files, once whoever shares them has ended."""
+        self.parts.close()

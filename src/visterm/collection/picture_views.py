@@ -6,21 +6,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from visterm.collection.media import captions, records
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.open_collection import OpenCollection
-from visterm.errors import BadInput
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.duplicates.groups import DuplicateGroup
-    from visterm.collection.media.pictures import Picture
+    from visterm.collection.library.descriptions import Description, Likely
+    from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.library.explanations import Explanation
+    from visterm.collection.library.suggestions import SuggestedWord
+    from visterm.collection.library.word_counts import CountedWord
+    from visterm.collection.media.records import Picture
     from visterm.collection.media.thumbnails import Thumbnails
-    from visterm.collection.media.word_counts import CountedWord
-    from visterm.collection.prediction.descriptions import Description
-    from visterm.collection.prediction.explanations import Explanation, Likely
     from visterm.collection.search.quick_filters import QuickFilter
 
 
@@ -36,12 +37,8 @@ class PictureViews(OpenCollection):
         return records.records(self.catalogue, pictures)
 
     def newest(self, k: int, offset: int = 0) -> list[int]:
-        """Numbers of pictures, those that came last first."""
+        """Numbers of pictures, those taken last first."""
         return records.newest(self.catalogue, k, offset=offset)
-
-    def captures(self, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """When and where pictures were taken, by number."""
-        return records.captures(self.catalogue, pictures)
 
     def pictures(
         self, numbers: Sequence[int], frames: Mapping[int, int] | None = None
@@ -50,7 +47,7 @@ class PictureViews(OpenCollection):
 
         ``frames`` are the frames that stand for videos, if others than the most usual ones.
         """
-        from visterm.collection.media.pictures import pictures
+        from visterm.collection.media.records import pictures
 
         return pictures(self.catalogue, numbers, frames)
 
@@ -59,6 +56,17 @@ class PictureViews(OpenCollection):
         from visterm.collection.search.quick_filters import quick_filters
 
         return quick_filters(self.catalogue, self.root, query)
+
+    def original(self, picture: int) -> Path:
+        """A picture's file on this machine; `UnreadablePicture` where it cannot be had."""
+        from visterm.collection.sources.opening import is_local
+
+        record = self.record(picture)
+        for file in record.files:
+            path = self.root / file.path
+            if is_local(file.path, file.offset) and path.is_file():
+                return path
+        raise UnreadablePicture(record.files[0].path, "its file is not on this machine now")
 
     @cached_property
     def thumbnails(self) -> Thumbnails:
@@ -70,10 +78,6 @@ class PictureViews(OpenCollection):
     def captions(self, picture: int | str | os.PathLike[str]) -> dict[str, str]:
         """All captions of a picture by their source."""
         return captions.of_picture(self.catalogue, self._number(picture))
-
-    def effective_captions(self, pictures: Sequence[int]) -> dict[int, str]:
-        """What is learnt from, for those of the pictures that have captions."""
-        return captions.effective_captions(self.catalogue, pictures)
 
     def number(self, picture: int | str | os.PathLike[str]) -> int:
         """The number of a picture, by one of its files."""
@@ -89,9 +93,15 @@ class PictureViews(OpenCollection):
 
         return [int(one) for one in matches(self.catalogue, self.root, SearchRequest(query, k))]
 
+    def suggested_words(self, k: int = 8) -> list[SuggestedWord]:
+        """Words that the pictures surely show, each with the picture that shows it best."""
+        from visterm.collection.library.suggestions import suggested_words
+
+        return suggested_words(self.catalogue, k)
+
     def export_text(self, pictures: Sequence[int], kind: str) -> str:
         """Pictures as a ``list`` of paths, or as ``csv`` or ``json`` with what is known of them."""
-        from visterm.collection.exchange.export import export_text
+        from visterm.collection.library.export import export_text
 
         return export_text(self.catalogue, self.root, pictures, kind)
 
@@ -99,13 +109,13 @@ class PictureViews(OpenCollection):
         self, pictures: Sequence[int], to: str | os.PathLike[str], *, copies: bool = False
     ) -> int:
         """A folder of links to pictures, or of copies; returns how many were put there."""
-        from visterm.collection.exchange.export import export_folder
+        from visterm.collection.library.export import export_folder
 
         return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
 
     def export_keywords(self, pictures: Sequence[int]) -> int:
         """Write captions as keywords into XMP sidecars; returns how many changed."""
-        from visterm.collection.exchange.export import export_keywords
+        from visterm.collection.library.export import export_keywords
 
         return export_keywords(self.catalogue, self.root, pictures)
 
@@ -114,7 +124,7 @@ class PictureViews(OpenCollection):
 
         They are remembered where the collection can be written, for `kept_duplicates`.
         """
-        from visterm.collection.duplicates.groups import keep_groups, near_duplicates
+        from visterm.collection.library.duplicates import keep_groups, near_duplicates
 
         still = self.catalogue.db.execute("SELECT id FROM pictures WHERE kind IS NOT 'video'")
         every = [picture for (picture,) in still]
@@ -126,7 +136,7 @@ class PictureViews(OpenCollection):
 
     def kept_duplicates(self) -> tuple[list[DuplicateGroup], bool] | None:
         """What `near_duplicates` found last, and whether that is of the files of now."""
-        from visterm.collection.duplicates.groups import kept_groups
+        from visterm.collection.library.duplicates import kept_groups
 
         return kept_groups(self.catalogue)
 
@@ -137,17 +147,19 @@ class PictureViews(OpenCollection):
 
     def complete(self, start: str, k: int = 10) -> list[CountedWord]:
         """Words of the captions and of the model that begin like this, the most frequent first."""
-        return self._shared.word_counts.starting(self.catalogue, start, k)
+        from visterm.collection.library.word_counts import words_starting
+
+        return words_starting(self.catalogue, start, k)
 
     def explain(self, picture: int | str | os.PathLike[str], query: str) -> Explanation:
         """What each place of a picture contributes to its score for a query, word by word."""
-        from visterm.collection.prediction.explanations import explain
+        from visterm.collection.library.explanations import explain
 
         return explain(self.catalogue, self.root, self._number(picture), query)
 
     def describe(self, picture: int | str | os.PathLike[str], k: int = 10) -> list[Likely]:
         """The ``k`` words that a picture most likely shows."""
-        from visterm.collection.prediction.explanations import describe
+        from visterm.collection.library.descriptions import describe
 
         if k < 1:
             raise BadInput(f"ask for 1 or more words, not {k}")
@@ -167,7 +179,7 @@ class PictureViews(OpenCollection):
         Up to so many likely ``words``; ``phrases`` that captions of the pictures most alike share
         (they need the extra ``phrases``); and ``captions`` of the pictures most alike.
         """
-        from visterm.collection.prediction.descriptions import Wanted, descriptions
+        from visterm.collection.library.descriptions import Wanted, descriptions
 
         if min(words, phrases, captions) < 0:
             raise BadInput("ask for 0 or more words, phrases and captions")

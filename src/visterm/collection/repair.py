@@ -14,7 +14,6 @@ from visterm.collection.checks import Checked, check
 from visterm.collection.ingest.extractors import described_by
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.urls import is_url, shard_of
 from visterm.collection.store.versions import (
     UNFINISHED,
@@ -29,12 +28,9 @@ from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from visterm.collection.ingest.plan import OnSkip
+    from visterm.collection.ingest.survey import OnSkip
 
 PICTURES = "pictures"
-_IN_SEGMENT = """EXISTS (SELECT 1 FROM segments AS part WHERE part.id = ?
-    AND part.extractor = lost.extractor AND lost.position >= part.first
-    AND lost.position < part.first + part.rows)"""
 STARTER = "starter"
 
 
@@ -65,7 +61,6 @@ def mend(
     _drop(catalogue, found, harmed, work)
     repaired = []
     if PICTURES in work:
-        _write_sound_rows(catalogue)
         report = collection.add(progress=progress, on_skip=on_skip)
         repaired.append(f"{report.extracted} pictures described again")
     if found.bad_postings:
@@ -87,16 +82,16 @@ def mend(
 
 def _harmed(catalogue: Catalogue, found: Checked) -> list[Version]:
     """Versions to make again: vectors of an extractor fitted anew need models trained anew."""
-    every = every_current(catalogue)
-    return [one for one in every if found.bad_extractors or one.space in found.bad_models]
+    current = every_current(catalogue)
+    return [one for one in current if found.bad_extractors or one.space in found.bad_models]
 
 
 def _work(found: Checked, harmed: Sequence[Version]) -> list[str]:
     """What is to be made again: pictures' vectors, and models by their text space."""
     work = set(found.unfinished)
-    if found.bad_extractors or found.bad_segments:
+    if found.bad_extractors or found.bad_rows:
         work.add(PICTURES)
-    work |= {one.space if one.is_trained else STARTER for one in harmed}
+    work |= {version.space if version.is_trained else STARTER for version in harmed}
     return sorted(work)
 
 
@@ -150,7 +145,7 @@ def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None
         raise VistermError(
             f"no starter knows vectors of {extractor}; visterm starter use FILE brings one"
         )
-    if found.bad_segments:
+    if found.bad_rows:
         check_captions(catalogue, extractor)
     else:
         read_training_set(catalogue, extractor, starter_of(catalogue, extractor))
@@ -159,18 +154,14 @@ def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None
 def _check_pictures(collection: Repairable, found: Checked) -> None:
     """Refuse to drop vectors of pictures that are away: nobody could describe them again."""
     lost: dict[str, None] = {}
-    for chosen, those in (
-        ("lost.extractor = ?", found.bad_extractors),
-        (_IN_SEGMENT, found.bad_segments),
-    ):
-        for one in those:
-            places = collection.catalogue.db.execute(
-                f"""SELECT folder, name FROM places JOIN rows AS lost ON lost.picture =
-                    places.picture WHERE NOT vanished AND {chosen}""",
-                (one,),
-            )
-            files = (shard_of(folder) or f"{folder}/{name}" for folder, name in places)
-            lost |= dict.fromkeys(file for file in files if not is_url(file))
+    for extractor in {*found.bad_extractors, *found.bad_rows}:
+        places = collection.catalogue.db.execute(
+            """SELECT folder, name FROM places JOIN rows ON rows.picture = places.picture
+                WHERE NOT vanished AND rows.extractor = ?""",
+            (extractor,),
+        )
+        files = (shard_of(folder) or f"{folder}/{name}" for folder, name in places)
+        lost |= dict.fromkeys(file for file in files if not is_url(file))
     away = [file for file in lost if not (collection.root / file.lstrip("/")).exists()]
     if away:
         raise VistermError(
@@ -187,33 +178,14 @@ def _drop(
     if not work:
         return
     with catalogue.transaction() as db:
-        for key in found.bad_extractors:
-            db.execute("DELETE FROM rows WHERE extractor = ?", (key,))
-            for table in ("segments", "dead_rows", "feature_files"):
-                db.execute(f"DELETE FROM {table} WHERE extractor = ?", (key,))
-            db.execute("DELETE FROM extractors WHERE key = ?", (key,))
-        for number in found.bad_segments:
-            # A video is described as a whole, or it would lack the frames that are lost.
-            db.execute(
-                f"""DELETE FROM rows WHERE picture IN (SELECT video FROM pictures
-                    JOIN rows AS lost ON lost.picture = pictures.id WHERE {_IN_SEGMENT})""",
-                (number,),
-            )
-            db.execute(
-                f"""DELETE FROM rows WHERE (extractor, picture) IN
-                    (SELECT extractor, picture FROM rows AS lost WHERE {_IN_SEGMENT})""",
-                (number,),
-            )
-            db.execute("DELETE FROM segments WHERE id = ?", (number,))
+        for extractor in {*found.bad_extractors, *found.bad_rows}:
+            for table in ("rows", "segments", "dead_rows", "feature_files"):
+                db.execute(f"DELETE FROM {table} WHERE extractor = ?", (extractor,))
+        for extractor in found.bad_extractors:
+            db.execute("DELETE FROM extractors WHERE key = ?", (extractor,))
         for version in harmed:
             db.execute("DELETE FROM versions WHERE space = ?", (version.space,))
         catalogue.set(UNFINISHED, " ".join(work))
-
-
-def _write_sound_rows(catalogue: Catalogue) -> None:
-    """Leave files behind that are damaged, and may be too short for further rows."""
-    for (extractor,) in catalogue.db.execute("SELECT extractor FROM feature_files").fetchall():
-        Rows(catalogue, extractor).write_anew()
 
 
 def _models_again(

@@ -106,4 +106,4 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
 def _size(path: Path) -> int:
     if path.is_file():
         return path.stat().st_size
-    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from visterm.collection.feedback import changes
 from visterm.collection.feedback.log import Judgement, entries, judged_pictures, words_of
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.picture_views import PictureViews
@@ -22,11 +21,11 @@ from visterm.collection.store.versions import UNFINISHED
 from visterm.errors import BadInput, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection.exchange.backup import Restored
+    from visterm.collection.feedback import changes
     from visterm.collection.feedback.changes import UndoneStep
+    from visterm.collection.library.backup import Restored
+    from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.media.captions import Imported
-    from visterm.collection.teaching.service import RoundReport
-    from visterm.collection.teaching.word_record import WordRecord
 
 _ABOUT_VALUES = (
     *(sqlite3.DataError, sqlite3.IntegrityError),
@@ -188,7 +187,6 @@ class Supervision(PictureViews):
                 finally:
                     self.catalogue.applying = None
                 events.settle(self.catalogue, event.number)
-        self._shared.word_counts.forget()
         return result
 
     @_change("captioning")
@@ -202,6 +200,8 @@ class Supervision(PictureViews):
     @_change("captioning")
     def caption_many(self, pictures: Sequence[int], text: str, *, more: bool = False) -> int:
         """Give many pictures one caption, or ``more`` words; `undo_last` takes it back as one."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         numbers = [self._number(one) for one in pictures]
         changes.caption_many(self.catalogue, numbers, text, more=more)
         self._learn_completeness()
@@ -214,6 +214,8 @@ class Supervision(PictureViews):
         clicks: Sequence[changes.GivenClick] = (),
     ) -> None:
         """Give pictures captions and clicks of many sources and queries, all or none."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         changes.bring_in(self.catalogue, captions, clicks)
         self._learn_completeness()
 
@@ -225,7 +227,7 @@ class Supervision(PictureViews):
 
     def backup(self) -> Iterator[str]:
         """All captions that people gave, and every yes and no, as JSON lines for `restore`."""
-        from visterm.collection.exchange.backup import backup_lines
+        from visterm.collection.library.backup import backup_lines
 
         return backup_lines(self.catalogue)
 
@@ -234,7 +236,7 @@ class Supervision(PictureViews):
 
         What was said here since about the same picture gives way.
         """
-        from visterm.collection.exchange.backup import read_backup
+        from visterm.collection.library.backup import read_backup
 
         report, captions, clicks = read_backup(self.catalogue, self.root, Path(file))
         self.bring_in(captions, clicks)
@@ -264,7 +266,7 @@ class Supervision(PictureViews):
         >>> said == undone, after.results[0].score > before.results[-1].score, same
         (True, True, True)
         """
-        from visterm.collection.feedback.service import judge_many
+        from visterm.collection.feedback.changes import judge_many
 
         number = self._number(picture)
         return judge_many(self.catalogue, query, {number: bool(relevant)})[number]
@@ -277,7 +279,7 @@ class Supervision(PictureViews):
 
         Returns for how many that was news.
         """
-        from visterm.collection.feedback.service import judge_many
+        from visterm.collection.feedback.changes import judge_many
 
         given, known = self._answers(answers), judged_pictures(self.catalogue, words_of(query))
         judge_many(self.catalogue, query, given)
@@ -288,7 +290,7 @@ class Supervision(PictureViews):
         self, query: str, answers: Mapping[int, bool] | Sequence[tuple[int, bool]]
     ) -> RoundReport:
         """Answer a round of `questions`; returns what it brought, and whether that is enough."""
-        from visterm.collection.teaching.service import answer
+        from visterm.collection.library.teaching import answer
 
         return answer(self.catalogue, self.root, query, self._answers(answers))
 
@@ -302,6 +304,8 @@ class Supervision(PictureViews):
         Returns how many pictures that were. They stay out until ``add`` names them, or `undo_last`
         takes this back; their captions and clicks come back with them.
         """
+        from visterm.collection.feedback import changes  # which no search needs
+
         count = changes.remove(self.catalogue, [os.fspath(path) for path in paths])
         self._learn_completeness()
         return count
@@ -309,6 +313,8 @@ class Supervision(PictureViews):
     @_change("taking a step back")
     def undo_last(self) -> UndoneStep:
         """Take back what was done last: a caption, a yes or no, many of either, or a removal."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         undone = changes.undo_last(self.catalogue)
         self._learn_completeness()
         return undone
@@ -316,6 +322,8 @@ class Supervision(PictureViews):
     @_change("taking a click back")
     def undo(self, number: int | None = None) -> Judgement:
         """Take back one yes or no, by its id, or the last: as if it had never been said."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         wanted = ("1",) if number is None else ("id = ?", number)
         found = entries(self.catalogue, *wanted)
         if not found:
@@ -329,6 +337,8 @@ class Supervision(PictureViews):
     @_change("taking all clicks back")
     def forget_judgements(self) -> int:
         """Take back every yes and no; returns how many there were."""
+        from visterm.collection.feedback import changes  # which no search needs
+
         return changes.forget_clicks(self.catalogue)
 
     def judgements(self, query: str | None = None) -> list[Judgement]:
@@ -341,21 +351,21 @@ class Supervision(PictureViews):
 
         Likely ones and uncertain ones, different from each other, that nobody has answered yet.
         """
-        from visterm.collection.teaching.service import questions
+        from visterm.collection.library.teaching import questions
 
         self._mend()
         return questions(self.catalogue, self.root, query, count)
 
     def word(self, word: str) -> WordRecord:
         """What is known of a word: examples, how well it is ranked, and the words nearest to it."""
-        from visterm.collection.teaching.word_record import word_record
+        from visterm.collection.library.teaching import word_record
 
         self._mend()
         return word_record(self.catalogue, self.root, word)
 
     def prepare(self) -> None:
         """Load now what searches and clicks need, so that no person has to wait for it."""
-        from visterm.collection.feedback.service import prepare
+        from visterm.collection.feedback.changes import prepare
 
         if self.has_model:
             prepare(self.catalogue)
@@ -370,6 +380,6 @@ class Supervision(PictureViews):
             if now.version is not None:
                 pictures = now.pictures(now.words.version.extractor)
                 if pictures is not None and len(pictures) >= _COMPILED_FROM:
-                    from visterm.index import compiled
+                    from visterm.index import loops
 
-                    compiled.prepare()
+                    loops.prepare()

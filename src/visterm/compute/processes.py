@@ -49,7 +49,7 @@ def in_processes(
                 pool.shutdown(wait=False)
                 results = _alone(work, batch)
                 pool = _pool(n_jobs)
-                waiting = deque((one, pool.submit(work, one)) for one, _ in waiting)
+                waiting = deque((pending, pool.submit(work, pending)) for pending, _ in waiting)
             yield from results
     finally:
         for _, future in waiting:
@@ -92,7 +92,7 @@ def _one_after_another(work: Callable[[list[Any]], Any], batches: list[list[Any]
             results.append(pool.submit(work, batch).result())
         except TerminatedWorkerError:
             results.append(None)
-            if len(results) >= _HOPELESS and not any(one is not None for one in results):
+            if len(results) >= _HOPELESS and not any(result is not None for result in results):
                 return [None] * len(batches)
             pool.shutdown()
             pool = _pool(1)

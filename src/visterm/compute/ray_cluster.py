@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from visterm.compute.processes import SINGLE_THREADED, survivors
-from visterm.compute.ray_replicas import RayReplicas, replica_counts
+from visterm.compute.ray_replicas import NAMESPACE, RayReplicas
 from visterm.errors import BadInput, MissingExtra
 
 Item = TypeVar("Item")
@@ -121,16 +121,11 @@ class RayCluster:
         batches: Iterable[list[Item]],
     ) -> Generator[Result, None, None]:
         """Results in order; no more batches are under way than the cores need to stay busy."""
-        import ray
-
-        return self._results(work, ray.put(work), batches, getattr(work, "gpus", 0))
+        return self._results(work, batches)
 
     def map_items(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Results of all items, which are worked on side by side."""
-        import ray
-
-        single = _Single(work)
-        return list(self._results(single, ray.put(single), ([one] for one in items), 0))
+        return list(self._results(_Single(work), ([item] for item in items)))
 
     def replicated(
         self,
@@ -145,14 +140,21 @@ class RayCluster:
 
     def replica_counts(self) -> dict[str, int]:
         """Replicas that can answer, by the name of the application they belong to."""
-        return replica_counts()
+        from ray.util import list_named_actors
 
-    def _results(
-        self, work: Any, stored: Any, batches: Iterable[list[Any]], gpus: int
-    ) -> Generator[Any, None, None]:
-        source = iter(batches)
+        there = list_named_actors(all_namespaces=True)
+        names = [actor["name"] for actor in there if actor["namespace"] == NAMESPACE]
+        return dict(Counter(name.partition(":")[0] for name in names))
+
+    def _results(self, work: Any, batches: Iterable[list[Any]]) -> Generator[Any, None, None]:
+        import ray
+
+        source, gpus, stored = iter(batches), getattr(work, "gpus", 0), ray.put(work)
         waiting: deque[_Job] = deque()
-        remote = _remote().options(num_cpus=0 if gpus else 1, num_gpus=gpus)
+        # Workers keep their process, so that a network is loaded once in each.
+        remote = ray.remote(max_retries=0, max_calls=0, num_cpus=0 if gpus else 1, num_gpus=gpus)(
+            _do
+        )
         try:
             while True:
                 room = _BATCHES_A_CORE * self.cores + 1 - len(waiting)
@@ -171,7 +173,7 @@ class RayCluster:
         import ray
         from ray import exceptions
 
-        under_way = {one.ref: one for job in waiting for one in job.under_way}
+        under_way = {single.ref: single for job in waiting for single in job.under_way}
         ready, _ = ray.wait(list(under_way), num_returns=1, timeout=_LOOK_AGAIN)
         for ref in ready:
             job = under_way[ref]
@@ -210,8 +212,8 @@ class _Job:
 
     @property
     def under_way(self) -> list[_Job]:
-        found = [self] if self.ref is not None else []
-        return found + [one for one in self._singles if one.ref is not None]
+        jobs = [self] if self.ref is not None else []
+        return jobs + [single for single in self._singles if single.ref is not None]
 
     @property
     def is_over(self) -> bool:
@@ -226,7 +228,7 @@ class _Job:
             return [self.result]
         if not self._singles:
             return survivors(work, self.batch, [None] * len(self.batch))
-        return survivors(work, self.batch, [one.result for one in self._singles])
+        return survivors(work, self.batch, [single.result for single in self._singles])
 
 
 class _Single:
@@ -243,19 +245,12 @@ def _do(work: Callable[[list[Any]], Any], batch: list[Any]) -> Any:
     return work(batch)
 
 
-def _remote() -> Any:
-    """A Ray task; workers keep their process, so that a network is loaded once in each."""
-    import ray
-
-    return ray.remote(max_retries=0, max_calls=0)(_do)
-
-
 def _cancel(waiting: Iterable[_Job]) -> None:
     """End what is under way, but for what is done soon: a task that completes in the very moment
     it is cancelled would end this process, by a check of Ray's that fails."""
     import ray
 
-    under_way = [one.ref for job in waiting for one in job.under_way]
+    under_way = [single.ref for job in waiting for single in job.under_way]
     if under_way and ray.is_initialized():
         for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
             ray.cancel(ref, force=True)

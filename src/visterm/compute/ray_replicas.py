@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from visterm.compute.replicas import Arguments
+from visterm.compute import Arguments
 from visterm.errors import VistermError
 
 PATIENCE = 20.0
@@ -18,13 +17,13 @@ _LEAST_GRACE = 10.0
 _GRACE = 3.0
 """Once half of the parts are done with a call, the others have so many times as long as that."""
 _ATTEMPTS = 3
-_NAMESPACE = "visterm"
+NAMESPACE = "visterm"
 
 
 class RayReplicas:
     """So many actors a part, each with an object ``kind(*part)``; they end with this.
 
-    Actors of named parts can be counted by other drivers (`replica_counts`).
+    Actors of named parts can be counted by other drivers (`RayCluster.replica_counts`).
     """
 
     def __init__(
@@ -43,20 +42,15 @@ class RayReplicas:
         host = ray.remote(_Host)
         where = {"num_cpus": share, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
         self._kind = ray.put(kind)
-        self._parts = [[ray.put(one) for one in part] for part in parts]
+        self._parts = [[ray.put(argument) for argument in part] for part in parts]
         self._hosts = [
             [host.options(**where, **_named(name, number)).remote() for _ in range(replicas)]
             for number in range(len(parts))
         ]
         self._turn = itertools.count()
         if name is not None:  # whoever serves wants all of them there
-            ready = [
-                self._send(one, number, "", ()) for number, some in self._all() for one in some
-            ]
-            ray.get(ready)
-
-    def _all(self) -> list[tuple[int, list[Any]]]:
-        return list(enumerate(self._hosts))
+            every = [(number, host) for number, same in enumerate(self._hosts) for host in same]
+            ray.get([self._send(host, number, "", ()) for number, host in every])
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -89,16 +83,18 @@ class RayReplicas:
         """What every part gives; None for those that died or were left far behind the others."""
         import ray
 
-        sent = tuple(ray.put(one) for one in arguments)
+        sent = tuple(ray.put(value) for value in arguments)
         for _ in range(_ATTEMPTS):
             began = time.monotonic()
-            refs = [self._send(some[0], number, method, sent) for number, some in self._all()]
+            refs = [
+                self._send(same[0], number, method, sent) for number, same in enumerate(self._hosts)
+            ]
             done, left = ray.wait(refs, num_returns=(len(refs) + 1) // 2, timeout=None)
             if left:
                 grace = max(_LEAST_GRACE, _GRACE * (time.monotonic() - began))
                 done += ray.wait(left, num_returns=len(left), timeout=grace)[0]
             results = [_result(ref)[0] if ref in done else None for ref in refs]
-            if any(one is not None for one in results):
+            if any(value is not None for value in results):
                 return results
         raise VistermError("all shards of the cluster died several times; see its logs")
 
@@ -107,27 +103,17 @@ class RayReplicas:
         import ray
 
         if ray.is_initialized():  # a cluster that has gone has none of them
-            for some in self._hosts:
-                for host in some:
-                    ray.kill(host)
+            for host in itertools.chain(*self._hosts):
+                ray.kill(host)
 
     def _send(self, host: Any, number: int, method: str, given: Arguments) -> Any:
         return host.call.remote(self._kind, self._parts[number], method, *given)
 
 
-def replica_counts() -> dict[str, int]:
-    """Actors by the names of the parts that they hold; of all that the cluster runs."""
-    from ray.util import list_named_actors
-
-    there = list_named_actors(all_namespaces=True)
-    names = [one["name"] for one in there if one["namespace"] == _NAMESPACE]
-    return dict(Counter(name.partition(":")[0] for name in names))
-
-
 def _named(name: str | None, number: int) -> dict[str, Any]:
     if name is None:
         return {}
-    return {"name": f"{name}-{number}:{os.urandom(4).hex()}", "namespace": _NAMESPACE}
+    return {"name": f"{name}-{number}:{os.urandom(4).hex()}", "namespace": NAMESPACE}
 
 
 def _result(ref: Any) -> tuple[Any, bool]:

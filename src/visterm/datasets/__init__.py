@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from visterm.datasets.captioned_dataset import CaptionedDataset, QueryOptions, read_dataset
-from visterm.datasets.captioned_pictures import CaptionedPictures, read_tsv
+from visterm.datasets.captioned_dataset import (
+    CaptionedDataset,
+    CaptionedPictures,
+    QueryOptions,
+    read_dataset,
+    read_tsv,
+)
 from visterm.datasets.public_datasets import (
     DATASETS,
     Corel5k,

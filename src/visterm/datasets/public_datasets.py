@@ -11,8 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.datasets.captioned_dataset import CaptionedDataset, QueryOptions, read_dataset
-from visterm.datasets.captioned_pictures import read_tsv
+from visterm.datasets.captioned_dataset import (
+    CaptionedDataset,
+    QueryOptions,
+    read_dataset,
+    read_tsv,
+)
 from visterm.errors import BadInput
 
 VARIABLE = "VISTERM_DATA"

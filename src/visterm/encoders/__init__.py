@@ -1,9 +1,8 @@
 """Networks that people bring: vectors of pictures and, of dual encoders, of texts beside them."""
 
 from visterm.encoders.encoder import Encoder, open_encoder
-from visterm.encoders.installation import add, installed, is_encoder, remove
-from visterm.encoders.manifest import PROMPTS, Manifest
-from visterm.encoders.network_table import KnownNetwork, known_networks
+from visterm.encoders.installation import PROMPTS, Manifest, add, installed, is_encoder, remove
+from visterm.encoders.sources import KnownNetwork, known_networks
 
 __all__ = [
     "PROMPTS",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.encoders.installation import folder_of, manifest_of
+from visterm.encoders.installation import Manifest, home, manifest_of
 from visterm.encoders.layout import TOKENIZER, Layout, TextLayout, read_layout
-from visterm.encoders.manifest import Manifest
 from visterm.errors import BadInput, MissingExtra
 from visterm.matrices import unit_rows
 from visterm.onnx_session import one_line, open_session
@@ -43,7 +45,7 @@ class Encoder:
 
     def picture_rows(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Vectors of unit length of decoded pictures."""
-        squares = np.stack([self.layout.preprocessing.square(one) for one in pictures])
+        squares = np.stack([self.layout.preprocessing.square(picture) for picture in pictures])
         return self._vision.rows({"": self.layout.preprocessing.fed(squares)})
 
     def text_rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -106,7 +108,8 @@ class Encoder:
         named = self._texts.pad_token
         by_name = None if named is None else self._tokenizer.token_to_id(named)
         own = (self._read_tokenizer().padding or {}).get("pad_id", 0)
-        return int(next(one for one in (by_name, self._texts.pad_id, own) if one is not None))
+        ids = (by_name, self._texts.pad_id, own)
+        return int(next(number for number in ids if number is not None))
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -141,17 +144,17 @@ class Graph:
     ) -> None:
         self.where = path.name
         self._session = open_session(str(path), self.where, provider)
-        self.inputs = {one.name: one for one in self._session.get_inputs()}
+        self.inputs = {value.name: value for value in self._session.get_inputs()}
         self._kinds = kinds
-        if not self.inputs or any(one.type not in kinds for one in self.inputs.values()):
-            listed = ", ".join(f"{one.name} {one.type}" for one in self.inputs.values())
+        if not self.inputs or any(value.type not in kinds for value in self.inputs.values()):
+            listed = ", ".join(f"{value.name} {value.type}" for value in self.inputs.values())
             raise BadInput(f"{self.where} takes {listed or 'nothing'}, not {' or '.join(kinds)}")
         if kinds is _FLOATS and len(self.inputs) != 1:
             raise BadInput(
                 f"{self.where} takes {', '.join(self.inputs)}, not pictures alone; export the two "
                 "sides apart"
             )
-        axes = {one.name: len(one.shape or []) for one in self._session.get_outputs()}
+        axes = {value.name: len(value.shape or []) for value in self._session.get_outputs()}
         flat = [name for name, count in axes.items() if count == 2]
         deep = [name for name, count in axes.items() if count == 3 and tokens]
         pooled = ["pooler_output"] if deep and "pooler_output" in flat else []
@@ -170,8 +173,8 @@ class Graph:
     def rows(self, given: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """The graph's vectors at unit length; a single input may go without its name."""
         fed = {
-            name: given.get(name, given.get("")).astype(self._kinds[one.type], copy=False)  # type: ignore[union-attr]
-            for name, one in self.inputs.items()
+            name: given.get(name, given.get("")).astype(self._kinds[value.type], copy=False)  # type: ignore[union-attr]
+            for name, value in self.inputs.items()
         }
         count = len(next(iter(fed.values())))
         try:
@@ -193,15 +196,7 @@ def class_and_patches(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
     [[0.0, 1.0, 1.0, 0.0]]
     """
     both = tokens[:, 0], tokens[:, 1:].mean(axis=1)
-    return np.concatenate([unit_rows(one) for one in both], axis=1)
-
-
-def opened(
-    where: Path, manifest: Manifest, provider: str = "cpu", *, files: dict[str, int] | None = None
-) -> Encoder:
-    """The encoder whose files lie in a folder."""
-    sizes = files or {name: int(size) for name, (_, size) in manifest.files.items()}
-    return Encoder(where, read_layout(where, sizes, manifest.precision), manifest, provider)
+    return np.concatenate([unit_rows(rows) for rows in both], axis=1)
 
 
 def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) -> Encoder:
@@ -224,7 +219,8 @@ def open_encoder(name: str, provider: str = "cpu", digest: str | None = None) ->
 @lru_cache(maxsize=4)
 def _opened(name: str, folder: str, prompts: tuple[str, ...], provider: str) -> Encoder:
     manifest = manifest_of(name)
-    return opened(folder_of(manifest), manifest, provider)
+    layout = read_layout(home() / folder, manifest.precision)
+    return Encoder(home() / folder, layout, manifest, provider)
 
 
 def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
@@ -239,3 +235,44 @@ def _runs(places: list[int], lengths: list[int]) -> list[list[int]]:
             runs.append([])
         runs[-1].append(place)
     return runs
+
+
+def trial() -> None:
+    """A text and a picture through an encoder, in a process of its own.
+
+    Reads folder, precision and the memory allowed as JSON from stdin, and prints how many
+    numbers came out, or what is wrong.
+    """
+    folder, precision, memory = json.load(sys.stdin)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    try:
+        answer: dict[str, Any] = {"dimensions": tried(Path(folder), precision)}
+    except MissingExtra as error:
+        answer = {"extra": str(error)}
+    except BadInput as error:
+        answer = {"problem": str(error)}
+    except MemoryError:
+        answer = {"problem": "the graphs need too much memory"}
+    print(json.dumps(answer), flush=True)
+
+
+def tried(folder: Path, precision: str) -> int:
+    """How many numbers a picture and a text become; an error where these are not alike."""
+    about = Manifest("trial", str(folder), "", "", {}, 0, precision, reads_texts=False)
+    encoder = Encoder(folder, read_layout(folder, precision), about)
+    picture = np.linspace(0, 255, 96 * 64 * 3).astype(np.uint8).reshape(64, 96, 3)
+    rows = [encoder.picture_rows([picture])]
+    if encoder.layout.text is not None:
+        rows.append(encoder.text_rows(["a photo of a tree"]))
+    if not all(row.any() for row in rows):
+        raise BadInput("a picture or a text becomes nothing but zeros")
+    widths = [row.shape[1] for row in rows]
+    if len(set(widths)) > 1:
+        raise BadInput(
+            f"a picture becomes {widths[0]} numbers and a text {widths[1]}: these graphs do not "
+            "belong together"
+        )
+    return int(widths[0])

@@ -18,17 +18,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from visterm.child_process import child_environment
-from visterm.encoders.graph_files import check_weights
-from visterm.encoders.layout import Layout, read_layout
-from visterm.encoders.manifest import PROMPTS, Manifest, checked_prompts, read_manifest
-from visterm.encoders.network_table import known_networks
-from visterm.encoders.sources import fetch, proposed_name
+from visterm.encoders.layout import Layout, check_weights, read_layout
+from visterm.encoders.sources import fetch, known_networks, proposed_name
 from visterm.errors import BadInput, MissingExtra, VistermError
-from visterm.files import PART, make_folder, sync_folder
+from visterm.files import PART, make_folder, sync_folder, write_whole
 from visterm.progress import Progress, silent
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
@@ -39,6 +37,46 @@ _SECONDS = 600
 """In which a text and a picture must have gone through; a graph may be made never to end."""
 _MEMORY = 16 << 30
 """Bytes that a graph may take on trial."""
+FORMAT = 2
+PROMPTS = ("{}", "a photo of {}", "a picture that shows {}")
+"""Texts around a word, whose mean vector is the word's; the encoders learnt from such texts."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """An encoder by its name: where it came from, its files, and what running it showed."""
+
+    name: str
+    source: str
+    folder: str
+    """Which holds the files, beside the manifest."""
+    digest: str
+    """Of all files; vectors of other ones cannot be compared."""
+    files: dict[str, list[Any]]
+    """By path below the folder: SHA-256 and size."""
+    dimensions: int
+    precision: str
+    reads_texts: bool
+    """Whether it has a text side; else it is for pictures alone."""
+    prompts: tuple[str, ...] = PROMPTS
+    licence: str | None = None
+    """What was stated for a network that is known by name."""
+    format: int = field(default=FORMAT)
+
+    @property
+    def size(self) -> int:
+        return sum(int(size) for _, size in self.files.values())
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of an installed encoder."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["format"] != FORMAT:
+            raise ValueError(f"its format is {stored['format']}, not {FORMAT}")
+        return Manifest(**{**stored, "prompts": tuple(stored["prompts"])})
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadInput(f"{path} is damaged ({error}); add the encoder again") from None
 
 
 def home() -> Path:
@@ -47,11 +85,6 @@ def home() -> Path:
 
     given = os.environ.get("VISTERM_ENCODERS")
     return Path(given) if given else user_data_path("visterm", appauthor=False) / "encoders"
-
-
-def folder_of(manifest: Manifest) -> Path:
-    """Where an encoder's files lie."""
-    return home() / manifest.folder
 
 
 def installed() -> list[Manifest]:
@@ -78,7 +111,7 @@ def manifest_of(name: str) -> Manifest:
         )
     manifest = read_manifest(path)
     for file, (_, size) in manifest.files.items():
-        there_now = folder_of(manifest) / file
+        there_now = home() / manifest.folder / file
         if not there_now.is_file() or there_now.stat().st_size != size:
             raise BadInput(f"{there_now} is gone or damaged; add the encoder again")
     return manifest
@@ -101,7 +134,9 @@ def add(
     BadInput
         Where the files are no encoder that can be used; nothing is left of them.
     """
-    wanted = checked_prompts(tuple(prompts)) or PROMPTS
+    for prompt in prompts:
+        if prompt.count("{}") != 1:
+            raise BadInput(f"a prompt has one place for the word, {{}}, unlike {prompt!r}")
     path = _manifest_path(name or proposed_name(source))
     replaced = _folder_named_by(path)
     try:
@@ -111,9 +146,9 @@ def add(
     except OSError as error:
         raise VistermError(f"cannot write into {home()}: {error.strerror}") from None
     try:
-        sizes = fetch(source, folder, precision, progress)
-        layout = read_layout(folder, sizes, precision)
-        hashes = _hashes(folder, layout, sizes, progress)
+        fetch(source, folder, precision, progress)
+        layout = read_layout(folder, precision)
+        hashes = _hashes(folder, layout, progress)
         progress("trying the encoder", 0, 1)
         manifest = Manifest(
             name=path.stem,
@@ -121,15 +156,15 @@ def add(
             folder=folder.name,
             digest=hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest(),
             files=hashes,
-            dimensions=_tried(folder, sizes, layout.precision),
+            dimensions=_tried(folder, layout.precision),
             precision=layout.precision,
             reads_texts=layout.text is not None,
-            prompts=wanted,
+            prompts=tuple(prompts) or PROMPTS,
             licence=known_networks()[source].licence if source in known_networks() else None,
         )
         progress("trying the encoder", 1, 1)
         _sync(folder, hashes)
-        manifest.write(path)
+        write_whole(path, json.dumps(asdict(manifest), indent=1, ensure_ascii=False).encode())
     except OSError as error:
         raise VistermError(f"cannot install {source}: {error.strerror or error}") from None
     finally:
@@ -190,28 +225,27 @@ def _sync(where: Path, files: Iterable[str]) -> None:
         sync_folder(inside)
 
 
-def _hashes(
-    where: Path, layout: Layout, sizes: dict[str, int], progress: Progress
-) -> dict[str, list[Any]]:
+def _hashes(where: Path, layout: Layout, progress: Progress) -> dict[str, list[Any]]:
     """SHA-256 and size of an encoder's files, whose weights all lie among them."""
-    check_weights(where, layout.vision, sizes)
+    check_weights(where, layout.vision)
     if layout.text is not None:
-        check_weights(where, layout.text.graph, sizes)
+        check_weights(where, layout.text.graph)
     hashes: dict[str, list[Any]] = {}
     for number, file in enumerate(layout.files):
         progress("hashing files", number, len(layout.files))
         with open(where / file, "rb") as opened:
-            hashes[file] = [hashlib.file_digest(opened, "sha256").hexdigest(), sizes[file]]
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            hashes[file] = [digest, os.fstat(opened.fileno()).st_size]
     progress("hashing files", len(hashes), len(hashes))
     return hashes
 
 
-def _tried(where: Path, files: dict[str, int], precision: str) -> int:
+def _tried(where: Path, precision: str) -> int:
     """How many numbers both sides give, run apart: a hostile graph costs a process, no more."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "visterm.encoders.trial"],
-            input=json.dumps([str(where), files, precision, _MEMORY]).encode(),
+            [sys.executable, "-c", "from visterm.encoders import encoder; encoder.trial()"],
+            input=json.dumps([str(where), precision, _MEMORY]).encode(),
             capture_output=True,
             env=child_environment(),
             timeout=_SECONDS,
@@ -220,11 +254,11 @@ def _tried(where: Path, files: dict[str, int], precision: str) -> int:
     except subprocess.TimeoutExpired:
         raise BadInput(f"a text and a picture take longer than {_SECONDS} s") from None
     try:
-        said = json.loads(done.stdout.decode().splitlines()[-1])
+        answer = json.loads(done.stdout.decode().splitlines()[-1])
     except (ValueError, IndexError, UnicodeDecodeError):
         raise BadInput("the graphs crash what runs them, so they are not installed") from None
-    if "extra" in said:
-        raise MissingExtra(said["extra"])
-    if "problem" in said:
-        raise BadInput(said["problem"])
-    return int(said["dimensions"])
+    if "extra" in answer:
+        raise MissingExtra(answer["extra"])
+    if "problem" in answer:
+        raise BadInput(answer["problem"])
+    return int(answer["dimensions"])

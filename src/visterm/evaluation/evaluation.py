@@ -1,21 +1,96 @@
-"""Measure a whole set of queries at once, and keep what every single query gave."""
+"""Measure a whole set of queries at once, and keep what every single query gave.
+
+What is relevant comes in the forms that people have it (`gains_of`); `slices` are kinds of queries
+that the papers look at apart: by words, by answers, by what training held.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
 from visterm.evaluation.measures import measure
-from visterm.evaluation.qrels import Qrels, gains_of
 from visterm.evaluation.ranking import RelevantRanks, as_scores, relevant_ranks
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from visterm.text.relevance import Relevance
+
+
+Answers: TypeAlias = Iterable[int] | Mapping[int, float]
+"""Pictures that answer a query, or their gains."""
+
+Qrels: TypeAlias = (
+    "csr_array | ArrayLike | Relevance | Mapping[int, Answers] | Mapping[str, Answers]"
+    " | Sequence[set[int]]"
+)
+
+
+def gains_of(qrels: Qrels, shape: tuple[int, ...]) -> csr_array:
+    """Gains, queries × pictures, of the shape the scores have.
+
+    >>> gains_of({0: {2}, 1: {0: 3.0}}, (2, 3)).toarray().tolist()
+    [[0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
+    """
+    from scipy.sparse import csr_array, issparse
+
+    given: Any = getattr(qrels, "pictures", qrels)  # of a Relevance, its gains
+    if issparse(given):
+        return csr_array(given)
+    if isinstance(given, Mapping):
+        return _gathered(_by_row(given, shape[0]), shape)
+    if isinstance(given, Sequence) and any(isinstance(one, set | frozenset) for one in given):
+        named = {f"query {row}": answers for row, answers in enumerate(given)}
+        return _gathered(_by_row(named, shape[0]), shape)
+    try:
+        return csr_array(np.asarray(given, dtype=np.float32))
+    except (TypeError, ValueError) as error:
+        raise BadInput(
+            "qrels are gains, queries × pictures, or a set of pictures for each query, as in "
+            f"[{{0, 3}}, {{2}}] ({error})"
+        ) from error
+
+
+def _by_row(qrels: Mapping[Any, Answers], queries: int) -> dict[int, Answers]:
+    """The answers of each row of the scores; a row that numbered queries leave out has none."""
+    if all(isinstance(query, int | np.integer) for query in qrels):
+        strange = next((query for query in qrels if not 0 <= query < queries), None)
+        if strange is not None:
+            raise BadInput(f"qrels speak of query {strange}, but scores have {queries} rows")
+        return {int(query): answers for query, answers in qrels.items()}
+    if len(qrels) != queries:
+        raise BadInput(
+            f"qrels are of {len(qrels)} queries, but scores have {queries} rows; give one for "
+            "each in their order, or number the queries"
+        )
+    return dict(enumerate(qrels.values()))
+
+
+def _gathered(answers: Mapping[int, Answers], shape: tuple[int, ...]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    gains = {
+        (query, picture): float(one[picture]) if isinstance(one, Mapping) else 1.0
+        for query, one in answers.items()
+        for picture in one
+    }
+    for query, picture in gains:
+        if not isinstance(picture, int | np.integer) or not 0 <= picture < shape[1]:
+            raise BadInput(
+                f"query {query} is answered by picture {picture!r}, but pictures are the columns "
+                f"of the scores, 0 to {shape[1] - 1}"
+            )
+    places = np.array(list(gains), np.int64).reshape(-1, 2)
+    values = np.array(list(gains.values()), np.float32)
+    return csr_array((values, (places[:, 0], places[:, 1])), shape=shape)
+
 
 PAPERS = ("AvgP", "BEP", "P@10")
 _SCORES_AT_ONCE = 2**24  # 64 MB of float32 a chunk
@@ -207,3 +282,69 @@ def _measured(
                     values[query] = one(ranks, gains)
             query += 1
     return Evaluation(per_query, relevant, words)
+
+
+EASY = 3  # relevant pictures, after Grangier and Bengio, TPAMI 2008
+
+
+def slices(relevance: Relevance, seen: ArrayLike | None = None) -> dict[str, NDArray[np.bool_]]:
+    """A mask over the queries for each slice, to be given to ``Evaluation.slice``.
+
+    ``single`` and ``multi`` count the words, ``easy`` queries have three relevant pictures or more
+    and ``difficult`` ones fewer. With the mask ``seen`` (see :func:`seen_queries`) there are
+    ``seen`` and ``unseen`` too.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from visterm.text import Relevance
+    >>> words = csr_array(np.float32([[1, 0], [1, 1]]))
+    >>> relevance = Relevance(words, csr_array(np.float32([[1, 1, 1], [1, 0, 0]])))
+    >>> {name: mask.tolist() for name, mask in slices(relevance).items()}
+    {'single': [True, False], 'multi': [False, True],
+     'easy': [True, False], 'difficult': [False, True]}
+    """
+    words = np.diff(relevance.queries.indptr)
+    easy = np.diff(relevance.pictures.indptr) >= EASY
+    masks = {"single": words == 1, "multi": words > 1, "easy": easy, "difficult": ~easy}
+    if seen is not None:
+        known = np.asarray(seen)
+        if known.dtype != np.bool_ or known.shape != words.shape:
+            raise BadInput(
+                f"seen needs one true or false for each of the {len(words)} queries; "
+                f"got {known.dtype} of shape {known.shape}"
+            )
+        masks |= {"seen": known, "unseen": ~known}
+    return masks
+
+
+def seen_queries(test: Relevance, *training: Relevance) -> NDArray[np.bool_]:
+    """Which test queries are, as sets of words, queries of the training relevance as well.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from visterm.text import Relevance
+    >>> picture = csr_array(np.ones((2, 1), dtype=np.float32))
+    >>> test = Relevance(csr_array(np.float32([[1, 0], [0.6, 0.8]])), picture)
+    >>> training = Relevance(csr_array(np.float32([[0.8, 0.6], [0, 1]])), picture)
+    >>> seen_queries(test, training).tolist()
+    [False, True]
+    """
+    known: set[bytes] = set()
+    for relevance in training:
+        if relevance.queries.shape[1] != test.queries.shape[1]:
+            raise BadInput(
+                f"training queries are over {relevance.queries.shape[1]} words and test queries "
+                f"over {test.queries.shape[1]}; both need the same vocabulary"
+            )
+        known.update(_word_sets(relevance))
+    return np.array([words in known for words in _word_sets(test)], dtype=np.bool_)
+
+
+def _word_sets(relevance: Relevance) -> list[bytes]:
+    # The stored entries are the words, whatever their weight; sorted bytes are a set one can hash.
+    indices = relevance.queries.indices.astype(np.int64)
+    return [
+        np.unique(indices[start:end]).tobytes() for start, end in pairwise(relevance.queries.indptr)
+    ]

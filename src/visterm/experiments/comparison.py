@@ -1,10 +1,13 @@
 """Models on a data set by their names: features, validation, one look at the test pictures; and
-several models on the same queries: means over seeds, confidence intervals, p-values."""
+several models on the same queries: means over seeds, confidence intervals, p-values.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,19 +16,73 @@ from numpy.typing import NDArray
 from visterm.errors import BadInput
 from visterm.evaluation import Evaluation, Table
 from visterm.evaluation.significance import holm, resampled_p_value
-from visterm.experiments.extraction import extract
 from visterm.experiments.picture_features import (
     BLOCKS_FOR,
     PictureFeatures,
     block_numbers,
     check_features,
+    extract,
 )
-from visterm.experiments.presets import best, make_model
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Extracted, Outcome, Seconds, interval_95, percent, run
+from visterm.features import parse_features
 from visterm.features.notation import parse_named
-from visterm.models.grids import pairs_of_a_round
+from visterm.models import Model, model_of
+from visterm.models.rules import PRESETS, pairs_of_a_round
 from visterm.progress import Progress, silent
+
+BEST_VIEWS = (
+    "cnn(size=288) + cnn(size=256, crop=squash)"
+    " + cnn(network=lite1, size=320) + cnn(network=lite1, size=288, crop=squash)"
+    " + cnn(network=lite2, size=352) + cnn(network=lite2, size=288, crop=squash)"
+)
+"""What ranked Corel's validation pictures best: three networks' views of a picture …"""
+BEST_MODEL = "kernel_ridge(alpha=(0.1, 0.3))"
+"""… compared by an RBF kernel, and kernel ridge regression."""
+
+
+def make_model(
+    name: str, *, max_words: int | None = None, seed: int = 0, presets: bool = True
+) -> Model:
+    """The model of a name, with the choices that validation pictures decide.
+
+    It ranks pictures for words, and learns again from the validation pictures. Without ``presets``
+    it has nothing but its own defaults and what stands in brackets.
+
+    >>> make_model("bitr(loss=manhattan)").loss
+    'manhattan'
+    """
+    named = parse_named(name)
+    if ":" in named.name:
+        return _own_model(*named)
+    kind = model_of(named.name)
+    model = kind(**(PRESETS.get(kind.name, {}) if presets else {}))
+    known = model.get_params()
+    for parameter in named.parameters:
+        if parameter not in known:
+            raise BadInput(f"{kind.name} has no parameter {parameter!r}; it has {', '.join(known)}")
+    wanted = {
+        "max_words": max_words,
+        "retrain": True,
+        "random_state": seed,
+        "judged_by": "words",
+        "ranks": "pictures",
+    }
+    fitting = {key: value for key, value in wanted.items() if key in known}
+    return model.set_params(**fitting | named.parameters)
+
+
+def _own_model(name: str, parameters: dict[str, Any]) -> Model:
+    """A model of somebody else's module, such as ``my_module:MyModel``."""
+    module, _, kind = name.partition(":")
+    try:
+        model: Model = getattr(import_module(module), kind)(**parameters)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise BadInput(f"the model {name} cannot be made: {error}") from None
+    for method in ("fit", "transform"):
+        if not callable(getattr(model, method, None)):
+            raise BadInput(f"{name} has no {method}; a model has fit(X, Y) and transform(X)")
+    return model
 
 
 class ModelEvaluation(NamedTuple):
@@ -81,11 +138,12 @@ def evaluate_preset(
     """Features and model together, by the preset's name; or its model on other features."""
     if preset != "best":
         raise BadInput(f"no preset called {preset!r}; there is best")
-    extractor, learner = best(n_jobs=n_jobs, max_words=protocol.max_words)
+    learner = make_model(BEST_MODEL, max_words=protocol.max_words)
     seconds = Seconds()
     with seconds.on("features"):
         if features is None:
-            rows = extract(protocol, extractor, progress=progress)
+            views = parse_features(BEST_VIEWS, n_jobs=n_jobs or os.cpu_count() or 1)
+            rows = extract(protocol, views, progress=progress)
         else:
             check_features(features)
             rows = PictureFeatures(protocol, n_jobs=n_jobs).vectors(features, progress=progress)

@@ -4,31 +4,93 @@ Beside extractors there is ``blob-tokens``: the regions that the makers of Corel
 picture, as they published them. No extractor can make them of pixels, so they are rows that come
 with the benchmark. ``blob-tokens(latent=100)`` are the same through the space that tokens and
 words share (`latent_rows`).
+
+They are learnt from the training pictures and extracted from all (`extract`).
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from visterm.errors import BadInput
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.experiments.cache import FEATURES, remembered
-from visterm.experiments.extraction import Parts, extract
 from visterm.experiments.protocol import Protocol
-from visterm.features import parse_features
-from visterm.features.bag_of_visterms import Bag
-from visterm.features.blobs.blobs import count_blob_tokens
-from visterm.features.concatenation import join_rows
+from visterm.features import Extractor, parse_features
+from visterm.features.bag_of_visterms import Bag, visterm_weights, weigh_visterms
+from visterm.features.blobs import count_blob_tokens
+from visterm.features.extractor import Rows, is_whole, join_rows
 from visterm.features.notation import parse_named, weighted_parts
-from visterm.features.parameters import is_whole
-from visterm.features.visterm_weighting import visterm_weights, weigh_visterms
 from visterm.matrices import unit_rows
+from visterm.pictures import picture_size, read_picture
 from visterm.progress import Progress, silent
 from visterm.text.weighting import weigh_queries
+
+Parts = tuple[Rows, ...]
+"""Rows of the training, validation and, where they are wanted, test pictures."""
+_NAMED = 5  # unreadable pictures that an error names, before it only counts them
+
+
+def extract(
+    protocol: Protocol, extractor: Extractor, *, test: bool = True, progress: Progress = silent
+) -> Parts:
+    """Learn the extractor from the training pictures, and extract the features of all pictures;
+    without ``test`` those of the test pictures are not looked at."""
+    train, valid = protocol.split
+    paths = protocol.development.paths
+    training = [paths[i] for i in train]
+    _warn_if_shrunk(training[0], extractor)
+    rows = extractor.fit_transform(training, progress=progress)
+    if rows.shape[0] != len(training):
+        raise _unreadable_pictures(protocol.name, training)
+    parts = [[paths[i] for i in valid], *([protocol.test.paths] if test else [])]
+    return rows, *(_transformed(protocol, extractor, part) for part in parts)
+
+
+def _transformed(protocol: Protocol, extractor: Extractor, paths: Sequence[Path]) -> Rows:
+    """Rows of all these pictures, or an error that names those that cannot be read."""
+    found = extractor.extract(paths)
+    if found.skipped:
+        raise _unreadable_pictures(protocol.name, [paths[skip.number] for skip in found.skipped])
+    return found.rows
+
+
+def _unreadable_pictures(name: str, paths: Sequence[Path]) -> BadInput:
+    reasons = []
+    for path in paths:
+        try:
+            read_picture(path, max_side=64)
+        except UnreadablePicture as error:
+            reasons.append(f"{error.where}: {error.reason}")
+    shown = "; ".join(reasons[:_NAMED])
+    more = f"; and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
+    return BadInput(
+        f"{len(reasons)} pictures of {name} cannot be read: {shown}{more}. Mend them, or take "
+        "their rows out of the table"
+    )
+
+
+def _warn_if_shrunk(picture: Path, extractor: Extractor) -> None:
+    """Warn where pictures have more pixels than the features will see."""
+    side = getattr(extractor, "max_side", None)
+    if side is None or "max_side" not in extractor.get_params():
+        return
+    with suppress(UnreadablePicture):
+        width, height = picture_size(picture)
+        if max(width, height) > side:
+            warnings.warn(
+                f"pictures such as {picture.name}, {width} × {height} pixels, are shrunk to {side} "
+                f"on the long side; {extractor.name}(max_side={max(width, height)}) sees them all",
+                stacklevel=2,
+            )
+
 
 BLOB_TOKENS = "blob-tokens"
 BLOCKS_FOR = {"vectors": "blocks", "counts": "blocks", "blocks": "block-counts"}

@@ -18,14 +18,11 @@ import numpy as np
 from visterm.estimator import clone
 from visterm.evaluation import Evaluation, Table, measures_table
 from visterm.experiments.cache import remembered
-from visterm.experiments.comparison import averaged
+from visterm.experiments.comparison import averaged, make_model
 from visterm.experiments.picture_features import BLOCKS_FOR, PictureFeatures, block_numbers
-from visterm.experiments.presets import make_model
 from visterm.experiments.protocol import Protocol, Source, dealt_out, protocol_of
-from visterm.experiments.reports import Report, avgp_table, table_by_model
 from visterm.experiments.runs import (
     Extracted,
-    Outcome,
     RankedRun,
     Seconds,
     choose,
@@ -33,12 +30,12 @@ from visterm.experiments.runs import (
     outcome_of,
     percent,
 )
-from visterm.experiments.tables import Entry
+from visterm.experiments.tables import Entry, Report, avgp_table, table_by_model
 from visterm.models import Model
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
-Runs = dict[str, dict[str, list["ModelRun"]]]
+Runs = dict[str, dict[str, list[RankedRun]]]
 """By row and model, a run for each seed."""
 ALONE = ""
 """The name of the only row of an experiment."""
@@ -62,17 +59,6 @@ class Candidate(NamedTuple):
         points = {} if self.form == "bag" else {"points_per_centre": self.points_per_centre}
         made = getattr(features, self.form)(self.features, **points, progress=progress)
         return Extracted(*made)
-
-
-class ModelRun(NamedTuple):
-    """What a model gave, and the validation AvgP of each candidate."""
-
-    run: RankedRun
-    tried: dict[str, float]
-
-    @property
-    def outcome(self) -> Outcome:
-        return self.run.outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,31 +124,28 @@ class Experiment:
         form = "counts" if model.takes == "counts" else given.get("form", "vectors")
         return Candidate(model, features, form, given.get("points_per_centre"))
 
-    def runs(self, progress: Progress = silent) -> dict[str, dict[str, ModelRun]]:
+    def runs(self, progress: Progress = silent) -> dict[str, dict[str, RankedRun]]:
         """Every model of every row."""
         return {
             row: {name: self.run(every, progress) for name, every in models.items()}
             for row, models in self.candidates().items()
         }
 
-    def run(self, candidates: list[Candidate], progress: Progress = silent) -> ModelRun:
+    def run(self, candidates: list[Candidate], progress: Progress = silent) -> RankedRun:
         """The candidate that validation pictures like best, measured on the test pictures."""
 
         def made() -> dict[str, Any]:
-            found, tried = self._measured(candidates, progress)
-            outcome = found.outcome
+            rows, outcome, tried = self._measured(candidates, progress)
             kept = {"chosen": outcome.chosen, "seconds": outcome.seconds.spent, "tried": tried}
-            return {"rows": found.rows, **kept}
+            return {"rows": rows, **kept}
 
         about = [(c.model.name, c.model.get_params(), *c[1:]) for c in candidates]
         known = remembered("run", made, about, self.training_only, self.protocol.digest)
         seconds, chosen = Seconds(known["seconds"]), known["chosen"]
         outcome = outcome_of(self.protocol, known["rows"], seconds, chosen, self.training_only)
-        return ModelRun(RankedRun(known["rows"], outcome), known["tried"])
+        return RankedRun(known["rows"], outcome, known["tried"])
 
-    def _measured(
-        self, candidates: list[Candidate], progress: Progress
-    ) -> tuple[RankedRun, dict[str, float]]:
+    def _measured(self, candidates: list[Candidate], progress: Progress) -> RankedRun:
         choosers = [self._chooser(one, progress) for one in candidates]
         best = max(range(len(choosers)), key=lambda i: choosers[i][0].validation_)
         chooser, rows, seconds = choosers[best]
@@ -178,7 +161,7 @@ class Experiment:
         if len(candidates) > 1:
             extra = _differences([one.model for one in candidates], best)
             found.outcome.chosen.update(way=candidates[best].text, **extra)
-        return found, tried
+        return found._replace(tried=tried)
 
     def _chooser(
         self, candidate: Candidate, progress: Progress
@@ -221,7 +204,7 @@ def ranking_table(
     return view(entry, runs, every)
 
 
-def _part(runs: list[ModelRun], name: str) -> Evaluation:
+def _part(runs: list[RankedRun], name: str) -> Evaluation:
     """A slice of the queries, averaged over the seeds; unseen queries are those of every seed."""
     masks = [run.outcome.slices.get(name) for run in runs]
     whole = averaged([run.outcome.evaluation for run in runs])
@@ -229,7 +212,7 @@ def _part(runs: list[ModelRun], name: str) -> Evaluation:
     return whole if name == "all" else whole.slice(np.logical_and.reduce(common))
 
 
-def _ours(runs: Mapping[str, list[ModelRun]]) -> dict[str, Any]:
+def _ours(runs: Mapping[str, list[RankedRun]]) -> dict[str, Any]:
     """What the models gave, with the AvgP of every seed where there are several."""
     found = {}
     for name, every in runs.items():
@@ -250,7 +233,7 @@ def _object(entry: Entry, ours: Mapping[str, Any], **more: Any) -> dict[str, Any
     return {"published": theirs, "ours": dict(ours), **more}
 
 
-def _ranges(runs: Mapping[str, list[ModelRun]], part: str) -> dict[str, str]:
+def _ranges(runs: Mapping[str, list[RankedRun]], part: str) -> dict[str, str]:
     """The lowest and highest AvgP over seeds, by model."""
     found = {}
     for name, every in runs.items():
@@ -259,7 +242,7 @@ def _ranges(runs: Mapping[str, list[ModelRun]], part: str) -> dict[str, str]:
     return found
 
 
-def _with_ranges(table: Table, part: str, runs: Mapping[str, list[ModelRun]]) -> Table:
+def _with_ranges(table: Table, part: str, runs: Mapping[str, list[RankedRun]]) -> Table:
     """The table with a row of AvgP's range over seeds, where there are several."""
     seeds = len(next(iter(runs.values())))
     if seeds == 1:

@@ -103,6 +103,8 @@ class RankedRun(NamedTuple):
 
     rows: NDArray[np.float32]
     outcome: Outcome
+    tried: dict[str, float]
+    """AvgP on validation pictures of each way that was tried."""
 
 
 def percent(evaluation: Evaluation) -> dict[str, float]:
@@ -186,7 +188,8 @@ def index(
     seconds.spent["indexing, processor"] = time.process_time() - begin
     with seconds.on("retrieval"):
         rank_all(rows, protocol.test_relevance)
-    return RankedRun(rows, outcome_of(protocol, rows, seconds, chosen_by(chooser), training_only))
+    outcome = outcome_of(protocol, rows, seconds, chosen_by(chooser), training_only)
+    return RankedRun(rows, outcome, {})
 
 
 def outcome_of(

@@ -9,7 +9,7 @@ on from there. Test pictures are neither decoded nor ranked.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -20,8 +20,7 @@ from visterm.compute import cluster, map_items
 from visterm.errors import BadInput, MissingExtra, VistermError
 from visterm.evaluation import Table
 from visterm.experiments.cache import data_digest
-from visterm.experiments.extraction import Parts
-from visterm.experiments.picture_features import PictureFeatures, check_features
+from visterm.experiments.picture_features import Parts, PictureFeatures, check_features
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import choose
 from visterm.features.notation import parse_named
@@ -274,10 +273,12 @@ def tune(
             for _ in range(min(len(waiting), 1 if where is None else where.cores)):
                 proposed.append(_next_trial(kept, space, waiting))
                 waiting.remove(proposed[-1][1])
-            fit = _FitTrial(protocol, space, _vectors(features, proposed, progress))
+            wanted = dict.fromkeys(setting.features for _, setting in proposed)
+            vectors = {name: _vectors(features, name, progress) for name in wanted}
+            fit = _FitTrial(protocol, space, vectors)
             if where is None:  # one whose first fits stay below the others' is pruned
                 trial, setting = proposed[0]
-                found = [fit(setting, prune=_pruner(trial), progress=progress)]
+                found = [fit(setting, trial, progress)]
             else:
                 found = map_items(fit, [setting for _, setting in proposed])
             for (trial, setting), result in zip(proposed, found, strict=True):
@@ -313,7 +314,12 @@ def opened_study(path: Path | None, about: Mapping[str, Any], seed: int) -> Iter
         known = study.user_attrs.get("about")
         if known is None:
             study.set_user_attr("about", about)
-        elif other := _differences(known, about):
+        elif other := [
+            name
+            for group, values in about.items()
+            for name in values
+            if known[group].get(name) != values[name]
+        ]:
             raise BadInput(
                 f"{path} is the study of another search: {', '.join(other)} differ; give another "
                 "--study, or delete this one"
@@ -371,43 +377,12 @@ def _next_trial(
     return trial, TrialSettings(**trial.params)
 
 
-def _differences(known: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    """What is not the same, inner names where there are some."""
-    names: list[str] = []
-    for name in dict.fromkeys([*expected, *known]):
-        ours, theirs = expected.get(name), known.get(name)
-        if isinstance(ours, dict) and isinstance(theirs, dict):
-            names += _differences(theirs, ours)
-        elif ours != theirs:
-            names.append(name)
-    return names
-
-
-def _vectors(
-    features: PictureFeatures,
-    proposed: list[tuple[optuna.Trial, TrialSettings]],
-    progress: Progress,
-) -> dict[str, Parts | VistermError]:
+def _vectors(features: PictureFeatures, name: str, progress: Progress) -> Parts | VistermError:
     """Vectors of the pictures, or why there are none: the search goes on without them."""
-    found: dict[str, Parts | VistermError] = {}
-    for _, setting in proposed:
-        try:
-            found[setting.features] = features.vectors(setting.features, progress=progress)
-        except VistermError as error:
-            found[setting.features] = error
-    return found
-
-
-def _pruner(trial: optuna.Trial) -> Callable[[int, float], bool]:
-    def prune(repeat: int, mean: float) -> bool:
-        trial.report(mean, repeat)
-        return trial.should_prune()
-
-    return prune
-
-
-def _never(repeat: int, mean: float) -> bool:
-    return False
+    try:
+        return features.vectors(name, progress=progress)
+    except VistermError as error:
+        return error
 
 
 @dataclass(frozen=True)
@@ -421,7 +396,7 @@ class _FitTrial:
     def __call__(
         self,
         setting: TrialSettings,
-        prune: Callable[[int, float], bool] = _never,
+        trial: optuna.Trial | None = None,
         progress: Progress = silent,
     ) -> TrialResult:
         began = time.monotonic()
@@ -438,9 +413,10 @@ class _FitTrial:
                 choose(self.protocol, model, vectors, progress)
                 avgp.append(model.validation_)
                 n_iter.append(model.n_iter_)
-                last = repeat + 1 == self.space.repeats
-                if prune(repeat, sum(avgp) / len(avgp)) and not last:
-                    break
+                if trial is not None:
+                    trial.report(sum(avgp) / len(avgp), repeat)
+                    if trial.should_prune() and repeat + 1 < self.space.repeats:
+                        break
         except VistermError as error:
             failed, avgp, n_iter = str(error), [], []
         return TrialResult(setting, tuple(avgp), tuple(n_iter), time.monotonic() - began, failed)

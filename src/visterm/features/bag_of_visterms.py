@@ -2,12 +2,15 @@
 
 A kind of bag says which local descriptors a picture has (`Bag._descriptors`); drawing a sample,
 learning codebooks, counting, weighing and storing are the same for all.
+
+Counts become picture vectors by tf·idf with unit length, channel by channel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,18 +20,66 @@ from scipy.sparse import csr_array, hstack
 
 from visterm.errors import BadInput
 from visterm.features.codebook import learn_codebook, nearest_centres
-from visterm.features.extractor import Extractor, nothing_read, stack_rows, warn_skipped
-from visterm.features.parameters import check_whole
-from visterm.features.picture_batches import Picture, Pixels, Skipped, check_list, gather
-from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
-from visterm.features.visterm_weighting import (
-    count_visterms,
-    join_channels,
-    tfidf,
-    visterm_weights,
-    weigh_visterms,
+from visterm.features.extractor import (
+    Extractor,
+    check_whole,
+    nothing_read,
+    stack_rows,
+    warn_skipped,
 )
+from visterm.features.picture_batches import Picture, Pictures, Pixels, Skipped, check_list, gather
+from visterm.features.spatial_pyramid import Places, cells_at, cells_in, check_levels
+from visterm.matrices import count_rows, unit_rows, with_values
 from visterm.progress import Progress, silent
+
+
+def count_visterms(numbers: NDArray[np.int64], size: int) -> csr_array:
+    """Pictures × visterms counts from the visterm numbers of each picture (one row a picture).
+
+    >>> count_visterms(np.array([[0, 2, 2]]), 3).toarray()
+    array([[1., 0., 2.]], dtype=float32)
+    """
+    return count_rows(numbers.ravel(), np.full(len(numbers), numbers.shape[1]), size)
+
+
+def visterm_weights(counts: csr_array) -> NDArray[np.float32]:
+    """idf, ``−log r_v``, r_v the fraction of pictures that show visterm v.
+
+    >>> visterm_weights(csr_array(np.array([[2.0, 1.0], [1.0, 0.0]])))
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    showing = np.bincount(counts.indices, minlength=counts.shape[1])
+    return (0.0 - np.log(np.maximum(showing, 0.5) / counts.shape[0])).astype(np.float32)
+
+
+def weigh_visterms(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` with unit length; ``root`` takes √tf, which keeps large areas from shouting.
+
+    >>> weigh_visterms(count_visterms(np.array([[0, 1, 1, 1, 1]]), 2), np.ones(2), root=True).data
+    array([0.4472136, 0.8944272], dtype=float32)
+    """
+    return unit_rows(tfidf(counts, idf, root=root))
+
+
+def tfidf(counts: csr_array, idf: NDArray[np.float32], *, root: bool) -> csr_array:
+    """``tf · idf`` as it is, for those who normalise later.
+
+    >>> tfidf(csr_array(np.array([[4.0, 1.0]])), np.array([1.0, 3.0]), root=False).data
+    array([4., 3.], dtype=float32)
+    """
+    frequency = np.sqrt(counts.data) if root else counts.data
+    return with_values(counts, (frequency * idf[counts.indices]).astype(np.float32))
+
+
+def join_channels(channels: Sequence[csr_array]) -> csr_array:
+    """Channels side by side, normalised after joining.
+
+    >>> one = csr_array(np.array([[1.0]]))
+    >>> join_channels([one, one]).toarray().round(3).tolist()
+    [[0.707, 0.707]]
+    """
+    return unit_rows(csr_array(hstack(channels, format="csr")))
+
 
 WEIGHTINGS = ("tfidf-raw", "tfidf", "counts")
 
@@ -86,15 +137,13 @@ class Bag(Extractor):
     pyramid: Sequence[str] = ("whole",)
     level_weights: Sequence[float] | None = None
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         """Learn codebooks and visterm weights from pictures."""
         self.fit_transform(pictures, progress=progress)
         return self
 
     def fit_transform(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+        self, pictures: Pictures, y: Any = None, *, progress: Progress = silent
     ) -> csr_array:
         """Fit, and the vectors of the same pictures, for the price of one; unreadable ones are
         left out with a warning."""
@@ -102,7 +151,7 @@ class Bag(Extractor):
         check_list(pictures)
         self._prepare(pictures)
         self._open(self._learn_codebooks(pictures, progress))
-        counts, skipped = self._pooled(_Count(self), pictures, progress, "counting visterms")
+        counts, skipped = self._pooled(self._count, pictures, progress, "counting visterms")
         warn_skipped(skipped)
         whole: csr_array = stack_rows(counts)
         self.idf_ = visterm_weights(whole)
@@ -133,7 +182,7 @@ class Bag(Extractor):
         """Local descriptors as a channel clusters them."""
         return descriptors[:, channel.columns].astype(np.float32)
 
-    def _prepare(self, pictures: Sequence[Picture]) -> None:
+    def _prepare(self, pictures: Pictures) -> None:
         """Learn what must be known before any picture has descriptors."""
 
     def _fit_scaling(self, sample: list[NDArray[Any]]) -> None:
@@ -166,13 +215,20 @@ class Bag(Extractor):
                 parts.append(stack_rows(counts))
         return csr_array(hstack(parts, format="csr"))
 
-    def _learn_codebooks(
-        self, pictures: Sequence[Picture], progress: Progress
-    ) -> list[NDArray[np.float32]]:
+    def _take(self, pictures: list[Pixels], each: int) -> list[NDArray[Any]]:
+        """At most so many descriptors of each picture, kind by kind."""
+        rng = np.random.default_rng(self.random_state)
+        described = [self._descriptors(pixels) for pixels in pictures]
+        return [
+            np.concatenate([rng.permutation(found.descriptors)[:each] for found in kind])
+            for kind in zip(*described, strict=True)
+        ]
+
+    def _learn_codebooks(self, pictures: Pictures, progress: Progress) -> list[NDArray[np.float32]]:
         channels = self._channels()
         wanted = self.points_per_centre * max(channel.size for channel in channels)
         chosen = self._sample(pictures, _SAMPLE)
-        take = _Take(self, -(-wanted // max(1, len(chosen))), self.random_state)
+        take = partial(self._take, each=-(-wanted // max(1, len(chosen))))
         found, skipped = self._pooled(take, chosen, progress, f"extracting {self.name}")
         if not found:
             raise nothing_read(skipped)
@@ -195,13 +251,13 @@ class Bag(Extractor):
         return centres
 
     def _pooled(
-        self, work: Any, pictures: Sequence[Picture], progress: Progress, what: str
+        self, work: Any, pictures: Pictures, progress: Progress, what: str
     ) -> tuple[list[Any], list[Skipped]]:
         options = {"progress": progress, "what": what, **self._options()}
         results, _, skipped = gather(work, pictures, **options)
         return results, skipped
 
-    def _sample(self, pictures: Sequence[Picture], most: int) -> list[Picture]:
+    def _sample(self, pictures: Pictures, most: int) -> list[Picture]:
         rng = np.random.default_rng(self.random_state)
         chosen = rng.permutation(len(pictures))[:most]
         return [pictures[i] for i in np.sort(chosen)]
@@ -229,28 +285,3 @@ class Bag(Extractor):
             raise BadInput(f"weighting is {known}, not {self.weighting!r}")
         check_levels(self.pyramid, self.level_weights)
         check_whole(self, max_side=1, n_jobs=1, random_state=0, nearest=1)
-
-
-class _Count:
-    """Counts of a batch; a class, because a process pool cannot send a lambda."""
-
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
-
-    def __call__(self, pictures: list[Pixels]) -> csr_array:
-        return self.bag._count(pictures)
-
-
-class _Take:
-    """A few local descriptors of each picture and kind, to learn codebooks from."""
-
-    def __init__(self, bag: Bag, each: int, seed: int) -> None:
-        self.bag, self.each, self.seed = bag, each, seed
-
-    def __call__(self, pictures: list[Pixels]) -> list[NDArray[Any]]:
-        rng = np.random.default_rng(self.seed)
-        described = [self.bag._descriptors(pixels) for pixels in pictures]
-        return [
-            np.concatenate([rng.permutation(found.descriptors)[: self.each] for found in kind])
-            for kind in zip(*described, strict=True)
-        ]

@@ -1,22 +1,54 @@
-"""Several extractors as one."""
+"""Every kind of features by its name, and several extractors as one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, NotFitted
+from visterm.encoders import known_networks
+from visterm.errors import BadInput, not_fitted
 from visterm.estimator import clone
 from visterm.features.bag_of_visterms import Bag
-from visterm.features.concatenation import NORMALISATIONS, check_weights, join_rows
-from visterm.features.extractor import Extractor, Rows
-from visterm.features.extractor_registry import extractor_class
-from visterm.features.picture_batches import Picture, Pixels, shrunk
+from visterm.features.blobs import Blobs
+from visterm.features.blocks import BlockCounts, Blocks, VistermCounts
+from visterm.features.cnn import CNN, CNNPyramid, OnnxEmbedder
+from visterm.features.encoder_vectors import EncoderVectors
+from visterm.features.extractor import NORMALISATIONS, Extractor, Rows, check_weights, join_rows
+from visterm.features.picture_batches import Pictures, Pixels, shrunk
+from visterm.features.sift import DenseSift, Sift
 from visterm.progress import Progress, silent
 from visterm.stored import as_tuples
+
+EXTRACTORS: dict[str, type[Extractor]] = {
+    kind.name: kind
+    for kind in (Blocks, BlockCounts, VistermCounts, CNN, CNNPyramid, Sift, DenseSift, Blobs)
+}
+"""Kinds that need nothing but their name; an embedder needs its file, an encoder its name."""
+
+
+def extractor_class(name: str) -> type[Extractor]:
+    """The class of a name.
+
+    >>> extractor_class("blocks")
+    <class 'visterm.features.blocks.block_visterms.Blocks'>
+    """
+    if name == OnnxEmbedder.name:
+        return OnnxEmbedder
+    if name == EncoderVectors.name:
+        return EncoderVectors
+    if name not in EXTRACTORS:
+        known = ", ".join(
+            [*EXTRACTORS, f"{EncoderVectors.name}(NAME)", f"{OnnxEmbedder.name}:FILE"]
+        )
+        networks = " and ".join(known_networks())
+        raise BadInput(
+            f"no features called {name!r}; there are {known}, joined by +; "
+            f"visterm encoder add brings {networks} or another network"
+        )
+    return EXTRACTORS[name]
 
 
 @dataclass(repr=False, eq=False)
@@ -47,16 +79,13 @@ class Combined(Extractor):
     """
 
     name = "combined"
-    arrays: ClassVar[tuple[str, ...]] = ()
 
     parts: Sequence[Extractor]
     weights: Sequence[float] | None = None
     normalise: str = "each"
     n_jobs: int = 1
 
-    def fit(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures, y: Any = None, *, progress: Progress = silent) -> Self:
         """Fit a copy of every part to the pictures."""
         parts = self._copies()
         for part in parts:
@@ -65,7 +94,7 @@ class Combined(Extractor):
         return self
 
     def fit_transform(
-        self, pictures: Sequence[Picture], y: Any = None, *, progress: Progress = silent
+        self, pictures: Pictures, y: Any = None, *, progress: Progress = silent
     ) -> Rows:
         """Fit, and the vectors of the same pictures; unreadable ones are left out with a warning
         by the parts that learn."""
@@ -143,7 +172,7 @@ class Combined(Extractor):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "parts_"):
-            raise NotFitted("this Combined has learnt nothing yet; call fit first")
+            raise not_fitted("this Combined has learnt nothing yet; call fit first")
 
 
 def _of_part(arrays: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.encoders import Encoder, open_encoder
-from visterm.errors import BadInput, NotFitted
+from visterm.errors import BadInput
 from visterm.estimator import clone
 from visterm.features.cnn.network_extractor import in_threads
 from visterm.features.extractor import Extractor
-from visterm.features.picture_batches import Picture, Pixels
+from visterm.features.picture_batches import Pictures, Pixels
 from visterm.onnx_session import PROVIDERS
 from visterm.progress import Progress, silent
 
@@ -36,7 +35,6 @@ class EncoderVectors(Extractor):
 
     name = "encoder"
     version = 1
-    arrays: ClassVar[tuple[str, ...]] = ()
     uses_threads = True
     facts = ("digest_", "reads_texts_")
 
@@ -57,9 +55,7 @@ class EncoderVectors(Extractor):
         where = "" if self.provider == "cpu" else f",{self.provider}"
         return f"{kind}-{self.version}({self.encoder}-{fitted.digest_[:12]}{where})"
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Open the encoder and remember it by its content; nothing is learnt."""
         manifest = self._opened().manifest
         self.digest_, self.reads_texts_ = manifest.digest, manifest.reads_texts
@@ -84,10 +80,6 @@ class EncoderVectors(Extractor):
         if self.provider not in PROVIDERS:
             raise BadInput(f"provider is one of {', '.join(PROVIDERS)}, not {self.provider!r}")
         return open_encoder(self.encoder, self.provider, getattr(self, "digest_", None))
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "digest_"):
-            raise NotFitted("this encoder has not been opened yet; call fit first")
 
 
 def encoder_of(key: str | None) -> tuple[str, str] | None:

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 from visterm.encoders import is_encoder
 from visterm.errors import BadInput
 from visterm.features.cnn import OnnxEmbedder
-from visterm.features.combined import Combined
+from visterm.features.combined import EXTRACTORS, Combined, extractor_class
 from visterm.features.encoder_vectors import EncoderVectors
 from visterm.features.extractor import Extractor
-from visterm.features.extractor_registry import EXTRACTORS, extractor_class
 from visterm.features.own_features import OwnFeatures, checked_label
 
 _FILE = f"{OnnxEmbedder.name}:"

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.errors import BadInput, NotFitted
+from visterm.errors import BadInput
 from visterm.features.extractor import Extractor, nothing_read
 from visterm.features.picture_batches import (
-    Picture,
+    Pictures,
     Pixels,
     Skipped,
     gather,
@@ -61,7 +61,6 @@ class OwnFeatures(Extractor):
 
     name = "own"
     version = 1
-    arrays: ClassVar[tuple[str, ...]] = ()
     facts = ("width_",)
     max_side = 1024
     portable = False  # a function may hold what no other process can have, such as a network
@@ -83,9 +82,7 @@ class OwnFeatures(Extractor):
     def ready(self) -> bool:
         return self.label in _FUNCTIONS or self.label in _VECTORS
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Find out how many numbers describe a picture, from one; nothing is learnt."""
         if self.label in _VECTORS:
             self.width_ = next((row.size for row in _VECTORS[self.label].values()), 0)
@@ -133,10 +130,6 @@ class OwnFeatures(Extractor):
             f"pictures here have features of your own, {self.label!r}; add new ones in "
             f"Python, with add(features={self.label}) or with vectors=…, features={self.label!r}"
         )
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "width_"):
-            raise NotFitted("these features have seen no picture yet; call fit first")
 
 
 def use_function(function: Embedder, label: str | None = None) -> str:

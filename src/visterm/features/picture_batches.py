@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.compute import cluster, map_batches
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures.picture_files import read_picture
+from visterm.pictures.sandbox import read_picture
 from visterm.progress import Progress, silent
 
 BATCH = 32
@@ -25,6 +25,7 @@ CRASHES = "it crashes the process that describes it"
 
 Pixels: TypeAlias = "NDArray[np.uint8]"
 Picture: TypeAlias = "str | os.PathLike[str] | NDArray[np.uint8]"
+Pictures: TypeAlias = "Sequence[Picture]"
 """A picture file, or the pixels of one."""
 
 Result = TypeVar("Result")
@@ -50,7 +51,7 @@ class PictureBatch(Generic[Result]):
 
 def over_pictures(
     work: Callable[[list[Pixels]], Result],
-    pictures: Sequence[Picture],
+    pictures: Pictures,
     *,
     max_side: int | None = None,
     n_jobs: int = 1,
@@ -86,7 +87,7 @@ def over_pictures(
 
 
 def gather(
-    work: Callable[[list[Pixels]], Result], pictures: Sequence[Picture], **options: Any
+    work: Callable[[list[Pixels]], Result], pictures: Pictures, **options: Any
 ) -> tuple[list[Result], list[int], list[Skipped]]:
     """Results of all batches, the numbers of the pictures they speak of, and what was skipped.
 
@@ -104,7 +105,7 @@ def gather(
     return results, numbers, skipped
 
 
-def check_list(pictures: Sequence[Picture]) -> None:
+def check_list(pictures: Pictures) -> None:
     """Refuse a single picture where a list is meant, before it is taken for one.
 
     >>> check_list("tree.jpg")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.features.bag_of_visterms import Bag, BagChannel, Local
-from visterm.features.classic_libraries import opencv
-from visterm.features.parameters import check_whole, is_whole
+from visterm.features.extractor import check_whole, is_whole, opencv
 from visterm.features.picture_batches import Pixels
 
 _NUMBERS = 128

@@ -3,7 +3,8 @@
 A column is a function of a word's weights and of the rows, one 16-bit code a row (`codes`). It is
 named by these weights, so that whatever changes them asks for another column, and whatever takes
 the change back finds the first one. Rows never move, so a column is extended when rows come.
-Deleting all columns loses nothing but the time to make them.
+Deleting all columns loses nothing but the time to make them; so their files are not synced, and
+verified when they are opened.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class ColumnCache:
             keys = [key for key, column in before.items() if column.size == done]
             rest = computed(rows, [words[key] for key in keys], done)
             for key, codes in zip(keys, rest, strict=True):
-                column = np.concatenate([before[key], codes])
+                column = np.concatenate([before[key], codes]) if done else codes
                 if len(rows) * rows.width >= _KEPT_FROM:
                     column = _written(column_path(rows, key), column)
                 self._keep((column_folder(rows), key), column)
@@ -123,17 +124,20 @@ class ColumnCache:
 def computed(rows: FeatureFile, words: Sequence[WordWeights], first: int = 0) -> list[Codes]:
     """The codes of words for the rows from the ``first`` on."""
     codes = np.empty((len(words), len(rows) - first), np.uint16)
-    biases = np.array([word.bias for word in words])[:, None]
+    biases = np.array([word.bias for word in words])
     values = {n: w.values(rows)[first:] for n, w in enumerate(words) if w.values is not None}
+    vectors = np.stack([word.vector for word in words])
+    if not values and rows.code_odds(vectors, biases, codes, first):
+        return list(codes)
 
     def use(part: slice, products: NDArray[np.float64]) -> None:
         here = slice(part.start - first, part.stop - first)
-        products += biases
+        products += biases[:, None]
         for number, of_model in values.items():
             products[number] += words[number].slope * of_model[here].astype(np.float64)
         codes[:, here] = odds_codes(products)
 
-    rows.multiply(np.stack([word.vector for word in words]), use, first)
+    rows.multiply(vectors, use, first)
     return list(codes)
 
 
@@ -151,21 +155,19 @@ def read_column(path: Path) -> Codes:
     """The column in a file, mapped; empty where there is none that is whole."""
     try:
         with path.open("rb") as file:
-            header = file.read(_HEADER.size)
-            magic, count, _ = _HEADER.unpack(header)
-            if magic != _MAGIC or path.stat().st_size != _HEADER.size + 2 * count or not count:
-                return np.empty(0, np.uint16)
-            return np.asarray(np.memmap(file, "<u2", "r", _HEADER.size, (count,)))
+            magic, count, digest = _HEADER.unpack(file.read(_HEADER.size))
+            if magic == _MAGIC and count and path.stat().st_size == _HEADER.size + 2 * count:
+                column = np.asarray(np.memmap(file, "<u2", "r", _HEADER.size, (count,)))
+                if digest == hashlib.sha256(column.data).digest():
+                    return column
     except (OSError, struct.error):
-        return np.empty(0, np.uint16)
+        pass
+    return np.empty(0, np.uint16)
 
 
 def is_sound(path: Path) -> bool:
     """Whether a file holds the column that was written into it."""
-    column = read_column(path)
-    with path.open("rb") as file:
-        _, _, digest = _HEADER.unpack(file.read(_HEADER.size).ljust(_HEADER.size, b"\0"))
-    return bool(column.size) and digest == hashlib.sha256(column.data).digest()
+    return bool(read_column(path).size)
 
 
 def _written(path: Path, column: Codes) -> Codes:
@@ -173,10 +175,10 @@ def _written(path: Path, column: Codes) -> Codes:
     header = _HEADER.pack(_MAGIC, column.size, hashlib.sha256(column.data).digest())
     try:
         path.parent.mkdir(exist_ok=True)
-        write_whole(path, lambda file: file.writelines((header, column.data)))
+        write_whole(path, lambda file: file.writelines((header, column.data)), is_cache=True)
+        return np.asarray(np.memmap(path, "<u2", "r", _HEADER.size, column.shape))
     except (VistermError, OSError):
         return column  # a reader of somebody else's collection, or a full disk
-    return read_column(path)
 
 
 def sweep_columns(rows: FeatureFile, most_bytes: int) -> None:

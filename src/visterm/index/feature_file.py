@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import side_by_side
 from visterm.errors import VistermError
 from visterm.files import append_synced, make_folder
-from visterm.index.compiled import is_worth
+from visterm.index.codes import ODDS_STEPS, Codes, codes_of_odds
+from visterm.index.loops import is_worth, side_by_side
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -146,10 +146,37 @@ class FeatureFile:
 
         That is given positions that follow each other, and vectors × these rows.
         """
-        largest = min((1 << 31) // (255 * max(self.width, 1)), (1 << 15) - 1)
-        whole = WholeVectors.of(vectors, largest if self.layout == DENSE else _SPARSE_LARGEST)
+        whole = WholeVectors.of(vectors, self._largest)
         totals = self._dense_totals(whole, first) if self.layout == DENSE else self._sparse_totals
         side_by_side(lambda part: use(part, totals(whole, part)), self.parts(first))
+
+    @property
+    def _largest(self) -> int:
+        """What products with rows are sure to have room for."""
+        if self.layout == SPARSE:
+            return _SPARSE_LARGEST
+        return min((1 << 31) // (255 * max(self.width, 1)), (1 << 15) - 1)
+
+    def code_odds(
+        self, vectors: NDArray[np.floating], biases: Floats, codes: Codes, first: int = 0
+    ) -> bool:
+        """``codes[:] = odds_codes(biases + products)`` of rows from the ``first`` on, by a compiled
+        loop that reads every row once; whether these rows are worth it."""
+        products = (self.count - first) * self.width * len(vectors)
+        if self.layout == SPARSE or not is_worth(products, **_COMPILED_FROM):
+            return False
+        from visterm.index._kernels import column_codes
+
+        whole = WholeVectors.of(vectors, self._largest)
+        narrow = whole.numbers.astype(np.int16)
+        sums = whole.numbers.sum(axis=1, dtype=np.int64).astype(np.float64)
+        given = (narrow, whole.units, sums, biases, codes_of_odds(), float(ODDS_STEPS))
+
+        def run(part: slice) -> None:
+            column_codes(self._codes[part], self._scales[part], *given, codes, part.start - first)
+
+        side_by_side(run, self.parts(first))
+        return True
 
     def _dense_totals(
         self, whole: WholeVectors, first: int
@@ -295,7 +322,9 @@ def in_memory(vectors: Vectors) -> FeatureFile:
     arrays = _stored(vectors)
     if made.layout == SPARSE:
         made.__dict__["_edges"] = np.concatenate([[0], arrays.pop("ends")])
-    made.__dict__.update({f"_{name}": array for name, array in arrays.items()})
+    for name, array in arrays.items():
+        array.flags.writeable = False  # as files are mapped
+        made.__dict__[f"_{name}"] = array
     return made
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
-from visterm.index.top_k import Ids, best
+from visterm.index.scan import best
 
+Ids = NDArray[np.int64]
 _ROWS_AT_ONCE = 1 << 16
 
 

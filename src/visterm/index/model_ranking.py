@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import BadInput
-from visterm.index.memory_index import Index
-from visterm.index.top_k import Ids
+from visterm.index.memory_index import Ids, Index
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray

@@ -1,6 +1,6 @@
 """One score a row: the columns of a query's words added up in a single pass.
 
-Small collections are added up by NumPy, which is loaded anyway; large ones by compiled loops. Both
+Small collections are added up by NumPy, which is loaded anyway; large ones by a compiled loop. Both
 add the same float32 numbers in the same order, so that a score is the same wherever it is computed.
 """
 
@@ -9,29 +9,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.row_threads import n_threads, side_by_side
-from visterm.index.codes import Codes, Table, log_evidence, magnitudes
-from visterm.index.compiled import is_worth
+from visterm.index import loops
+from visterm.index.codes import CODES, Codes, Table, log_evidence, magnitudes
+from visterm.index.loops import BLOCK, n_threads, side_by_side
 
 Floats = NDArray[np.float32]
+Lengths = NDArray[np.uint8]
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-CHUNK = 1 << 17
-"""Scores that one thread adds up while they are in its cache."""
-BLOCK = 1 << 10
-"""Scores under one maximum."""
-_COMPILED_FROM = {"loaded_from": 1 << 18, "cold_from": 1 << 26}
-"""Values of words that compiled loops add up."""
+CHUNK = 1 << 14
+"""Scores that NumPy adds up while they are in the cache."""
+_COMPILED_FROM = {"loaded_from": 1 << 12, "cold_from": 1 << 27}
+"""Values of words that a compiled loop adds up."""
 _SHARED_FROM = 1 << 21
-"""Rows that are worth more than one thread."""
+"""Values that are worth more than one thread."""
 _BY_TABLE_FROM = 1 << 15
 """Rows for which a table of all codes is sooner made than each value."""
+_LOWEST = -float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,10 @@ class Term:
     def is_wanted(self) -> bool:
         return self.weight > 0
 
+    @property
+    def factor(self) -> np.float32:
+        return np.float32(abs(self.weight))
+
     def magnitudes(self, positions: Positions) -> Floats:
         """``-log P`` of some rows by sight, or by how frequent the word is."""
         if self.column is None:
@@ -83,117 +88,182 @@ class Term:
 class ScoreVector:
     """One score a row, minus infinity for rows that may not be found."""
 
-    def __init__(self, scores: Floats) -> None:
-        self.scores = scores
-        self._maxima: Floats = np.empty(-(-scores.size // BLOCK), np.float32)
-        self._find_maxima()
+    def __init__(
+        self, scores: Floats, maxima: Floats | None = None, counts: dict[float, int] | None = None
+    ) -> None:
+        self.scores, self._counts = scores, counts or {}
+        self._maxima = self._found_maxima() if maxima is None else maxima
 
-    def _find_maxima(self) -> None:
-        whole = self.scores.size // BLOCK * BLOCK
-        if whole:
-            self.scores[:whole].reshape(-1, BLOCK).max(axis=1, out=self._maxima[: whole // BLOCK])
-        if whole < self.scores.size:
-            self._maxima[-1] = self.scores[whole:].max()
+    def _found_maxima(self) -> Floats | None:
+        """The highest score of each block, if that saves time."""
+        if not loops.is_loaded():
+            return None
+        maxima = np.empty(-(-self.scores.size // BLOCK), np.float32)
+        _kernels().block_maxima(self.scores, maxima)
+        return maxima
 
     def change(self, positions: Positions | Mask, scores: Floats | float) -> None:
         """Give some rows other scores."""
         self.scores[positions] = scores
-        self._find_maxima()
+        self._counts, self._maxima = {}, self._found_maxima()
 
     def count(self, least: float) -> int:
         """How many rows have at least this score."""
-        blocks = np.flatnonzero(self._maxima >= least)
-        if blocks.size * 4 > self._maxima.size:
-            return int(np.count_nonzero(self.scores >= least))
-        return sum(
-            int(np.count_nonzero(self.scores[n : n + BLOCK] >= least))
-            for n in (blocks * BLOCK).tolist()
-        )
+        known = self._counts.get(least)
+        return self.reaching(least).size if known is None else known
 
     def reaching(self, least: float) -> Positions:
         """The rows whose scores are at least this."""
-        return _reaching(self.scores, self._maxima, least)
+        if self._maxima is None:
+            return np.flatnonzero(self.scores >= np.float32(least))
+        found: Positions = _kernels().positions_from(self.scores, self._maxima, np.float32(least))
+        return found
 
     def best(self, k: int, ids: NDArray[np.int64]) -> Positions:
         """The rows of the ``k`` highest scores, highest first; equal scores by smaller id."""
         k = min(k, self.scores.size)
         if k <= 0:
             return np.empty(0, np.int64)
-        least = float(np.partition(self._maxima, -k)[-k]) if k <= self._maxima.size else -np.inf
-        # Of few blocks, or of few rows that may be found, all are looked at.
-        above = self.reaching(max(least, -float(np.finfo(np.float32).max)))
-        scores = self.scores[above]
-        if above.size > k:
-            kept = scores >= np.partition(scores, above.size - k)[above.size - k]
-            above, scores = above[kept], scores[kept]
-        order = np.lexsort((ids[above], -scores))[:k]
-        return above[order]
+        # As many blocks reach the k-th of their maxima, so the k-th best score does, and few do.
+        is_many = self._maxima is None or k > self._maxima.size
+        values = self.scores if is_many else self._maxima
+        assert values is not None
+        least = float(np.partition(values, -k)[-k])
+        above = self.reaching(max(least, _LOWEST))
+        return above[np.lexsort((ids[above], -self.scores[above]))[:k]]
 
 
-def scan(terms: Sequence[Term], count: int, lengths: NDArray[np.uint8] | None = None) -> Floats:
-    """The scores of all rows for the terms of a query; good until the same thread scans again.
+def best(ids: NDArray[np.int64], scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+    """The ``k`` highest scores and their ids, highest first; equal scores go by smaller id.
+
+    >>> best(np.arange(4), np.float32([1, 3, 3, 2]), 2)
+    (array([1, 2]), array([3., 3.], dtype=float32))
+    """
+    chosen = ScoreVector(scores).best(k, ids)
+    return ids[chosen], scores[chosen]
+
+
+class Scan:
+    """The terms of a query over all rows, ready to be added up as often as it is asked.
 
     ``lengths`` are those of the rows' captions, 0 for none.
     """
-    scores = _scratch(count)
-    values = count * sum(term.column is not None for term in terms)
-    add = _compiled() if is_worth(values, **_COMPILED_FROM) else _plain()
-    constants = _constants(terms)
-    is_short = lengths is None or constants.size == 1
 
-    def fill(chunk: slice) -> None:
-        here = scores[chunk]
-        if is_short:
-            here[:] = constants[0]
-        else:
-            assert lengths is not None
-            add.by_length(constants, lengths[chunk], here)
-        for term in terms:
-            if term.column is None:
-                continue
-            codes, weight = term.column[chunk], np.float32(abs(term.weight))
-            if term.is_wanted:
-                add.log_probabilities(codes, weight, here)
-            elif lengths is None or len(term.omitted) == 1:
-                add.from_table(_unwanted(term.omitted[:1]), codes, weight, here)
-            else:
-                places = lengths[chunk].astype(np.uint32) << 16 | codes
-                add.from_table(_unwanted(term.omitted), places, weight, here)
+    def __init__(self, terms: Sequence[Term], count: int, lengths: Lengths | None = None) -> None:
+        self.terms, self.count = terms, count
+        self._constants = _constants(terms)
+        has_lengths = lengths is not None and self._constants.size > 1
+        self.lengths = np.ascontiguousarray(lengths) if has_lengths else None
+        self._lists = [
+            (np.ascontiguousarray(held.positions, np.int64), _gain(term, held, self.lengths), term)
+            for term in terms
+            for held in term.holders
+            if held.positions.size
+        ]
+        self._columns = [
+            (np.ascontiguousarray(term.column), term) for term in terms if term.column is not None
+        ]
+        self._tables: dict[int, Table] = {}
+        self.nbytes = sum(12 * positions.size for positions, _, _ in self._lists)
 
-    def fill_all(starts: range) -> None:
-        for start in starts:
-            fill(slice(start, min(start + CHUNK, count)))
+    def scores(self, mask: Mask | None = None, leasts: Sequence[float] = ()) -> ScoreVector:
+        """The scores of all rows, good until the same thread scans again.
 
-    threads = n_threads() if count >= _SHARED_FROM else 1
-    step = threads * CHUNK
-    side_by_side(fill_all, [range(n * CHUNK, count, step) for n in range(threads)])
-    for term in terms:
-        for held in term.holders:
-            if held.positions.size:
-                scores[held.positions] += _gained(term, held, lengths)
-    return scores
+        Rows that the ``mask`` leaves out have none; of ``leasts`` it is counted how many rows reach
+        each.
+        """
+        scores, maxima = _scratch(self.count)
+        values = self.count * (1 + len(self._columns))
+        if not loops.is_worth(values, **_COMPILED_FROM):
+            self._by_numpy(scores, mask)
+            return ScoreVector(scores)
+        if mask is not None:
+            mask = np.ascontiguousarray(mask)
+        wanted = np.array(leasts, np.float32)
+        threads = n_threads() if values >= _SHARED_FROM else 1
+        counts = np.zeros((threads, len(leasts)), np.int64)
+        step = -(-self.count // (threads * BLOCK)) * BLOCK
+        given, at_mask = self._arguments, 0 if mask is None else mask.ctypes.data
+
+        def add_up(share: int) -> None:
+            start, stop = share * step, min((share + 1) * step, self.count)
+            result = (scores, maxima, counts[share])
+            _kernels().add_up(start, stop, *given, at_mask, wanted, *result)
+
+        side_by_side(add_up, range(threads))
+        return ScoreVector(
+            scores, maxima, dict(zip(leasts, counts.sum(axis=0).tolist(), strict=True))
+        )
+
+    @cached_property
+    def _arguments(self) -> tuple[Any, ...]:
+        """What the compiled loop takes; this object keeps the arrays whose addresses it has."""
+        columns = []
+        for codes, term in self._columns:
+            table = None if term.is_wanted else self._table(term)
+            parts = 0 if table is None else table.size >> 16
+            columns.append((codes.ctypes.data, 0 if table is None else table.ctypes.data, parts))
+        lists = [
+            (positions.ctypes.data, gains.ctypes.data, positions.size)
+            for positions, gains, _ in self._lists
+        ]
+        return (
+            self._constants,
+            0 if self.lengths is None else self.lengths.ctypes.data,
+            np.array(columns, np.int64).reshape(-1, 3),
+            np.array([term.factor for _, term in self._columns], np.float32),
+            np.array(lists, np.int64).reshape(-1, 3),
+            np.array([term.factor for _, _, term in self._lists], np.float32),
+        )
+
+    def _table(self, term: Term) -> Table:
+        """What an unwanted word adds, by length of captions, where these are known, and code."""
+        if self.lengths is None or len(term.omitted) == 1:
+            omitted: tuple[float | None, ...] = term.omitted[:1]
+        else:  # a table for lengths that no caption has would be made for nothing
+            counts = np.bincount(self.lengths, minlength=len(term.omitted)).tolist()
+            omitted = tuple(o if n else None for o, n in zip(term.omitted, counts, strict=True))
+        table = _unwanted(omitted)
+        self._tables[id(table)] = table
+        return table
+
+    def _by_numpy(self, scores: Floats, mask: Mask | None) -> None:
+        tables = [None if term.is_wanted else self._table(term) for _, term in self._columns]
+        for start in range(0, self.count, CHUNK):
+            chunk = slice(start, min(start + CHUNK, self.count))
+            here = scores[chunk]
+            of_length = None if self.lengths is None else self.lengths[chunk]
+            here[:] = self._constants[0] if of_length is None else self._constants[of_length]
+            for (codes, term), table in zip(self._columns, tables, strict=True):
+                if table is None:
+                    here -= term.factor * magnitudes()[codes[chunk]]
+                elif of_length is None or table.size == CODES:
+                    here += term.factor * table[codes[chunk]]
+                else:
+                    places = of_length.astype(np.uint32) << 16 | codes[chunk]
+                    here += term.factor * table[places]
+        for positions, gains, term in self._lists:
+            scores[positions] += term.factor * gains
+        if mask is not None:
+            scores[~mask] = -np.inf
 
 
-def _reaching(scores: Floats, maxima: Floats, least: float) -> Positions:
-    blocks = np.flatnonzero(maxima >= least)
-    if blocks.size * 4 > maxima.size:
-        return np.flatnonzero(scores >= least)
-    found = [np.empty(0, np.int64)]
-    for block in blocks.tolist():
-        first = block * BLOCK
-        found.append(np.flatnonzero(scores[first : first + BLOCK] >= least) + first)
-    return np.concatenate(found)
+def _kernels() -> Any:
+    from visterm.index import _kernels
+
+    return _kernels
 
 
 _here = threading.local()
 
 
-def _scratch(count: int) -> Floats:
-    """An array of this thread's, whose memory is not asked of the system for every search."""
+def _scratch(count: int) -> tuple[Floats, Floats]:
+    """Arrays of this thread's, whose memory is not asked of the system for every search."""
     kept: Floats | None = getattr(_here, "scores", None)
     if kept is None or kept.size < count:
         kept = _here.scores = np.empty(count + count // 8, np.float32)
-    return kept[:count]
+        _here.maxima = np.empty(-(-kept.size // BLOCK), np.float32)
+    return kept[:count], _here.maxima[: -(-count // BLOCK)]
 
 
 def _constants(terms: Sequence[Term]) -> Floats:
@@ -213,14 +283,17 @@ def _constants(terms: Sequence[Term]) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _unwanted(omitted: tuple[float, ...]) -> Table:
-    """What an unwanted word adds, by length of captions and code."""
-    tables = [log_evidence(magnitudes(), is_wanted=False, omitted=one) for one in omitted]
-    return np.concatenate(tables).astype(np.float32)
+def _unwanted(omitted: tuple[float | None, ...]) -> Table:
+    """What an unwanted word adds, by length of captions and code; nothing for lengths of None."""
+    tables = np.zeros((len(omitted), CODES), np.float32)
+    for table, one in zip(tables, omitted, strict=True):
+        if one is not None:
+            table[:] = log_evidence(magnitudes(), is_wanted=False, omitted=one)
+    return tables.ravel()
 
 
-def _gained(term: Term, held: Holders, lengths: NDArray[np.uint8] | None) -> Floats:
-    """What the scores of rows gain whose captions or names hold a word."""
+def _gain(term: Term, held: Holders, lengths: Lengths | None) -> Floats:
+    """What the scores of rows gain whose captions or names hold a word, if it counts once."""
     positions = held.positions
     if lengths is None or len(term.omitted) == 1:
         omitted, of_length = term.omitted[:1], np.zeros(positions.size, np.uint8)
@@ -229,13 +302,11 @@ def _gained(term: Term, held: Holders, lengths: NDArray[np.uint8] | None) -> Flo
     about = (term.is_wanted, held.certainty, held.doubt)
     if term.column is not None and positions.size >= _BY_TABLE_FROM:
         places = of_length.astype(np.uint32) << 16 | term.column[positions]
-        gains = _gain_table(omitted, *about)[places]
-    else:
-        gains = _gain(term.magnitudes(positions), np.asarray(omitted)[of_length], *about)
-    return np.float32(abs(term.weight)) * gains
+        return _gain_table(omitted, *about)[places]
+    return _gained(term.magnitudes(positions), np.asarray(omitted)[of_length], *about)
 
 
-def _gain(
+def _gained(
     magnitude: Floats,
     omitted: NDArray[np.float64] | float,
     is_wanted: bool,
@@ -252,42 +323,5 @@ def _gain(
 def _gain_table(
     omitted: tuple[float, ...], is_wanted: bool, certainty: float, doubt: float
 ) -> Table:
-    every = [_gain(magnitudes(), one, is_wanted, certainty, doubt) for one in omitted]
+    every = [_gained(magnitudes(), one, is_wanted, certainty, doubt) for one in omitted]
     return np.concatenate(every)
-
-
-class _Plain:
-    """Additions by NumPy."""
-
-    @staticmethod
-    def by_length(constants: Floats, lengths: NDArray[np.uint8], scores: Floats) -> None:
-        scores[:] = constants[lengths]
-
-    @staticmethod
-    def log_probabilities(codes: Codes, weight: np.float32, scores: Floats) -> None:
-        scores -= weight * magnitudes()[codes]
-
-    @staticmethod
-    def from_table(table: Table, codes: NDArray, weight: np.float32, scores: Floats) -> None:
-        scores += weight * table[codes]
-
-
-class _Compiled(_Plain):
-    """The same additions by compiled loops."""
-
-    def __init__(self) -> None:
-        from visterm.index import _kernels
-
-        self.by_length = _kernels.by_length  # type: ignore[method-assign]
-        self.log_probabilities = _kernels.add_log_probabilities  # type: ignore[method-assign]
-        self.from_table = _kernels.add_from_table  # type: ignore[method-assign]
-
-
-@lru_cache(maxsize=1)
-def _plain() -> _Plain:
-    return _Plain()
-
-
-@lru_cache(maxsize=1)
-def _compiled() -> _Plain:
-    return _Compiled()

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from visterm.kernels import kernel as _kernel
-from visterm.kernels.descriptor_bags import Bags
-from visterm.kernels.expected_likelihood import ExpectedLikelihood
-from visterm.kernels.kernel import Kernel
-from visterm.kernels.match_kernel import Match
-from visterm.kernels.vector_kernels import RBF, Cosine, Linear
+from visterm.kernels.expected_likelihood import ExpectedLikelihood as ExpectedLikelihood
+from visterm.kernels.kernel import Bags as Bags
+from visterm.kernels.kernel import Kernel as Kernel
+from visterm.kernels.match_kernel import Match as Match
+from visterm.kernels.vector_kernels import RBF as RBF
+from visterm.kernels.vector_kernels import Cosine as Cosine
+from visterm.kernels.vector_kernels import Linear as Linear
 
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Linear, RBF, Match, ExpectedLikelihood, Cosine)
@@ -24,16 +26,3 @@ def kernel_from_json(stored: Mapping[str, Any]) -> Kernel:
     0.5
     """
     return _kernel.kernel_from_json(stored, KERNELS)
-
-
-__all__ = [
-    "KERNELS",
-    "RBF",
-    "Bags",
-    "Cosine",
-    "ExpectedLikelihood",
-    "Kernel",
-    "Linear",
-    "Match",
-    "kernel_from_json",
-]

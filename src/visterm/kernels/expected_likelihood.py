@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.kernels.descriptor_bags import Bags
-from visterm.kernels.kernel import Kernel, Pictures
+from visterm.kernels.kernel import Bags, Kernel, Pictures
 from visterm.kernels.threads import on_all_cores, slices
 from visterm.kernels.vector_kernels import check_positive
 

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.kernels.descriptor_bags import Bags
-from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.pair_products import mean_square_distance
+from visterm.kernels.kernel import Bags, Kernel, Pictures
 from visterm.kernels.threads import on_all_cores
-from visterm.kernels.vector_kernels import check_positive
+from visterm.kernels.vector_kernels import check_positive, mean_square_distance
 
 # Descriptors of a block of pictures: a product of two blocks is then a few megabytes and stays in
 # the cache until its maxima are taken.

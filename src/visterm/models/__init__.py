@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 
 from visterm.errors import BadInput
-from visterm.models.base import Model
-from visterm.models.bbnn import Bbnn
-from visterm.models.bitr import Bitr
-from visterm.models.cca import Cca
-from visterm.models.cmrm import Cmrm
-from visterm.models.cmtt import Cmtt
-from visterm.models.concept_svm import ConceptSvm
-from visterm.models.contrastive import Contrastive
-from visterm.models.kernel_ridge import KernelRidge
-from visterm.models.pamir import Pamir
-from visterm.models.pamir.kernel_pamir import KernelPamir
-from visterm.models.plsa import Plsa
-from visterm.models.ridge import Ridge
-from visterm.models.weighted_knn import WeightedKnn
-from visterm.models.wsabie import Wsabie
+from visterm.models.base import Model as Model
+from visterm.models.bbnn import Bbnn as Bbnn
+from visterm.models.bitr import Bitr as Bitr
+from visterm.models.cca import Cca as Cca
+from visterm.models.cmrm import Cmrm as Cmrm
+from visterm.models.cmtt import Cmtt as Cmtt
+from visterm.models.concept_svm import ConceptSvm as ConceptSvm
+from visterm.models.contrastive import Contrastive as Contrastive
+from visterm.models.kernel_ridge import KernelRidge as KernelRidge
+from visterm.models.pamir import Pamir as Pamir
+from visterm.models.pamir.kernel_pamir import KernelPamir as KernelPamir
+from visterm.models.plsa import Plsa as Plsa
+from visterm.models.ridge import Ridge as Ridge
+from visterm.models.weighted_knn import WeightedKnn as WeightedKnn
+from visterm.models.wsabie import Wsabie as Wsabie
 from visterm.stored import read_stored
 
 _KINDS = (
@@ -49,25 +49,3 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if about["name"] not in MODELS:
         raise BadInput(f"{path} holds {about['name']}, which is no model this visterm knows")
     return MODELS[about["name"]].load(path)
-
-
-__all__ = [
-    "MODELS",
-    "Bbnn",
-    "Bitr",
-    "Cca",
-    "Cmrm",
-    "Cmtt",
-    "ConceptSvm",
-    "Contrastive",
-    "KernelPamir",
-    "KernelRidge",
-    "Model",
-    "Pamir",
-    "Plsa",
-    "Ridge",
-    "WeightedKnn",
-    "Wsabie",
-    "load_model",
-    "model_of",
-]

@@ -14,15 +14,15 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.matrices import unit_rows, with_values
 from visterm.models.base import Model
-from visterm.models.inputs import Vectors, is_sparse, picture_vectors, word_matrix
+from visterm.models.inputs import Vectors, is_sparse, picture_vectors
 from visterm.models.supervision import Captions, Supervision
-from visterm.text import Relevance
 
 
 class Annotator(Model):
     """A model of P(t|p) that learns from visterm counts and captions."""
 
     takes: ClassVar[str] = "counts"
+    captions_only: ClassVar[bool] = True
 
     power_: float
 
@@ -43,7 +43,7 @@ class Annotator(Model):
         return visterm_counts(X, width=width)
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
-        training = Supervision(vectors, caption_words(Y, vectors.shape[0]))
+        training = Supervision(vectors, self._texts(Y, vectors.shape[0]))
         if csr_array(vectors).nnz == 0:
             raise BadInput("no picture holds a visterm: there is nothing to learn from")
         return training
@@ -86,23 +86,6 @@ def damped(counts: csr_array, power: float) -> csr_array:
     if power == 1:
         return counts
     return with_values(counts, counts.data**power)
-
-
-def caption_words(Y: Captions, pictures: int) -> csr_array:
-    """Check captions to learn from: words, not `Relevance`, and not the same everywhere."""
-    if isinstance(Y, Relevance):
-        raise BadInput(
-            "this model learns from captions (pictures × words), not from Relevance; "
-            "Vocabulary.counts makes them, and Pamir learns from Relevance"
-        )
-    captions = word_matrix(Y, pictures)
-    holding = np.bincount(captions.indices, minlength=captions.shape[1])
-    if ((holding == 0) | (holding == pictures)).all():
-        raise BadInput(
-            "no word tells pictures apart: each is in every caption or in none; "
-            "give captions that differ"
-        )
-    return captions
 
 
 def shares(matrix: csr_array) -> csr_array:

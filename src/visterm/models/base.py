@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.sparse import csr_array
 
 from visterm.estimator import clone
 from visterm.evaluation import mean_average_precision
-from visterm.models.checkpoint import Checkpoint
+from visterm.kernels import kernel_from_json
 from visterm.models.inputs import (
     Vectors,
+    caption_words,
     is_sparse,
     picture_vectors,
     relevance_for,
@@ -22,6 +24,7 @@ from visterm.models.inputs import (
 )
 from visterm.models.rules import Rules, candidates
 from visterm.models.selection import (
+    Checkpoint,
     Choice,
     HeldOut,
     Task,
@@ -45,7 +48,16 @@ _SPREAD_BYTES = 1 << 30
 _KEPT_AS = {"max_iter": "n_iter_"}
 
 
-class Model(Stored):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Validated:
+    """What every model can be told of validation pictures: whether it learns from them, too, and
+    the most words of the queries that they answer."""
+
+    retrain: bool = False
+    max_words: int | None = 4
+
+
+class Model(Validated, Stored):
     """A map from picture vectors into the text space: ``F(q, p) = q · f(p)``.
 
     A model sets ``name``, ``arrays`` (its fitted arrays), ``decides`` and ``_map``, and learns in
@@ -58,8 +70,12 @@ class Model(Stored):
     """What its pictures come as: "vectors" of any kind, visterm "counts", or rows of "blocks"."""
     targets: ClassVar[str] = "words"
     """What its texts come as: counts of "words", or "vectors" of any text space (words too)."""
+    captions_only: ClassVar[bool] = False
+    """Whether it learns from captions that tell pictures apart, and not from `Relevance`."""
     supports_warm_start: ClassVar[bool] = False
     """Whether ``fit`` takes ``initial``, a model over the same words to start from."""
+    learns_from_others: ClassVar[bool] = False
+    """Whether it takes ``others``, pictures without captions, and ``meanings`` of words."""
     linear_array: ClassVar[str | None] = None
     """The fitted array that holds W of shape (T, d), where ``f(p) = W p``."""
     iteration: ClassVar[str | None] = None
@@ -72,8 +88,6 @@ class Model(Stored):
     """Rules for parameters that validation pictures do not decide."""
     patience: float = np.inf
     """Trials without a better AvgP after which a run is given up."""
-    retrain: bool
-    max_words: int | None
 
     n_features_in_: int
     idf_: NDArray[np.float64]
@@ -125,6 +139,8 @@ class Model(Stored):
     @classmethod
     def _restored(cls, about: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = super()._restored(about, arrays)
+        if isinstance(about["parameters"].get("kernel"), Mapping):
+            model.set_params(kernel=kernel_from_json(about["parameters"]["kernel"]))
         if "vocabulary" in about:
             model.vocabulary_ = Vocabulary.from_json(about["vocabulary"])
         return model
@@ -238,6 +254,8 @@ class Model(Stored):
         return square_table(vectors) if self.precomputed and width is None else vectors
 
     def _texts(self, Y: Any, pictures: int, width: int | None = None) -> Vectors:
+        if self.captions_only and width is None:
+            return caption_words(Y, pictures)
         return word_matrix(Y, pictures, words=width)
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:

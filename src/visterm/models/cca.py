@@ -10,17 +10,16 @@ from Y. Gong, Q. Ke, M. Isard and S. Lazebnik, IJCV 2014.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rules
+from visterm.models.pairs import PairModel
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.correlation import Moments, canonical, moments
@@ -83,21 +82,11 @@ class Cca(PairModel):
         "n_components": rules.WHOLE,
         "scaling": rules.NOT_NEGATIVE,
     }
-    checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
-
-    picture_map_: NDArray[np.float32] = field(init=False)
-    text_map_: NDArray[np.float32] = field(init=False)
-    picture_mean_: NDArray[np.float32] = field(init=False)
-    text_mean_: NDArray[np.float32] = field(init=False)
-    correlations_: NDArray[np.float64] = field(init=False)
 
     ridge: Tuned[float] = AUTO
     text_ridge: Tuned[float] = AUTO
     n_components: int | Sequence[int] = 256
     scaling: Tuned[float] = AUTO
-    judged_by: str = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     @classmethod
     def identity(cls, width: int) -> Self:
@@ -107,13 +96,12 @@ class Cca(PairModel):
         [[0.6000000238418579, 0.800000011920929]]
         """
         model = cls(ridge=0.0, text_ridge=0.0, n_components=width, scaling=0.0)
-        model.picture_map_ = model.text_map_ = np.eye(width, dtype=np.float32)
-        model.picture_mean_ = model.text_mean_ = np.zeros(width, np.float32)
-        model.correlations_ = np.ones(width)
-        model.n_features_in_ = model.n_texts_in_ = width
-        for name in cls.decides:
-            setattr(model, f"{name}_", getattr(model, name))
-        model.validation_ = float("nan")
+        eye, zero = np.eye(width, dtype=np.float32), np.zeros(width, np.float32)
+        fitted = {name: eye if name.endswith("map_") else zero for name in cls.arrays}
+        fitted |= {f"{name}_": getattr(model, name) for name in cls.decides}
+        sizes = {"n_features_in_": width, "n_texts_in_": width, "validation_": float("nan")}
+        for name, value in {**fitted, **sizes, "correlations_": np.ones(width)}.items():
+            setattr(model, name, value)
         return model
 
     def _prepare(self, task: Task) -> Moments:

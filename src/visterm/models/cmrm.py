@@ -11,7 +11,7 @@ relevance models, SIGIR 2003; as measured by D. Grangier and S. Bengio, IEEE TPA
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +20,8 @@ from scipy.sparse import csr_array
 
 from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped, frequencies, shares
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import csr_arrays, csr_from
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial
 from visterm.progress import Progress
 
@@ -101,17 +100,10 @@ class Cmrm(Annotator):
         "alpha": Rule(lambda value: 0 <= value <= 1, "between 0 and 1"),
     }
 
-    background_: NDArray[np.float64] = field(init=False)
-    alpha_: float = field(init=False)
-    beta_: float = field(init=False)
-    evidence_: float | None = field(init=False)
-
     alpha: Tuned[float] = AUTO
     beta: Tuned[float] = AUTO
     evidence: Tuned[float | None] = AUTO
     power: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> _Lenders:
         return _Lenders(task)

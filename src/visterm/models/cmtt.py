@@ -10,7 +10,7 @@ measured by D. Grangier, F. Monay and S. Bengio, IDIAP-RR 06-15 and ECML 2006.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +20,7 @@ from scipy.sparse import csr_array, hstack
 from visterm.matrices import unit_rows
 from visterm.models import rules
 from visterm.models.annotation import Annotator, damped, frequencies
-from visterm.models.grids import AUTO, Tuned
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.models.supervision import Supervision
 from visterm.progress import Progress
@@ -81,15 +80,9 @@ class Cmtt(Annotator):
     decides: ClassVar[Rules] = {"n_components": rules.WHOLE, "power": rules.SHARE}
     checks: ClassVar[Rules] = {"random_state": rules.SEED}
 
-    translation_: NDArray[np.float32] = field(init=False)
-    background_: NDArray[np.float64] = field(init=False)
-    n_components_: int = field(init=False)
-
     n_components: Tuned[int] = AUTO
     normalise: bool = True
     power: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
     random_state: int = 0
 
     def _prepare(self, task: Task) -> _Factors:

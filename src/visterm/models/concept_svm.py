@@ -10,27 +10,120 @@ from text queries, IEEE TPAMI 30(8), 2008, with the fusion they name in section 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import rules
-from visterm.models._one_vs_rest import OneVsRest, WordSvm, standardised
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.grids import AUTO, Tuned
-from visterm.models.inputs import Vectors, word_matrix
-from visterm.models.rules import Rule, Rules
+from visterm.models.inputs import Vectors, dense, is_sparse
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial, always, quality
 from visterm.models.supervision import Supervision
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
+
+
+@dataclass(frozen=True)
+class WordSvm:
+    """One word's SVM, with mean and deviation of its scores over the training pictures."""
+
+    weights: NDArray[np.float64]
+    intercept: float
+    mean: float
+    deviation: float
+
+    def scores(self, vectors: Vectors) -> NDArray[np.float64]:
+        plain = np.asarray(vectors @ self.weights.astype(np.float32)) + self.intercept
+        return standardised(plain, np.float64(self.mean), np.float64(self.deviation))
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """How they are learnt: "linear" or "precomputed" kernel, errors balanced or not, threads."""
+
+    kernel: str
+    balanced: bool
+    n_jobs: int | None
+
+    def fit(
+        self, vectors: Vectors, captions: csr_array, table: NDArray[np.float64]
+    ) -> Iterator[list[WordSvm]]:
+        """For each word, in order, one for each C of its column in the table."""
+        from joblib import Parallel, delayed
+
+        by_word = captions.tocsc()
+        prepared = _for_solvers(vectors, sparse=self.kernel == "linear")
+
+        def learn(word: int) -> list[WordSvm]:
+            holds = np.zeros(captions.shape[0], dtype=bool)
+            holds[by_word.indices[by_word.indptr[word] : by_word.indptr[word + 1]]] = True
+            return [self._word_svm(prepared, holds, float(c)) for c in table[:, word]]
+
+        # Threads copy nothing, but all of a process share the dual solver's random numbers.
+        kind = "processes" if self._is_dual(prepared) else "threads"
+        jobs = self.n_jobs or os.cpu_count() or 1
+        pool = Parallel(n_jobs=jobs, prefer=kind, return_as="generator")
+        yield from pool(delayed(learn)(word) for word in range(captions.shape[1]))
+
+    def _is_dual(self, vectors: csr_matrix | NDArray[np.float64]) -> bool:
+        """Whether the dual problem, with a variable a picture, is the smaller one."""
+        return self.kernel == "linear" and vectors.shape[0] < vectors.shape[1]
+
+    def _word_svm(
+        self, vectors: csr_matrix | NDArray[np.float64], holds: NDArray[np.bool_], c: float
+    ) -> WordSvm:
+        from sklearn.svm import SVC, LinearSVC
+
+        if holds.all() or not holds.any():
+            return WordSvm(np.zeros(vectors.shape[1]), 0.0, 0.0, 0.0)
+        balance = "balanced" if self.balanced else None
+        if self.kernel == "linear":
+            svm = LinearSVC(
+                C=c,
+                dual=self._is_dual(vectors),
+                class_weight=balance,
+                tol=1e-3,
+                max_iter=10_000,
+                random_state=0,
+            )
+            weights = svm.fit(vectors, holds).coef_[0]
+        else:
+            svm = SVC(C=c, kernel="precomputed", class_weight=balance).fit(vectors, holds)
+            weights = np.zeros(vectors.shape[1])
+            weights[svm.support_] = svm.dual_coef_[0]
+        intercept = float(np.ravel(svm.intercept_)[0])
+        scores = vectors @ weights + intercept
+        return WordSvm(weights, intercept, float(scores.mean()), float(scores.std()))
+
+
+def standardised(
+    scores: NDArray[np.float64],
+    mean: NDArray[np.float64] | np.float64,
+    deviation: NDArray[np.float64] | np.float64,
+) -> NDArray[np.float64]:
+    """Scores in deviations from their mean; 0 where a word scores all training pictures alike.
+
+    >>> standardised(np.array([3.0, 3.0]), np.array([1.0, 3.0]), np.array([2.0, 0.0]))
+    array([1., 0.])
+    """
+    varies = deviation > 1e-9 * (1.0 + np.abs(mean))
+    return np.where(varies, (scores - mean) / np.where(varies, deviation, 1.0), 0.0)
+
+
+def _for_solvers(vectors: Vectors, *, sparse: bool) -> csr_matrix | NDArray[np.float64]:
+    """Vectors as the solvers take them, made once for all words: float64, 32-bit indices."""
+    if not (sparse and is_sparse(vectors)):
+        return np.ascontiguousarray(dense(vectors), dtype=np.float64)
+    indices = (index.astype(np.int32) for index in (vectors.indices, vectors.indptr))
+    return csr_matrix((vectors.data.astype(np.float64), *indices), shape=vectors.shape)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,6 +194,7 @@ class ConceptSvm(Model):
     """
 
     name = "concept_svm"
+    captions_only = True
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     decides: ClassVar[Rules] = {
         "C": rules.POSITIVE,
@@ -112,26 +206,12 @@ class ConceptSvm(Model):
         "n_jobs": rules.THREADS,
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    intercept_: NDArray[np.float64] = field(init=False)
-    mean_: NDArray[np.float64] = field(init=False)
-    deviation_: NDArray[np.float64] = field(init=False)
-    idf_: NDArray[np.float64] = field(init=False)
-    word_C_: NDArray[np.float64] = field(init=False)
-    C_: float = field(init=False)
-    validation_: float = field(init=False)
-
     C: Tuned[float] = AUTO
     word_C: Sequence[float] | None = None
     kernel: str = "linear"
     balanced: bool = False
     fusion: str = "average"
-    retrain: bool = False
-    max_words: int | None = 4
     n_jobs: int | None = None
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return word_matrix(Y, pictures, words=width) if width else caption_words(Y, pictures)
 
     def _choices(self, grid: dict[str, list[Any]]) -> list[Choice]:
         return [{"C": grid["C"], "word_C": grid["word_C"][0]}]  # each word chooses for itself

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 
 from visterm.errors import BadInput
+from visterm.kernels.vector_kernels import Vectors as Vectors
+from visterm.kernels.vector_kernels import is_sparse as is_sparse
 from visterm.text import Relevance
-
-Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
-"""Picture vectors, one a row: compressed rows or a dense array."""
-
 
 SMALLEST = 1e-18
 """Where all numbers are smaller, their squares are nothing in single precision."""
 LARGEST = 1e9
 """Beyond it sums of products of four numbers, which some models need, leave single precision."""
-
-
-def is_sparse(vectors: object) -> TypeGuard[csr_array]:
-    """Whether vectors come as compressed rows; a type checker then knows it too.
-
-    >>> is_sparse(csr_array((1, 2))), is_sparse(np.zeros((1, 2)))
-    (True, False)
-    """
-    return bool(issparse(vectors))
 
 
 def dense(vectors: ArrayLike | csr_array) -> NDArray[np.float32]:
@@ -119,6 +108,23 @@ def word_matrix(Y: ArrayLike | csr_array, pictures: int, *, words: int | None = 
     if captions.nnz == 0:
         raise BadInput("every caption is empty: there is nothing to learn from")
     captions.sum_duplicates()
+    return captions
+
+
+def caption_words(Y: Relevance | ArrayLike | csr_array, pictures: int) -> csr_array:
+    """Check captions to learn from: words, not `Relevance`, and not the same everywhere."""
+    if isinstance(Y, Relevance):
+        raise BadInput(
+            "this model learns from captions (pictures × words), not from Relevance; "
+            "Vocabulary.counts makes them, and Pamir learns from Relevance"
+        )
+    captions = word_matrix(Y, pictures)
+    holding = np.bincount(captions.indices, minlength=captions.shape[1])
+    if ((holding == 0) | (holding == pictures)).all():
+        raise BadInput(
+            "no word tells pictures apart: each is in every caption or in none; "
+            "give captions that differ"
+        )
     return captions
 
 

@@ -11,10 +11,8 @@ ICML 1998.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +21,10 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.kernels import Kernel, kernel_from_json
 from visterm.models import rules
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.pamir.kernel_matrix import fresh_kernel
-from visterm.models.rules import Rules
+from visterm.models.pamir.kernel_pamir import fresh_kernel
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 
@@ -84,32 +80,16 @@ class KernelRidge(Model):
     """
 
     name = "kernel_ridge"
+    captions_only = True
     arrays = ("coefficients_", "vectors_", "idf_")
     facts = ("kernel_",)
     decides: ClassVar[Rules] = {"alpha": rules.POSITIVE}
     checks: ClassVar[Rules] = {"floor": rules.POSITIVE}
 
-    coefficients_: NDArray[np.float32] = field(init=False)
-    vectors_: NDArray[np.float32] = field(init=False)
-    kernel_: dict[str, Any] = field(init=False)
-    alpha_: float = field(init=False)
-
     kernel: str | Kernel = "rbf"
     alpha: Tuned[float] = AUTO
     floor: float = 0.01
-    retrain: bool = False
     max_words: int | None = None
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        model = super().load(path)
-        if isinstance(model.kernel, Mapping):
-            model.kernel = kernel_from_json(model.kernel)
-        return model
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return caption_words(Y, pictures) if width is None else super()._texts(Y, pictures, width)
 
     def _prepare(self, task: Task) -> _Compared:
         vectors = dense(task.training.vectors)

@@ -7,6 +7,7 @@ ways.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,8 @@ from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.models import rules
 from visterm.models.base import Model
-from visterm.models.grids import AUTO
 from visterm.models.inputs import Vectors, finite_rows, is_sparse, picture_vectors
+from visterm.models.rules import AUTO, Rules
 from visterm.models.selection import Choice, HeldOut
 from visterm.models.supervision import Captions, Supervision, read_captions
 from visterm.text import Relevance
@@ -26,6 +27,7 @@ from visterm.text import Relevance
 JUDGED_BY = rules.one_of("pairs", "words", AUTO)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PairModel(Model):
     """A model that learns from pairs of picture and text vectors.
 
@@ -38,9 +40,9 @@ class PairModel(Model):
 
     targets: ClassVar[str] = "vectors"
     facts: ClassVar[tuple[str, ...]] = ("n_texts_in_",)
+    checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
 
-    judged_by: str
-    n_texts_in_: int
+    judged_by: str = AUTO
 
     def _picture_rows(self, vectors: Vectors) -> NDArray[np.float32]:
         raise NotImplementedError

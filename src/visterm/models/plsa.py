@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,8 +24,7 @@ from scipy.sparse import csr_array
 
 from visterm.models import rules
 from visterm.models.annotation import Annotator, as_text, damped
-from visterm.models.grids import AUTO, Tuned
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task, Trial, always
 from visterm.progress import Progress
 
@@ -102,23 +101,11 @@ class Plsa(Annotator):
     }
     checks: ClassVar[Rules] = {"n_jobs": rules.THREADS, "random_state": rules.SEED}
 
-    words_: NDArray[np.float64] = field(init=False)
-    visterms_: NDArray[np.float64] = field(init=False)
-    prior_: NDArray[np.float64] = field(init=False)
-    text_likelihood_: NDArray[np.float64] = field(init=False)
-    visterm_likelihood_: NDArray[np.float64] = field(init=False)
-    n_components_: int = field(init=False)
-    text_steps_: int = field(init=False)
-    visterm_steps_: int = field(init=False)
-    folding_steps_: int = field(init=False)
-
     n_components: Tuned[int] = AUTO
     text_steps: Tuned[int] = AUTO
     visterm_steps: int = 20
     folding_steps: int = 20
     power: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
     n_jobs: int | None = None
     random_state: int = 0
 

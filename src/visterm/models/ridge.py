@@ -6,6 +6,11 @@ the weights that the word starts from, scaled so that ``Z u_t`` has deviation 1:
 a word near them, many do not. One eigendecomposition serves all words and every α, and tells what
 each picture would have scored had it not been learnt from.
 
+Two things help words of few examples. Pictures without captions say how pictures vary: they count
+in ZᵀZ, with what is expected of them as their y, so that they teach no word. And words of like
+meaning lend each other what v_t they learnt beyond their start, ``v_t + λ_t Σ_s (m_t · m_s) v_s``
+with m_t a unit vector of the word and λ_t smaller the more captions hold it.
+
 A. Hoerl and R. Kennard, Technometrics 1970; the left-out scores are D. Allen's (PRESS, 1974).
 """
 
@@ -22,11 +27,9 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models.annotation import caption_words
 from visterm.models.base import Model
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task, fit
 from visterm.models.supervision import Captions, Supervision, Validation
 from visterm.progress import Progress
@@ -40,6 +43,11 @@ _LEFT_OUT = 2000
 """Pictures of which the scores without themselves are kept."""
 _JUDGES = 500
 """Words by which α and ρ are chosen."""
+_OTHERS, _MOST_OTHERS = 0.3, 50.0
+"""What pictures without captions weigh together, as a part of those with captions, and at most in
+captioned pictures: many captions say themselves how pictures vary."""
+_LENT, _OWN = 0.5, 10.0
+"""λ of a word without captions, and the captions that halve it."""
 _ALIKE = 1e-7
 """Directions in which pictures vary less, as a part of the greatest, are rounding."""
 
@@ -89,24 +97,21 @@ class Ridge(Model):
     """
 
     name = "ridge"
+    captions_only = True
     arrays = ("weights_", "idf_")
     linear_array = "weights_"
     supports_warm_start = True
+    learns_from_others = True
     decides: ClassVar[Rules] = {
         "alpha": _or_auto(rules.POSITIVE),
         "prior": _or_auto(rules.NOT_NEGATIVE),
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    alpha_: float = field(init=False)
-    prior_: float = field(init=False)
-    left_out_: NDArray[np.int64] = field(init=False)
-    left_out_rows_: NDArray[np.float32] = field(init=False)
+    _others: ArrayLike | csr_array | None = field(init=False, default=None)
+    _meanings: ArrayLike | None = field(init=False, default=None)
 
     alpha: Tuned[float] = AUTO
     prior: Tuned[float] = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     def fit(
         self,
@@ -116,22 +121,24 @@ class Ridge(Model):
         validation: Validation | None = None,
         progress: Progress | None = None,
         initial: Model | None = None,
+        others: ArrayLike | csr_array | None = None,
+        meanings: ArrayLike | None = None,
     ) -> Self:
         """Learn from captions (pictures × words).
 
         ``initial`` is a fitted linear model over the same words, where they start from; words that
-        no caption holds stay as they are there.
+        no caption holds stay as they are there. ``others`` are vectors of pictures without
+        captions, ``meanings`` unit vectors of words, or zeros where a word has none.
         """
+        self._others, self._meanings = others, meanings
         fit(self, X, Y, validation, progress, initial)
+        self._others = self._meanings = None
         return self
 
     def left_out(self) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
         if not hasattr(self, "left_out_rows_"):
             return None  # it was loaded
         return self.left_out_, self.left_out_rows_
-
-    def _texts(self, Y: Any, pictures: int, width: int | None = None) -> csr_array:
-        return caption_words(Y, pictures) if width is None else super()._texts(Y, pictures, width)
 
     def _supervise(self, vectors: Vectors, Y: Captions, initial: Model | None) -> Supervision:
         width = None if initial is None else len(initial.idf_)
@@ -151,13 +158,21 @@ class Ridge(Model):
 
     def _learn(self, prepared: Any, choice: Choice, progress: Progress) -> dict[str, Any]:
         training, start = prepared
-        problem = _Problem.of(dense(training.vectors), csr_array(training.captions > 0), start)
+        others = None if self._others is None else dense(self._vectors(self._others))
+        captions = csr_array(training.captions > 0)
+        problem = _Problem.of(dense(training.vectors), captions, start, others)
         alpha, prior = _chosen(problem, choice)
-        learnt = problem.solution(alpha, prior) @ problem.directions.T + prior * problem.start
-        weights = learnt / problem.scale
+        learnt = problem.solution(alpha, prior) @ problem.directions.T
         targets = problem.targets()
-        rows = targets - problem.left_out_errors(alpha, prior, targets) + weights @ problem.mean
-        rows, weights = rows.astype(np.float32), weights.astype(np.float32)
+        left_out = targets - problem.left_out_errors(alpha, prior, targets)
+        if self._meanings is not None:
+            meanings = np.asarray(self._meanings, np.float64) * (problem.counts > 0)[:, None]
+            beyond = left_out - prior * problem.start_scores()
+            left_out += _lent(beyond.T, meanings, problem.counts).T
+            learnt += _lent(learnt, meanings, problem.counts)
+        weights = (learnt + prior * problem.start) / problem.scale
+        rows = (left_out + weights @ problem.mean).astype(np.float32)
+        weights = weights.astype(np.float32)
         if start is not None:
             absent = problem.counts == 0
             weights[absent] = start[absent]
@@ -182,7 +197,7 @@ class _Problem(NamedTuple):
     directions: Floats
     """d × k"""
     variances: Floats
-    """Sums of squares of the pictures in these directions."""
+    """Sums of squares in these directions, of pictures with captions and others."""
     coordinates: Floats
     """n × k"""
     captions: csr_array
@@ -193,19 +208,29 @@ class _Problem(NamedTuple):
     """Where words start from, of deviation 1; T × d."""
     projected: Floats
     """The same in the directions; T × k."""
+    start_sums: Floats
+    """As `sums`, of the scores where words start from."""
     sample: NDArray[np.int64]
 
     @classmethod
     def of(
-        cls, vectors: NDArray[np.float32], captions: csr_array, start: NDArray[np.float32] | None
+        cls,
+        vectors: NDArray[np.float32],
+        captions: csr_array,
+        start: NDArray[np.float32] | None,
+        others: NDArray[np.float32] | None,
     ) -> _Problem:
         count, words = captions.shape
-        mean = vectors.mean(axis=0, dtype=np.float64)
-        z = vectors.astype(np.float64) - mean
-        scale = float(np.sqrt(np.einsum("ij,ij->", z, z) / count)) or 1.0
+        every = vectors if others is None else np.concatenate([vectors, others])
+        weight = np.ones(len(every))
+        weight[count:] = min(_OTHERS * count, _MOST_OTHERS) / max(len(every) - count, 1)
+        mean = weight @ every.astype(np.float64) / weight.sum()
+        z = every - mean
+        scale = float(np.sqrt(weight @ np.einsum("ij,ij->i", z, z) / weight.sum())) or 1.0
         z /= scale
+        z[count:] *= np.sqrt(weight[count:, None])
         directions, variances = _directions(z)
-        coordinates = z @ directions
+        coordinates = z[:count] @ directions
         counts = np.bincount(captions.indices, minlength=words).astype(float)
         frequency = _frequency(counts, count)
         sums = np.asarray(captions.T.astype(np.float64) @ coordinates)
@@ -213,7 +238,8 @@ class _Problem(NamedTuple):
         sums /= np.sqrt(frequency * (1 - frequency))[:, None]
         known = np.zeros((words, z.shape[1])) if start is None else start.astype(np.float64)
         projected = known @ directions
-        deviations = np.sqrt(np.square(projected) @ variances / count)
+        start_sums = projected @ (coordinates.T @ coordinates)
+        deviations = np.sqrt(np.einsum("tk,tk->t", projected, start_sums) / count)
         units = 1 / np.where(deviations > 0, deviations, np.inf)[:, None]
         return cls(
             mean=mean,
@@ -226,6 +252,7 @@ class _Problem(NamedTuple):
             sums=sums,
             start=known * units,
             projected=projected * units,
+            start_sums=start_sums * units,
             sample=_spread(np.arange(count), _LEFT_OUT),
         )
 
@@ -237,11 +264,12 @@ class _Problem(NamedTuple):
             sums=self.sums[words],
             start=self.start[words],
             projected=self.projected[words],
+            start_sums=self.start_sums[words],
         )
 
     def solution(self, alpha: float, prior: float) -> Floats:
         """What words learn beyond where they start, in the directions of the pictures; T × k."""
-        return (self.sums - prior * self.variances * self.projected) / (self.variances + alpha)
+        return (self.sums - prior * self.start_sums) / (self.variances + alpha)
 
     def targets(self) -> Floats:
         """Captions of the sample in standard deviations."""
@@ -249,10 +277,14 @@ class _Problem(NamedTuple):
         held = self.captions[self.sample].toarray()
         return (held - frequency) / np.sqrt(frequency * (1 - frequency))
 
+    def start_scores(self) -> Floats:
+        """Scores of the sample where words start from."""
+        return np.asarray(self.coordinates[self.sample] @ self.projected.T)
+
     def left_out_errors(self, alpha: float, prior: float, targets: Floats) -> Floats:
         """By how much the scores of the sample miss, each as if it had not been learnt from."""
         rows = self.coordinates[self.sample]
-        scores = rows @ (self.solution(alpha, prior) + prior * self.projected).T
+        scores = rows @ self.solution(alpha, prior).T + prior * self.start_scores()
         leverage = np.square(rows) @ (1 / (self.variances + alpha))
         return (targets - scores) / np.maximum(1 - leverage, 1e-6)[:, None]
 
@@ -292,6 +324,12 @@ def _directions(z: Floats) -> tuple[Floats, Floats]:
     squares, directions = np.linalg.eigh(z.T @ z)
     kept = squares > _ALIKE * max(squares[-1], 0.0)
     return directions[:, kept], squares[kept]
+
+
+def _lent(learnt: Floats, meanings: Floats, counts: Floats) -> Floats:
+    """What the other words add to weights, or scores, of words (T × anything)."""
+    every = meanings @ (meanings.T @ learnt) - np.square(meanings).sum(axis=1)[:, None] * learnt
+    return np.asarray((_LENT * _OWN / (_OWN + counts))[:, None] * every)
 
 
 def _frequency(counts: Floats, pictures: int) -> Floats:

@@ -6,15 +6,20 @@ The trial that ranks the validation pictures best is kept, or, with ``retrain``,
 training and validation pictures together. On a cluster, trials run side by side.
 
 What is not given is chosen from a small grid of its own, so that models that are set up
-without a word, and fitted with validation pictures, can be compared fairly (`grids`). While the
+without a word, and fitted with validation pictures, can be compared fairly (`GRIDS`). While the
 best value of such a grid of numbers lies on its edge, the grid is extended; ``extended_`` says so.
+
+A `Checkpoint` keeps finished runs in a file, for a fit that was killed on the way.
 """
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from uuid import uuid4
 from warnings import warn
@@ -26,15 +31,62 @@ from scipy.sparse import csr_array
 from visterm.compute import cluster, map_items
 from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
-from visterm.models.grids import AUTO, GRIDS
+from visterm.files import write_whole
 from visterm.models.inputs import Vectors, stack
-from visterm.models.rules import candidates
+from visterm.models.rules import AUTO, GRIDS, candidates
 from visterm.models.supervision import Captions, Supervision, Validation, read_captions
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 if TYPE_CHECKING:
     from visterm.models.base import Model
+
+Run = tuple[float, dict[str, Any]]
+"""AvgP of a run at its best moment, and the parameters there."""
+
+
+class Checkpoint:
+    """The runs that a search has finished, in their order, and what the best of them learnt.
+
+    ``key`` tells what is learnt from what: a file of another key, or a damaged one, counts as none.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "checkpoint.npz"
+    >>> Checkpoint(path, "a").add(0.5, {"C": 0.1}, {"weights_": np.eye(2)})
+    >>> Checkpoint(path, "a").runs, Checkpoint(path, "b").runs
+    ([(0.5, {'C': 0.1})], [])
+    """
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.path, self.key = path, key
+        self.runs: list[Run] = []
+        self.fitted: dict[str, NDArray[Any]] = {}
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                about = json.loads(str(kept["about"]))
+                if about["key"] == key:
+                    self.fitted = {name: kept[name] for name in kept.files if name != "about"}
+                    self.runs = [(avgp, choice) for avgp, choice in about["runs"]]
+        except Exception:  # whatever is wrong with an archive: zipfile and NumPy have many names
+            self.runs, self.fitted = [], {}
+
+    def add(self, avgp: float, choice: Mapping[str, Any], fitted: Mapping[str, Any]) -> None:
+        """Keep a run; not that of a model that learns other things than arrays."""
+        if not all(isinstance(value, np.ndarray) for value in fitted.values()):
+            return
+        if avgp > max((best for best, _ in self.runs), default=-1.0):
+            self.fitted = dict(fitted)
+        self.runs.append((avgp, dict(choice)))
+        about = json.dumps({"key": self.key, "runs": self.runs}, default=np.ndarray.tolist)
+        file = io.BytesIO()
+        arrays: dict[str, Any] = {"about": np.array(about), **self.fitted}
+        np.savez(file, **arrays)
+        write_whole(self.path, file.getvalue())
+
+    def remove(self) -> None:
+        """Forget everything, once it is needed no more."""
+        self.path.unlink(missing_ok=True)
+
 
 MOST_VALUES = 9
 """Values of a parameter up to which its grid is extended."""
@@ -178,7 +230,7 @@ def _one_after_another(model: Model, task: Task, choices: Sequence[Choice]) -> F
             if best is None or found.avgp > best.avgp:
                 best = found._replace(stopped=False)
             if found.stopped:
-                raise KeyboardInterrupt
+                return best._replace(stopped=True)
             if kept is not None:
                 kept.add(found.avgp, found.choice, found.fitted())
             runs.append((found.avgp, found.choice))

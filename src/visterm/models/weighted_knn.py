@@ -10,7 +10,7 @@ J. Verbeek and C. Schmid, ICCV 2009, with one distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense, is_sparse
-from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rules
+from visterm.models.pairs import PairModel
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
@@ -75,22 +74,11 @@ class WeightedKnn(PairModel):
         "sharpness": rules.NOT_NEGATIVE,
         "rarity": rules.NOT_NEGATIVE,
     }
-    checks: ClassVar[Rules] = {"judged_by": JUDGED_BY}
-
-    pictures_: NDArray[np.float32] = field(init=False)
-    texts_data_: NDArray[np.float32] = field(init=False)
-    texts_indices_: NDArray[np.int32] = field(init=False)
-    texts_starts_: NDArray[np.int64] = field(init=False)
-    n_neighbors_: int = field(init=False)
-    sharpness_: float = field(init=False)
-    rarity_: float = field(init=False)
 
     n_neighbors: Tuned[int] = AUTO
     sharpness: Tuned[float] = AUTO
     rarity: float | Sequence[float] = 0.0
     judged_by: str = "words"
-    retrain: bool = False
-    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[NDArray[np.float32], csr_array]:
         return unit(dense(task.training.vectors)), task.training.captions

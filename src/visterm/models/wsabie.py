@@ -12,7 +12,7 @@ J. Weston, S. Bengio and N. Usunier, IJCAI 2011 (words); Y. Verma and C. V. Jawa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,10 +21,9 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rules
+from visterm.models.rules import AUTO, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
@@ -98,17 +97,11 @@ class Wsabie(PairModel):
         "random_state": rules.SEED,
     }
 
-    picture_map_: NDArray[np.float32] = field(init=False)
-    text_map_: NDArray[np.float32] = field(init=False)
-
     outputs: str = "words"
     n_components: int = 100
     max_norm: float | Sequence[float] = 3.0
     learning_rate: Tuned[float] = AUTO
     max_iter: int = 20
-    judged_by: str = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
     random_state: int = 0
 
     def _learn(self, prepared: Pairs, choice: Choice, progress: Progress) -> dict[str, Any]:

@@ -12,23 +12,17 @@ if TYPE_CHECKING:
     from visterm.pictures.caption_table import read_caption_table as read_caption_table
     from visterm.pictures.formats import SUPPORTED_EXTENSIONS as SUPPORTED_EXTENSIONS
     from visterm.pictures.metadata import Caption as Caption
-    from visterm.pictures.picture_files import (
-        captions_of as captions_of,
-    )
-    from visterm.pictures.picture_files import (
-        picture_size as picture_size,
-    )
-    from visterm.pictures.picture_files import (
-        read_picture as read_picture,
-    )
+    from visterm.pictures.sandbox import captions_of as captions_of
+    from visterm.pictures.sandbox import picture_size as picture_size
+    from visterm.pictures.sandbox import read_picture as read_picture
 
 _MODULE_OF = {
     "SUPPORTED_EXTENSIONS": "formats",
     "Caption": "metadata",
-    "captions_of": "picture_files",
-    "picture_size": "picture_files",
+    "captions_of": "sandbox",
+    "picture_size": "sandbox",
     "read_caption_table": "caption_table",
-    "read_picture": "picture_files",
+    "read_picture": "sandbox",
 }
 
 __all__ = sorted(_MODULE_OF)

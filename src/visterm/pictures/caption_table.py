@@ -17,22 +17,17 @@ from visterm.errors import BadInput
 from visterm.pictures.formats import Refused, opened
 from visterm.pictures.texts import tidy
 
-PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "picture", "image", "photo")
-URL_COLUMNS = ("url", "uri", "location", "image_url", "image_path", "src")
-DATE_COLUMNS = ("date", "taken", "date_taken", "year")
-STRICT_COLUMNS = (
-    "text",
-    "caption",
-    "captions",
-    "words",
-    "keywords",
-    "tags",
-    "title",
-    "description",
+PATH_COLUMNS = frozenset(
+    ["path", "file", "filename", "file_name", "filepath", "picture", "image", "photo"]
 )
-PLACE_COLUMNS = ("place", "city", "state", "country", "location")
-CREATOR_COLUMNS = ("creator", "photographer", "author")
-TEXT_COLUMNS = (*STRICT_COLUMNS, "headline", *PLACE_COLUMNS, *CREATOR_COLUMNS, *DATE_COLUMNS)
+URL_COLUMNS = frozenset(["url", "uri", "location", "image_url", "image_path", "src"])
+DATE_COLUMNS = frozenset(["date", "taken", "date_taken", "year"])
+STRICT_COLUMNS = frozenset(
+    ["text", "caption", "captions", "words", "keywords", "tags", "title", "description"]
+)
+TEXT_COLUMNS = frozenset(["headline", "place", "city", "state", "country", "location"]).union(
+    STRICT_COLUMNS, DATE_COLUMNS, ("creator", "photographer", "author")
+)
 """What is written about a picture, places and who took it among it; dates are said in words."""
 
 MAX_LINE = 1_000_000
@@ -150,43 +145,42 @@ def _tsv_rows(name: str, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]
 def _from_rows(
     name: str, rows: Iterator[tuple[int, list[str]]], texts_needed: bool, unread: set[str]
 ) -> Iterator[tuple[str, str]]:
-    columns: tuple[int, list[int]] | None = None
-    begun, names = False, list[str]()
-    for number, row in rows:
-        if not any(cell.strip() for cell in row):
+    names: list[str] | None = None
+    is_first = True
+    for number, cells in rows:
+        if not any(cell.strip() for cell in cells):
             continue
-        if not begun:
-            begun, columns = True, location_columns(row)
-            if columns and (columns[1] or not texts_needed):
-                names = row
-                unread |= unread_columns(row)
+        if is_first:
+            is_first, key = False, location_column(cells)
+            has_texts = any(is_read(cell) for cell in cells if cell != key)
+            if key is not None and (has_texts or not texts_needed):
+                names = cells
+                unread |= unread_columns(names)
                 continue
-            columns = None
-        if columns is None:
-            if len(row) != 2:
-                hint = "; put texts that hold the separator in quotes" if len(row) > 2 else ""
-                raise _wrong(
-                    name, number, f"{len(row)} columns where a path and a text belong{hint}"
-                )
-            yield _pair(name, number, row[0], row[1:])
-        elif len(row) <= columns[0]:
-            raise _wrong(name, number, "the row ends before its path")
+        if names is not None:
+            path, texts = read_row(dict(zip(names, cells, strict=False)))
+            if path is None:
+                raise _wrong(name, number, "the row ends before its path")
+            yield _pair(name, number, path, texts)
+        elif len(cells) == 2:
+            yield _pair(name, number, cells[0], cells[1:])
         else:
-            texts = [as_text(names[at], row[at]) for at in columns[1] if at < len(row)]
-            yield _pair(name, number, row[columns[0]], texts)
+            hint = "; put texts that hold the separator in quotes" if len(cells) > 2 else ""
+            what = f"{len(cells)} columns where a path and a text belong{hint}"
+            raise _wrong(name, number, what)
 
 
-def location_columns(row: Iterable[str]) -> tuple[int, list[int]] | None:
-    """Which columns hold the path or URL and the texts, if these are names of columns.
+def location_column(names: Iterable[str]) -> str | None:
+    """Which column holds the path or URL, if these are names of columns.
 
-    >>> location_columns(["url", "caption"]), location_columns(["a.jpg", "a boat"])
-    ((0, [1]), None)
+    >>> location_column(["caption", "URL"]), location_column(["a.jpg", "a boat"])
+    ('URL', None)
     """
-    names = [cell.strip().lower() for cell in row]
-    paths = [at for at, name in enumerate(names) if name in PATH_COLUMNS]
-    paths += [at for at, name in enumerate(names) if name in URL_COLUMNS]
-    texts = [at for at, name in enumerate(names) if name in TEXT_COLUMNS and at not in paths[:1]]
-    return (paths[0], texts) if paths else None
+    columns = list(names)
+    known = [
+        name for kind in (PATH_COLUMNS, URL_COLUMNS) for name in columns if _plain(name) in kind
+    ]
+    return known[0] if known else None
 
 
 def unread_columns(names: Sequence[str]) -> set[str]:
@@ -195,9 +189,35 @@ def unread_columns(names: Sequence[str]) -> set[str]:
     >>> unread_columns(["Path", "rating", "location", "title"])
     {'rating'}
     """
-    columns = location_columns(names)
-    read = (columns[0], *columns[1]) if columns else ()
-    return {name.strip() for at, name in enumerate(names) if at not in read}
+    key = location_column(names)
+    return {name.strip() for name in names if name != key and not is_read(name)}
+
+
+def read_row(row: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    """The path or URL of a row by its known names, None without one, and its texts.
+
+    What places and dates hold may be anything, and counts where it is text.
+
+    >>> read_row({"url": "a.jpg", "date": "1972-05-03", "city": 7, "caption": "a boat"})
+    ('a.jpg', ['3 May 1972', 'a boat'])
+    """
+    key = location_column(row)
+    cells = [(_plain(name), as_text(name, value)) for name, value in row.items() if name != key]
+    texts = [
+        value
+        for name, value in cells
+        if name in STRICT_COLUMNS or (name in TEXT_COLUMNS and strings(value))
+    ]
+    return (None if key is None else row[key]), texts
+
+
+def is_read(name: str) -> bool:
+    """Whether a column of this name says something about a picture."""
+    return _plain(name) in TEXT_COLUMNS
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
 
 
 def as_text(column: str, value: Any) -> Any:
@@ -206,7 +226,7 @@ def as_text(column: str, value: Any) -> Any:
     >>> as_text("Date", "1972-05-03"), as_text("year", 1972), as_text("title", "1972-05-03")
     ('3 May 1972', '1972', '1972-05-03')
     """
-    is_date = column.strip().lower() in DATE_COLUMNS and value is not None
+    is_date = _plain(column) in DATE_COLUMNS and value is not None
     return date_in_words(str(value)) if is_date else value
 
 
@@ -216,22 +236,15 @@ def date_in_words(text: str) -> str:
     >>> date_in_words("1972-05-03T10:20:30"), date_in_words("1972:05"), date_in_words("c. 1970")
     ('3 May 1972', 'May 1972', 'c. 1970')
     """
-    found = _DATE.match(text.strip())
+    parts = _DATE.match(text.strip())
     try:
-        day = found and date(int(found[1]), int(found[2]), int(found[3] or 1))
+        day = parts and date(int(parts[1]), int(parts[2]), int(parts[3] or 1))
     except ValueError:
         day = None
-    if not found or not day:
+    if not parts or not day:
         return text
-    written = f"{month_name[day.month]} {day.year}"
-    return f"{day.day} {written}" if found[3] else written
-
-
-def said_by(row: Mapping[str, Any]) -> list[Any]:
-    """The texts of an object by its known names; what places and dates hold may be anything."""
-    named = {str(key).strip().lower(): value for key, value in row.items()}
-    found = [(key, as_text(key, named[key])) for key in TEXT_COLUMNS if key in named]
-    return [value for key, value in found if key in STRICT_COLUMNS or strings(value)]
+    month = f"{month_name[day.month]} {day.year}"
+    return f"{day.day} {month}" if parts[3] else month
 
 
 def _from_json(
@@ -245,12 +258,9 @@ def _from_json(
         except (ValueError, RecursionError) as problem:
             raise _wrong(name, number, f"not a line of JSON ({problem})") from None
         if isinstance(row, dict):
-            columns = list(row)
-            at = location_columns(columns)
-            path = row[columns[at[0]]] if at else None
-            unread |= unread_columns(columns)
-            said = said_by(row)
-            row = [path, said or (None if texts_needed else [])]
+            unread |= unread_columns(list(row))
+            path, texts_said = read_row(row)
+            row = [path, texts_said or (None if texts_needed else [])]
         path, text = row if isinstance(row, list) and len(row) == 2 else (None, None)
         texts = strings(text)
         if texts is None or not isinstance(path, str):
@@ -264,13 +274,8 @@ def strings(value: object, depth: int = 2) -> list[str] | None:
         return [value]
     if not isinstance(value, list) or not depth:
         return None
-    found: list[str] = []
-    for part in value:
-        inner = strings(part, depth - 1)
-        if inner is None:
-            return None
-        found += inner
-    return found
+    inner = [strings(part, depth - 1) for part in value]
+    return None if None in inner else [text for texts in inner for text in texts or ()]
 
 
 def text_of(texts: Iterable[str]) -> str:

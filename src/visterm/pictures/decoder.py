@@ -1,5 +1,6 @@
 """An open file as a picture: what it is, its metadata, upright RGB.
 
+Whatever a decoder gives (palettes, alpha, 16 bits, inks, floats) becomes rows of plain RGB.
 RAW files are opened by rawpy (extra ``raw``): the preview that the camera wrote is decoded as any
 other picture is, and where there is none of a useful size, LibRaw develops one.
 """
@@ -13,14 +14,18 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from visterm.pictures import formats
 from visterm.pictures.formats import Refused, check_size, reasons
 
 if TYPE_CHECKING:
+    from PIL import Image
     from PIL.Image import Exif
     from PIL.ImageFile import ImageFile
 
-    from visterm.pictures.pixels import Pixels
+Pixels = NDArray[np.uint8]
 
 USEFUL_PREVIEW = 256
 """Pixels of the longer side from which the preview of a RAW file will do."""
@@ -31,6 +36,8 @@ _SENSOR = {32_803, 34_892}
 _MAX_DIRECTORIES = 16
 _TURNS = {3: 3, 5: 8, 6: 6}
 """EXIF's orientation by LibRaw's number of the same turn."""
+_HIGH_MODES = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")
+_BITS_PER_SAMPLE = 258
 
 
 class OpenPicture:
@@ -75,8 +82,6 @@ class OpenPicture:
     def pixels(self, max_side: int | None, orientation: int | None = None) -> Pixels:
         """The picture as upright RGB, its longer side shrunk to ``max_side``; a JPEG is decoded at
         the fraction of its size that is enough."""
-        from visterm.pictures.pixels import rgb_pixels
-
         picture, target = self.picture, _target(self._stored_size, max_side)
         if self.format == "JPEG":
             if target is not None:
@@ -95,7 +100,7 @@ class OpenPicture:
 
 
 @contextlib.contextmanager
-def open_picture(file: BinaryIO, max_pixels: int) -> Iterator[OpenPicture]:
+def open_picture(file: BinaryIO) -> Iterator[OpenPicture]:
     """An open file as a picture; `Refused` says why it is none, also of what happens in the
     block."""
     from PIL import Image
@@ -112,15 +117,15 @@ def open_picture(file: BinaryIO, max_pixels: int) -> Iterator[OpenPicture]:
     file.seek(0)
     # No other format is tried, whatever the file holds.
     with reasons(format_), Image.open(file, formats=[format_]) as picture:
-        check_size(picture.size, max_pixels)
+        check_size(picture.size)
         yield OpenPicture(picture, format_)
 
 
 class RawPicture:
     """A RAW file: its preview, or else the picture developed."""
 
-    def __init__(self, file: BinaryIO, raw: Any, max_pixels: int) -> None:
-        self._file, self._raw, self._max_pixels = file, raw, max_pixels
+    def __init__(self, file: BinaryIO, raw: Any) -> None:
+        self._file, self._raw = file, raw
 
     @cached_property
     def _preview(self) -> bytes:
@@ -145,7 +150,7 @@ class RawPicture:
         return exif
 
     def _open_preview(self) -> contextlib.AbstractContextManager[OpenPicture]:
-        return open_picture(io.BytesIO(self._preview), self._max_pixels)
+        return open_picture(io.BytesIO(self._preview))
 
     def read(self, max_side: int | None, *, only_size: bool = False) -> tuple[Any, Any]:
         """Width and height upright, and the pixels unless ``only_size`` is asked for."""
@@ -174,10 +179,8 @@ class RawPicture:
         """The picture developed from the sensor's values, upright, at half its size."""
         from PIL import Image
 
-        from visterm.pictures.pixels import rgb_pixels
-
         sizes = self._raw.sizes
-        check_size((sizes.raw_width, sizes.raw_height), self._max_pixels)
+        check_size((sizes.raw_width, sizes.raw_height))
         with reasons("RAW"):
             pixels = self._raw.postprocess(half_size=True, use_camera_wb=True, output_bps=8)
         is_grey = pixels.ndim == 3 and pixels.shape[2] == 1
@@ -186,7 +189,7 @@ class RawPicture:
 
 
 @contextlib.contextmanager
-def open_raw(file: BinaryIO, max_pixels: int) -> Iterator[RawPicture]:
+def open_raw(file: BinaryIO) -> Iterator[RawPicture]:
     """An open RAW file; `Refused` says why it cannot be read."""
     try:
         import rawpy
@@ -198,7 +201,7 @@ def open_raw(file: BinaryIO, max_pixels: int) -> Iterator[RawPicture]:
     with reasons("RAW"):
         raw = rawpy.imread(file)
     with raw:
-        yield RawPicture(file, raw, max_pixels)
+        yield RawPicture(file, raw)
 
 
 def is_raw(file: BinaryIO) -> bool:
@@ -249,3 +252,92 @@ def _target(size: tuple[int, int], max_side: int | None) -> tuple[int, int] | No
     if max_side is None or longer <= max_side:
         return None
     return max(1, round(size[0] * max_side / longer)), max(1, round(size[1] * max_side / longer))
+
+
+def rgb_pixels(
+    picture: Image.Image, size: tuple[int, int] | None = None, orientation: int = 1
+) -> Pixels:
+    """The loaded picture as a (height, width, 3) array, shrunk and turned upright.
+
+    ``size`` is width and height before turning, ``orientation`` EXIF's number, 1 to 8.
+
+    >>> from PIL import Image
+    >>> rgb_pixels(Image.new("RGB", (3, 2), "red"), orientation=6).shape
+    (3, 2, 3)
+    """
+    from PIL.Image import Resampling, Transpose
+
+    shown = _rgb(picture)
+    if size is not None:
+        shown = shown.resize(size, Resampling.LANCZOS, reducing_gap=2.0)
+    turns = {2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM}
+    turns |= {5: Transpose.TRANSPOSE, 6: Transpose.ROTATE_270}
+    turns |= {7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90}
+    return np.array(shown.transpose(turns[orientation]) if orientation in turns else shown)
+
+
+def _rgb(picture: Image.Image) -> Image.Image:
+    if picture.mode in _HIGH_MODES:
+        picture = _of_eight_bits(picture)
+    elif picture.mode == "LAB":
+        return _of_lab(picture)
+    elif picture.has_transparency_data:
+        return _on_white(picture)
+    return picture if picture.mode == "RGB" else picture.convert("RGB")
+
+
+def _on_white(picture: Image.Image) -> Image.Image:
+    from PIL import Image
+
+    if picture.mode == "La":  # premultiplied grey has only one way out
+        picture = picture.convert("LA")
+    if picture.mode != "RGBA":
+        picture = picture.convert("RGBA")
+    white = Image.new("RGB", picture.size, "white")
+    white.paste(picture, mask=picture)
+    return white
+
+
+def _of_lab(picture: Image.Image) -> Image.Image:
+    from PIL import ImageCms
+
+    lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+    transform = ImageCms.buildTransform(lab, srgb, "LAB", "RGB")
+    converted: Image.Image | None = ImageCms.applyTransform(picture, transform)
+    assert converted is not None
+    return converted
+
+
+def _of_eight_bits(picture: Image.Image) -> Image.Image:
+    """Greys of more than eight bits, scaled to 0 to 255."""
+    from PIL import Image
+
+    with np.errstate(invalid="ignore"):  # damaged floats may be NaNs of the signalling kind
+        values = np.array(picture, np.float64 if picture.mode == "I" else np.float32)
+        values = np.nan_to_num(values, copy=False, posinf=np.inf, neginf=-np.inf)
+        low, high = _range(picture, values)
+        key: Any = picture.info.get("transparency")
+        is_clear = values == key if isinstance(key, int) else None
+        values -= low
+        values *= 255.0 / (high - low) if high > low else 0.0
+        values += 0.5
+        grey = np.nan_to_num(values, copy=False).clip(0, 255, out=values).astype(np.uint8)
+    if is_clear is not None:
+        grey[is_clear] = 255  # the colour that stands for "nothing here"
+    return Image.fromarray(grey)
+
+
+def _range(picture: Image.Image, values: NDArray[Any]) -> tuple[float, float]:
+    """What is black and what is white."""
+    if picture.mode.startswith("I;16"):  # a TIFF may say it keeps fewer bits, as 12 of a scanner
+        bits = getattr(picture, "tag_v2", {}).get(_BITS_PER_SAMPLE, (16,))
+        depth = bits[0] if isinstance(bits, tuple) else bits
+        return 0, 2**depth - 1 if depth in range(9, 16) else 65_535
+    is_finite = np.isfinite(values)
+    low = float(values.min(where=is_finite, initial=0))
+    high = float(values.max(where=is_finite, initial=low))
+    if low < 0:
+        return low, high
+    # Integers and floats carry no range of their own: take the usual one that holds them all.
+    usual = (1, 255, 65_535) if picture.mode == "F" else (255, 65_535)
+    return 0, next((white for white in usual if high <= white), high)

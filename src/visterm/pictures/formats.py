@@ -15,7 +15,8 @@ HEAD = 64
 """How many bytes of a file `recognise` looks at."""
 
 
-DEFAULT_MAX_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
+"""The largest picture that is decoded."""
 MAX_SIDE = 65_535
 NO_MEMORY = "there is not enough memory to decode it"
 
@@ -24,13 +25,13 @@ class Refused(Exception):
     """A reason, in a few words, not to read a picture; the caller knows which picture."""
 
 
-def check_size(size: tuple[int, int], max_pixels: int) -> None:
+def check_size(size: tuple[int, int]) -> None:
     """Refuse pictures without pixels, with too many, or too long on one side."""
     width, height = size
     if width < 1 or height < 1:
         raise Refused("it has no pixels")
-    if width * height > max_pixels:
-        raise Refused(f"its {width:,} × {height:,} pixels are more than the {max_pixels:,} allowed")
+    if width * height > MAX_PIXELS:
+        raise Refused(f"its {width:,} × {height:,} pixels are more than the {MAX_PIXELS:,} allowed")
     if max(size) > MAX_SIDE:
         raise Refused(f"its longer side of {max(size):,} pixels is more than {MAX_SIDE:,}")
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from visterm.pictures import formats
 from visterm.pictures.decoder import is_raw, open_picture, open_raw
-from visterm.pictures.formats import DEFAULT_MAX_PIXELS, Refused, opened
+from visterm.pictures.formats import Refused, opened
 from visterm.pictures.metadata import Metadata, MetadataReader
 
 if TYPE_CHECKING:
-    from visterm.pictures.pixels import Pixels
+    from visterm.pictures.decoder import Pixels
 
 _HASH_CHUNK = 1 << 22
 
@@ -39,7 +39,6 @@ class Wanted:
     second: float | None = None
     """Of a video, the frame that is shown then."""
     max_side: int | None = None
-    max_pixels: int = DEFAULT_MAX_PIXELS
     known: tuple[str, ...] = ()
     """Hashes (hexadecimal) of contents whose size and pixels nobody needs again."""
 
@@ -85,7 +84,7 @@ def read_here(
     if wanted.metadata:
         if reading.reason is not None and not (wanted.pixels or _is_no_picture(reading.reason)):
             about.problems.append(f"{name}: {reading.reason}")
-        about.beside(json=wanted.json)
+        about.beside(in_shard=wanted.json)
         reading.metadata = about.metadata()
     return reading
 
@@ -96,14 +95,14 @@ def _read_content(file: BinaryIO, wanted: Wanted, reading: Reading, about: Metad
     if video_format is not None:
         _read_video(file, video_format, wanted, reading, about)
     elif is_raw(file):
-        with open_raw(file, wanted.max_pixels) as raw:
+        with open_raw(file) as raw:
             if wanted.metadata:
                 about.embedded(raw)
             if wanted.pixels or wanted.size:
                 reading.size, pixels = raw.read(wanted.max_side, only_size=not wanted.pixels)
                 reading.seconds, reading.pixels = ([None], [pixels]) if wanted.pixels else ([], [])
     else:
-        with open_picture(file, wanted.max_pixels) as picture:
+        with open_picture(file) as picture:
             reading.size = picture.size
             if wanted.pixels:
                 reading.seconds, reading.pixels = [None], [picture.pixels(wanted.max_side)]
@@ -119,7 +118,7 @@ def _read_video(
 ) -> None:
     from visterm.pictures.video import OpenVideo
 
-    with OpenVideo(file, format_, wanted.max_pixels) as video:
+    with OpenVideo(file, format_) as video:
         if wanted.metadata:
             about.recorded = video.capture
         if wanted.pixels and wanted.second is not None:
@@ -134,12 +133,12 @@ def _read_video(
 
 
 def _digest(file: BinaryIO, alive: Callable[[], None]) -> bytes:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     file.seek(0)
     while chunk := file.read(_HASH_CHUNK):
-        found.update(chunk)
+        digest.update(chunk)
         alive()
-    return found.digest()
+    return digest.digest()
 
 
 def _is_no_picture(reason: str) -> bool:

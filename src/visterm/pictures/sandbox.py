@@ -18,16 +18,18 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from visterm.child_process import child_environment
-from visterm.pictures.capture import Capture
-from visterm.pictures.formats import DEFAULT_MAX_PIXELS, NO_MEMORY
-from visterm.pictures.metadata import Caption, Metadata
+from visterm.errors import BadInput, UnreadablePicture
+from visterm.pictures.formats import NO_MEMORY
+from visterm.pictures.metadata import Caption, Capture, Metadata
 from visterm.pictures.reader import Reading, Wanted, read_here
+
+if TYPE_CHECKING:
+    from visterm.pictures.decoder import Pixels
 
 CRASHES = "it crashes the decoder"
 HANGS = "decoding it takes too long"
@@ -193,9 +195,9 @@ def _message(reading: Reading) -> tuple[dict[str, Any], bytes]:
 def _reading(answer: dict[str, Any], data: bytearray) -> Reading:
     """The reading that a child sent."""
     written = answer["metadata"]
-    captions = [Caption(**one) for one in written["captions"]]
+    captions = [Caption(**caption) for caption in written["captions"]]
     capture, recorded = Capture(**written["capture"]), Capture(**written["recorded"])
-    found = Reading(
+    reading = Reading(
         digest=None if answer["digest"] is None else bytes.fromhex(answer["digest"]),
         metadata=Metadata(captions, capture, recorded, written["problems"]),
         size=None if answer["size"] is None else tuple(answer["size"]),
@@ -205,8 +207,8 @@ def _reading(answer: dict[str, Any], data: bytearray) -> Reading:
     if answer["shape"] is not None:
         import numpy as np
 
-        found.pixels = list(np.frombuffer(data, np.uint8).reshape(answer["shape"]))
-    return found
+        reading.pixels = list(np.frombuffer(data, np.uint8).reshape(answer["shape"]))
+    return reading
 
 
 _turn = threading.RLock()  # a garbage collector may end what somebody forgot to close
@@ -224,18 +226,100 @@ def readers() -> Readers:
         return _own[1]
 
 
-@contextlib.contextmanager
-def reading_by(given: Readers) -> Iterator[None]:
-    """For as long as it lasts, files of this process are read by these children."""
-    global _own
-    with _turn:
-        before, _own = _own, (os.getpid(), given)
-    try:
-        yield
-    finally:
-        with _turn:
-            _own = before
-        given.close()
+def read_picture(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    max_side: int | None = None,
+    second: float | None = None,
+) -> Pixels:
+    """Decode one picture to upright RGB.
+
+    JPEG, PNG, WebP, GIF (its first frame), TIFF (its first page), BMP and AVIF are recognised by
+    content, whatever the name says; HEIC too where the extra ``heic`` is installed, RAW files with
+    ``raw``, and a frame of a video with ``video``. EXIF's orientation is applied, alpha is laid on
+    white, 16-bit and float greys are scaled to eight bits.
+
+    Parameters
+    ----------
+    source
+        A path, or the bytes of a picture file. Only regular files are opened. Decoding may take 64
+        million pixels, a gigabyte of memory, and ten seconds of processor time.
+    max_side
+        Shrink so that the longer side has at most so many pixels; never enlarge. Much faster for
+        JPEG, which is then decoded at a fraction of its size.
+    second
+        Of a video, the frame that is shown then; without it, the most usual one.
+
+    Returns
+    -------
+    (height, width, 3) uint8 array, C-contiguous.
+
+    Raises
+    ------
+    UnreadablePicture
+        For whatever cannot be read, with the reason in a few words.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("LA", (40, 20), (0, 0)).save(file, "PNG")
+    >>> read_picture(file.getvalue(), max_side=10)[0, 0].tolist()
+    [255, 255, 255]
+    >>> read_picture(b"GIF89a")
+    Traceback (most recent call last):
+    visterm.errors.UnreadablePicture: picture in memory: its GIF data are broken
+    """
+    if max_side is not None and max_side < 1:
+        raise BadInput("max_side must be at least 1")
+    return _readable(source, Wanted(pixels=True, second=second, max_side=max_side)).pixels[0]
+
+
+def picture_size(source: str | os.PathLike[str] | bytes) -> tuple[int, int]:
+    """Width and height as `read_picture` would give them, without decoding a pixel if it can be.
+
+    >>> import io
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("RGB", (40, 20)).save(file, "PNG")
+    >>> picture_size(file.getvalue())
+    (40, 20)
+    """
+    size = _readable(source, Wanted(size=True)).size
+    assert size is not None
+    return size
+
+
+def captions_of(
+    path: str | os.PathLike[str], *, problems: list[str] | None = None
+) -> list[Caption]:
+    """All captions of one picture, at most one for each source.
+
+    Metadata from strangers never raises: what is broken gives no caption, and a line about it is
+    appended to ``problems`` where a list is given.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     picture = pathlib.Path(folder, "boat.jpg")
+    ...     _ = picture.with_suffix(".txt").write_text("a boat on the sea")
+    ...     captions_of(picture)
+    [Caption(source='txt', text='a boat on the sea')]
+    """
+    metadata = readers().read(path, Wanted(metadata=True)).metadata
+    if problems is not None:
+        problems.extend(metadata.problems)
+    return metadata.captions
+
+
+def _readable(source: str | os.PathLike[str] | bytes, wanted: Wanted) -> Reading:
+    reading = readers().read(source, wanted)
+    if reading.reason is not None:
+        where = "picture in memory" if isinstance(source, bytes) else os.fspath(source)
+        raise UnreadablePicture(where, reading.reason)
+    return reading
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -262,7 +346,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         asked = json.loads(line)
         wanted, longest = Wanted(**asked["wanted"]), asked["longest"]
         source = requests.read(asked["bytes"]) if asked["path"] is None else asked["path"]
-        _limit_memory(taken, wanted.max_pixels)
+        _limit_memory(taken)
         _limit_time(longest)
         try:
             reading = read_here(source, wanted, alive)
@@ -292,14 +376,13 @@ def _memory_taken() -> int | None:
     return None
 
 
-def _limit_memory(taken: int | None, max_pixels: int) -> None:
-    """Let this process take `MEMORY` more and no more; whoever allows more pixels allows more."""
+def _limit_memory(taken: int | None) -> None:
+    """Let this process take `MEMORY` more and no more."""
     if taken is not None:
         import resource
 
-        more = int(MEMORY * max(1.0, max_pixels / DEFAULT_MAX_PIXELS))
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (taken + more, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ through instead. This runs in a process of its own (`sandbox`), which may be kil
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.pictures.capture import Capture, video_capture
 from visterm.pictures.formats import Refused, check_size, reasons
+from visterm.pictures.metadata import Capture, video_capture
 
 if TYPE_CHECKING:
-    from visterm.pictures.pixels import Pixels
+    from visterm.pictures.decoder import Pixels
 
 MOST = 6
 """Frames that stand for a video."""
@@ -29,7 +30,7 @@ _CANDIDATES = 24
 _SHORT = 60.0
 """Seconds up to which a video is read through and not leapt over."""
 _SPACING = 1.0
-"""Seconds between frames of a video with few key frames."""
+"""Seconds between frames."""
 _ENOUGH = 3
 _MOST_DECODED = 2000
 _BUDGET = 6.0
@@ -43,14 +44,13 @@ Float = NDArray[np.float32]
 class OpenVideo:
     """A video file with its first stream of pictures; `Refused` says why it cannot be read."""
 
-    def __init__(self, file: BinaryIO, format_: str, max_pixels: int) -> None:
+    def __init__(self, file: BinaryIO, format_: str) -> None:
         try:
             import av
         except ImportError:
             raise Refused("videos need the extra 'video': pip install 'visterm[video]'") from None
         self._av, self._file, self._format = av, file, format_
         self._container: Any = None
-        self._max_pixels = max_pixels
         self._size: tuple[int, int] | None = None
         self._until = time.monotonic() + _BUDGET
 
@@ -89,15 +89,15 @@ class OpenVideo:
     def distinct_frames(self, max_side: int | None) -> tuple[list[float], list[Pixels]]:
         """Up to `MOST` frames that differ, and their seconds: the most usual one first."""
         side = min(max_side or LARGEST_SIDE, LARGEST_SIDE)
-        found = dict(self.key_frames(side))
-        if len(found) < _ENOUGH:
-            found |= self.spaced_frames(side)
-        if not found:
+        frames = self._spaced(side, only_keys=True)
+        if len(frames) < _ENOUGH:
+            frames |= self._spaced(side, only_keys=False)
+        if not frames:
             raise Refused("it holds no frame that can be decoded")
-        seconds = sorted(found)
-        chosen = _distinct([found[second] for second in seconds])
-        shown = [found[seconds[n]] for n in chosen]
-        alike = [_resized(one, shown[0].shape) for one in shown]  # a video may change its size
+        seconds = sorted(frames)
+        chosen = _distinct([frames[second] for second in seconds])
+        shown = [frames[seconds[n]] for n in chosen]
+        alike = [_resized(frame, shown[0].shape) for frame in shown]  # a video may change its size
         return [seconds[n] for n in chosen], alike
 
     def _stream(self) -> Any:
@@ -108,7 +108,7 @@ class OpenVideo:
         context = stream.codec_context
         if context is None:
             raise Refused("its pictures are encoded in a way that nothing here decodes")
-        check_size((context.width, context.height), self._max_pixels)
+        check_size((context.width, context.height))
         context.thread_count = 1
         return stream
 
@@ -116,43 +116,30 @@ class OpenVideo:
     def _duration(self) -> float:
         return (self._container.duration or 0) / self._av.time_base
 
-    def key_frames(self, side: int) -> Iterator[tuple[float, Pixels]]:
-        """Key frames: all of a short video, the nearest to even times of a long one."""
-        with reasons("video"):
-            stream = self._stream()
-            stream.codec_context.skip_frame = "NONKEY"
-            if self._duration > _SHORT:
-                yield from self._leaps(stream, side)
-                return
-            for count, frame in enumerate(self._decoded(stream)):
-                if count >= _MOST_DECODED:
-                    return
-                yield self._second(frame), self._rgb(frame, side)
-
-    def _leaps(self, stream: Any, side: int) -> Iterator[tuple[float, Pixels]]:
-        last = -1.0
-        for number in range(_CANDIDATES):
-            wanted = (number + 0.5) / _CANDIDATES * self._duration
-            self._seek(stream, wanted)
-            frame = next(self._decoded(stream), None)
-            if frame is not None and self._second(frame) > last:
-                last = self._second(frame)
-                yield last, self._rgb(frame, side)
-
-    def spaced_frames(self, side: int) -> dict[float, Pixels]:
-        """Frames of the beginning, a second or more apart."""
-        found: dict[float, Pixels] = {}
+    def _spaced(self, side: int, *, only_keys: bool) -> dict[float, Pixels]:
+        """Frames a second or more apart: key frames of all of it, or any of its beginning."""
+        frames: dict[float, Pixels] = {}
         with reasons("video"):
             self._rewind()
-            stream = self._stream()
-            last = -_SPACING
-            for count, frame in enumerate(self._decoded(stream)):
-                if count >= _MOST_DECODED or len(found) >= _CANDIDATES:
+            stream, last = self._stream(), -_SPACING
+            if only_keys:
+                stream.codec_context.skip_frame = "NONKEY"
+            is_long = only_keys and self._duration > _SHORT
+            for count, frame in enumerate(
+                self._leaps(stream) if is_long else self._decoded(stream)
+            ):
+                if count >= _MOST_DECODED or len(frames) >= (_SHORT if only_keys else _CANDIDATES):
                     break
                 if self._second(frame) - last >= _SPACING:
                     last = self._second(frame)
-                    found[last] = self._rgb(frame, side)
-        return found
+                    frames[last] = self._rgb(frame, side)
+        return frames
+
+    def _leaps(self, stream: Any) -> Iterator[Any]:
+        """The key frames nearest to even times."""
+        for number in range(_CANDIDATES):
+            self._seek(stream, (number + 0.5) / _CANDIDATES * self._duration)
+            yield from itertools.islice(self._decoded(stream), 1)
 
     def at(self, second: float, max_side: int | None) -> Pixels:
         """The last frame that begins by then; where seeking leaps too far, from the beginning."""
@@ -205,9 +192,9 @@ class OpenVideo:
 
     def _rgb(self, frame: Any, side: int | None) -> Pixels:
         """A frame upright, in square pixels, no larger than ``side``."""
-        check_size((frame.width, frame.height), self._max_pixels)
+        check_size((frame.width, frame.height))
         scale = 1.0 if side is None else min(1.0, side / max(frame.width, frame.height))
-        width, height = (max(2, round(one * scale)) for one in (frame.width, frame.height))
+        width, height = (max(2, round(s * scale)) for s in (frame.width, frame.height))
         pixels = frame.to_ndarray(format="rgb24", width=width, height=height)
         turns = round(frame.rotation / 90) % 4
         if self._size is None:

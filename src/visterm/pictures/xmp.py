@@ -49,7 +49,7 @@ def read_xmp(packet: bytes) -> dict[str, list[str]]:
     places as ``place``, and when and where the picture was taken (`CAPTURE`).
 
     Of texts in several languages the default comes first; all distinct ones are kept. Subjects that
-    visterm wrote itself (`visterm.pictures.xmp_writer`) are left out. XMP may describe other
+    visterm wrote itself (`visterm.pictures.sidecar_writer`) are left out. XMP may describe other
     documents, too, deeper down; theirs are not captions of this one.
 
     >>> read_xmp(b'''<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -62,17 +62,17 @@ def read_xmp(packet: bytes) -> dict[str, list[str]]:
             for name, text in description.attrib.items():
                 if name in _FIELDS:
                     texts.setdefault(_FIELDS[name], []).append((False, text))
-            for said in description:
-                if said.tag in _FIELDS:
-                    texts.setdefault(_FIELDS[said.tag], []).extend(_texts(said))
+            for property_ in description:
+                if property_.tag in _FIELDS:
+                    texts.setdefault(_FIELDS[property_.tag], []).extend(_texts(property_))
     kept = {}
-    for field, found in texts.items():
-        if ordered := values(text for _, text in sorted(found, key=lambda pair: not pair[0])):
+    for field, entries in texts.items():
+        if ordered := values(text for _, text in sorted(entries, key=lambda pair: not pair[0])):
             kept[field] = ordered
     ours = set(kept.pop(OURS, []))
     if "subject" in kept:
         kept["subject"] = [text for text in kept["subject"] if text not in ours]
-    return {field: found for field, found in kept.items() if found}
+    return {field: entries for field, entries in kept.items() if entries}
 
 
 def _parsed(packet: bytes) -> Element:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.matrices import unit_rows
 from visterm.text import Vocabulary
 from visterm.text.synonyms import same_words
 
@@ -31,7 +32,7 @@ PRIOR = 50.0
 """So many captions is the starter's word worth, when it and a person's captions weigh a word."""
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What comes of reading a file that is not what it should be."""
-_ABROAD = (0.45, -0.8)
+_ABROAD = (0.48, -0.8)
 """Slope and intercept from log odds on the starter's own pictures to those in a collection of
 another kind, where its words mean less and most have no picture. Of slopes from 0.4 to 1 and
 intercepts from 0.5 to −1.5 these kept what is called good right on Flickr8k's dev and Corel's
@@ -135,6 +136,14 @@ class Starter:
         """Where words start that are not known."""
         return np.zeros((len(words), self.weights.shape[1]), np.float32)
 
+    def meanings(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors of words, nearer to each other the more alike they look; zero if unknown."""
+        known = [self.find(word) for word in words]
+        units = unit_rows(self.weights - self.weights.mean(axis=0))
+        rows = units[[0 if number is None else number for number in known]]
+        rows[[number is None for number in known]] = 0.0
+        return rows
+
     def find(self, word: str) -> int | None:
         """The number of a word or, where it is not known, of one that means the same."""
         found = self.vocabulary.number(word)
@@ -212,9 +221,9 @@ def _fitted(weights: NDArray[np.float32], idf: NDArray[np.float64]) -> Pamir:
     from visterm.models import Pamir
 
     model = Pamir()
-    model.weights_, model.idf_ = np.ascontiguousarray(weights, dtype=np.float32), idf
     model.n_features_in_ = weights.shape[1]
+    learnt = {"weights_": np.ascontiguousarray(weights, dtype=np.float32), "idf_": idf}
     plain = {"C_": 0.1, "negatives_": 1, "warp_": False, "averaged_": False, "n_iter_": 0}
-    for name, value in (plain | {"validation_": float("nan")}).items():
+    for name, value in (learnt | plain | {"validation_": float("nan")}).items():
         setattr(model, name, value)
     return model

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -90,6 +91,7 @@ class QueryVector:
         return replace(self, weights=(weights / length).astype(np.float32))
 
 
+@lru_cache(maxsize=4096)
 def parse_query(text: str) -> Query:
     """Read a query of words.
 

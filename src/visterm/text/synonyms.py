@@ -32,15 +32,6 @@ def same_words(word: str) -> Iterator[str]:
             yield form
 
 
-def everyday_words() -> tuple[str, ...]:
-    """All words of the groups, in order.
-
-    >>> everyday_words()[:2]
-    ('sea', 'ocean')
-    """
-    return tuple(_groups())
-
-
 def _spelt(word: str) -> Iterator[str]:
     """The same word without its hyphens, and as the other side of the Atlantic writes it."""
     if "-" in word:

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from visterm.text.spelling import is_english
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import one_form
+from visterm.text.tokens import STOP_WORDS, one_form
 
 TABLE = Path(__file__).with_suffix(".txt")
 _SHORT = 3

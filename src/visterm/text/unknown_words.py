@@ -8,7 +8,7 @@ from itertools import groupby
 
 from visterm.text.meaning import translations
 from visterm.text.query import Query
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 from visterm.text.translations import LITTLE_WORDS
 from visterm.text.vocabulary import Vocabulary
 

@@ -81,12 +81,13 @@ class Vocabulary:
         names: Iterable[str] = (),
         language: str | None = "english",
     ) -> Vocabulary:
-        """Learn the words that at least ``min_captions`` captions hold.
+        """Learn the words that at least ``min_captions`` captions hold, within names or without.
 
         ``names`` of several words are words as well; what stands in them only is no other word.
 
-        >>> Vocabulary.from_captions(["aunt rosa", "a rosa"], names=["aunt rosa"]).words
-        ('a', 'aunt rosa', 'rosa')
+        >>> said = ["aunt rosa", "a rosa", "aunt rosa"]
+        >>> Vocabulary.from_captions(said, min_captions=2, names=["aunt rosa"]).words
+        ('aunt rosa', 'rosa')
         """
         forms: dict[str, Counter[str]] = {}
         holding: Counter[str] = Counter()
@@ -97,12 +98,12 @@ class Vocabulary:
         once = {_stem(one_form(name), language): name for name in names}
         known = cls.of_words(list(once.values()), language=language)
         stemmed = [[(_stem(token, language), token) for token in known.joined(c)] for c in read]
-        for caption in stemmed:
-            holding.update({key for key, _ in caption})
+        for caption, plain in zip(stemmed, read, strict=True):
+            holding.update({key for key, _ in caption} | {_stem(one, language) for one in plain})
             for key, token in caption:
                 forms.setdefault(key, Counter())[token] += 1
         stopped = {_stem(one_form(word), language) for word in stop_words}
-        kept = [k for k, count in holding.items() if count >= min_captions and k not in stopped]
+        kept = [k for k in forms if holding[k] >= min_captions and k not in stopped]
         # Most frequent form first; between equals the shorter, then the earlier in the alphabet.
         shown = {k: min(forms[k], key=lambda w: (-forms[k][w], len(w), w)) for k in kept}
         return cls.of_words(sorted(shown.values()), language=language).weighted_by(

@@ -7,26 +7,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import APIRouter, Depends, FastAPI, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Depends, FastAPI
 
 from visterm import __version__
 from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
-from visterm.web.jobs import Jobs
-from visterm.web.living_folder import LivingFolder
-from visterm.web.page_files import page_file, page_files
-from visterm.web.problems import answer_with_problems, problem, refuse_unknown_parameters
-from visterm.web.reader_pool import ReaderPools
-from visterm.web.routes import (
-    feedback_routes,
-    job_routes,
-    library_routes,
-    picture_routes,
-    search_routes,
-)
+from visterm.web.page_files import page_routes
+from visterm.web.problems import answer_with_problems, refuse_unknown_parameters
+from visterm.web.routes.feedback import feedback_routes
+from visterm.web.routes.jobs import job_routes
+from visterm.web.routes.pictures import library_routes, picture_routes
+from visterm.web.routes.search import search_routes
 from visterm.web.security import Guard, Rules
-from visterm.web.server import Server
+from visterm.web.server import FolderWatch, Server
 
 API = "/api/v1"
 
@@ -39,7 +32,6 @@ def make_app(
     *,
     watches: bool = False,
     learns: bool = False,
-    changes_elsewhere: bool = False,
 ) -> Guard:
     """An ASGI app over a collection, which is made if there is none.
 
@@ -55,26 +47,18 @@ def make_app(
         Whether changes of the folder are noticed as they happen.
     learns
         Whether training may start by itself, when enough captions have changed.
-    changes_elsewhere
-        Whether captions and clicks are done by a process of their own, which delays no search.
     """
     with Collection.open(folder, store=store) as collection:
-        where = collection.root, collection.store
-    server = Server(ReaderPools(*where, shared, changes_elsewhere=changes_elsewhere), Jobs(*where))
-    server.jobs.on_end = lambda job: server.readers.mend_later()
+        server = Server(collection.root, collection.store, shared or SharedState())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         # What is wrong with the collection is said to whoever asks something of it.
         with contextlib.suppress(VistermError):
-            await server.readers.questions.ask(lambda collection: collection.prepare_searches())
-        living = LivingFolder(*where, server.jobs, learns=learns) if watches else None
-        server.living = living
-        if living is not None:
-            living.start()
+            await server.questions.ask(Collection.prepare_searches)
+        if watches:
+            server.watch = FolderWatch(server.folder, server.store, server.writer, learns=learns)
         yield
-        if living is not None:
-            living.stop()
         server.close()
 
     app = FastAPI(
@@ -92,27 +76,6 @@ def make_app(
     for routes in (search_routes, picture_routes, feedback_routes, library_routes, job_routes):
         api.include_router(routes(server))
     app.include_router(api)
-    app.include_router(_page())
+    app.include_router(page_routes())
     answer_with_problems(app)
     return Guard(app, rules or Rules())
-
-
-def _page() -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-
-    @router.get("/")
-    async def page(request: Request) -> Response:
-        return page_file("index.html").response(request)
-
-    @router.get("/page/{name}")
-    async def file(request: Request, name: str) -> Response:
-        found = page_files().get(name)
-        if found is None:
-            return problem(404, "the page has no such file")
-        return found.response(request)
-
-    @router.get("/favicon.ico")
-    async def icon(request: Request) -> Response:
-        return page_file("icon.svg").response(request)
-
-    return router

@@ -1,9 +1,17 @@
-"""From a command to a listening server: address, token, browser, and a clean end."""
+"""From a command to a listening server: address, token, connections, and a clean end.
+
+uvicorn waits without end for the headers of a request. A stranger could hold a thousand connections
+that way, and everybody else would find the server full. Its parser takes headers of any length,
+and so all of the memory. So these connections hang up on whoever says nothing, too much, or too
+slowly to ever end.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
+import json
 import secrets
 import socket
 import threading
@@ -11,7 +19,7 @@ import webbrowser
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visterm.errors import BadInput, VistermError
 
@@ -23,6 +31,12 @@ if TYPE_CHECKING:
 
 PORT = 8765
 _TRIES = 20
+PATIENCE = 15.0
+"""Seconds for the headers of a request, from its first byte, or from the beginning."""
+LARGEST_HEAD = 64 << 10
+"""Bytes of a request besides its body."""
+MOST_CONNECTIONS = 4096
+"""Connections and requests at once; beyond them new requests are refused."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +75,13 @@ def listen(host: str = "127.0.0.1", port: int | None = None, token: str | None =
         token = secrets.token_urlsafe(24)
     ports = range(PORT, PORT + _TRIES) if port is None else [port]
     reason = ""
-    for one in ports:
+    for tried in ports:
         try:
-            found = _bind(host, one)
+            bound = _bind(host, tried)
         except OSError as error:
             reason = error.strerror or str(error)
             continue
-        return Address(found, host, found.getsockname()[1], token)
+        return Address(bound, host, bound.getsockname()[1], token)
     what = f"port {port}" if port is not None else f"ports {ports[0]} to {ports[-1]}"
     raise VistermError(f"cannot listen on {host}, {what}: {reason}; choose another with --port")
 
@@ -104,7 +118,6 @@ def serve(
         As for `make_app`.
     """
     from visterm.web.app import make_app
-    from visterm.web.connections import allow_many_files
     from visterm.web.security import Rules
 
     rules = Rules(
@@ -114,14 +127,14 @@ def serve(
         origins=frozenset(origin.rstrip("/") for origin in origins),
         cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
-    guard = make_app(
-        folder, store, rules, shared, watches=watches, learns=learns, changes_elsewhere=True
-    )
+    guard = make_app(folder, store, rules, shared, watches=watches, learns=learns)
 
     def answering() -> None:
         gc.freeze()  # nothing loaded so far is garbage: to visit all of it stops searches for 0.1 s
+        writer = guard.app.state.server.writer  # type: ignore[attr-defined]
+        writer.begin()
         if begin is not None:
-            guard.app.state.server.jobs.start(begin)  # type: ignore[attr-defined]
+            writer.start(begin)
         ready(address.url)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
@@ -133,8 +146,6 @@ def serve(
 def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
     """What serves an application; it calls ``answering`` once it does."""
     import uvicorn
-
-    from visterm.web.connections import MOST, protocol
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -150,7 +161,7 @@ def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
         proxy_headers=False,
         ws="none",
         http=protocol(),
-        limit_concurrency=MOST,
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
     )
@@ -161,15 +172,15 @@ def _bind(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, where = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    found = socket.socket(family, kind, protocol)
+    bound = socket.socket(family, kind, protocol)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(where)
-        found.listen(1024)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
+        bound.listen(1024)
     except OSError:
-        found.close()
+        bound.close()
         raise
-    return found
+    return bound
 
 
 def _is_loopback(host: str) -> bool:
@@ -182,3 +193,121 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def hurried(protocol: type[Any], patience: float = PATIENCE) -> type[Any]:
+    """uvicorn's protocol of a connection, which hangs up where headers take too long."""
+
+    class Hurried(protocol):
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._is_answering():
+                self._stop_waiting()
+            elif self._timer is None:
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _is_answering(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _wait(self) -> None:
+            self._timer = self.loop.call_later(patience, self._hang_up)
+
+        def _stop_waiting(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _hang_up(self) -> None:
+            self._timer = None
+            if not self._is_answering() and not self.transport.is_closing():
+                self.transport.close()
+
+    return Hurried
+
+
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+)
+
+
+def limited(protocol: type[Any], most: int = LARGEST_HEAD) -> type[Any]:
+    """uvicorn's protocol over httptools, which refuses headers and trailers without end."""
+    sentence = f"the headers of a request may take {most >> 10} KiB"
+    content = json.dumps({"error": sentence, "kind": "too-large"}).encode()
+
+    class Limited(protocol):
+        _rest = 0
+        """What came after the piece in which a request began, less its body."""
+        _is_refused = False
+
+        def data_received(self, data: bytes) -> None:
+            if self._is_refused:
+                return
+            self._rest += len(data)
+            super().data_received(data)
+            if self._rest > most:
+                self._refuse()
+
+        def on_message_begin(self) -> None:
+            self._rest = 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            if sum(len(name) + len(value) for name, value in self.headers) > most:
+                self._refuse()
+            if not self._is_refused:
+                super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._rest -= len(body)
+            if not self._is_refused:
+                super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            if not self._is_refused:
+                super().on_message_complete()
+
+        def _refuse(self) -> None:
+            if self._is_refused or self.transport.is_closing():
+                return
+            self._is_refused = True
+            if self.cycle is not None and not self.cycle.response_complete:
+                self.transport.close()  # amid another answer nothing can be said
+                return
+            self.transport.write(_TOO_LARGE % (len(content), content))
+            # What still comes is let pass until patience ends: whoever is hung up on while they
+            # speak may never read the answer.
+            self.transport.write_eof()
+
+    return Limited
+
+
+def protocol() -> type[Any]:
+    """What the server speaks on every connection."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    return hurried(limited(HttpToolsProtocol))
+
+
+def allow_many_files() -> None:
+    """Let this process open as many files as the system lets it: every connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = (
+        2 * MOST_CONNECTIONS if most == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, most)
+    )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

@@ -1,4 +1,4 @@
-"""The files of the page, read once from the package: there is no way from a name to a path."""
+"""The page: its files, read once from the package; there is no way from a name to a path."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from starlette.requests import Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
+
+from visterm.web.problems import problem
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -43,15 +45,34 @@ def page_files() -> dict[str, PageFile]:
     >>> sorted(name for name in page_files() if name.endswith(".html"))
     ['index.html', 'token-wrong.html', 'token.html']
     """
-    found = {}
-    for entry in files("visterm.web").joinpath("page").iterdir():
-        if entry.is_file() and entry.name.rpartition(".")[2] in _TYPES:
-            content = entry.read_bytes()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-            found[entry.name] = PageFile(entry.name, content, tag)
-    return found
+    content = {
+        entry.name: entry.read_bytes()
+        for entry in files("visterm.web").joinpath("page").iterdir()
+        if entry.is_file() and entry.name.rpartition(".")[2] in _TYPES
+    }
+    return {name: PageFile(name, data, _tag(data)) for name, data in content.items()}
 
 
-def page_file(name: str) -> PageFile:
-    """One of them."""
-    return page_files()[name]
+def _tag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+
+
+def page_routes() -> APIRouter:
+    """The page, its files and its icon."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def page(request: Request) -> Response:
+        return page_files()["index.html"].response(request)
+
+    @router.get("/page/{name}")
+    async def file(request: Request, name: str) -> Response:
+        if name not in page_files():
+            return problem(404, "the page has no such file")
+        return page_files()[name].response(request)
+
+    @router.get("/favicon.ico")
+    async def icon(request: Request) -> Response:
+        return page_files()["icon.svg"].response(request)
+
+    return router

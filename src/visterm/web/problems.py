@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
 from visterm.errors import BadInput, UnreadablePicture, VistermError
-from visterm.web.change_process import Interrupted
-from visterm.web.reader_pool import Busy
+from visterm.web.thread_pool import Busy
+from visterm.web.writer import Interrupted
 
 log = logging.getLogger("visterm.web")
 
@@ -76,8 +76,8 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The answer that says what went wrong."""
-    said = error.encode("utf-8", errors="replace").decode()
-    body = Problem(error=said, kind=kind or _KINDS.get(status, "failed"), unknown=unknown)
+    sentence = error.encode("utf-8", errors="replace").decode()
+    body = Problem(error=sentence, kind=kind or _KINDS.get(status, "failed"), unknown=unknown)
     return JSONResponse(body.model_dump(exclude_none=True), status, dict(headers or {}))
 
 
@@ -91,7 +91,7 @@ def answer_with_problems(app: FastAPI) -> None:
 
 async def refuse_unknown_parameters(request: Request) -> None:
     """A parameter that nobody reads is a mistake of whoever wrote it: it would change nothing."""
-    known = [one.alias for one in request.scope["route"].dependant.query_params]
+    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         there_are = f"; there are {', '.join(known)}" if known else ""
@@ -107,20 +107,22 @@ async def _ours(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    return problem(422, "; ".join(_sentence(one) for one in found[:3]) or "bad input")
+    complaints = error.errors() if isinstance(error, RequestValidationError) else []
+    return problem(422, "; ".join(map(_sentence, complaints[:3])) or "bad input")
 
 
 async def _http(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
-    said = {
+    sentences = {
         404: "there is nothing at this address; /api/v1/openapi.json lists what there is",
         405: "this address takes other methods; /api/v1/openapi.json lists them",
         400: "the request cannot be read; its body must be JSON in UTF-8",
     }
     return problem(
-        error.status_code, said.get(error.status_code, str(error.detail)), headers=error.headers
+        error.status_code,
+        sentences.get(error.status_code, str(error.detail)),
+        headers=error.headers,
     )
 
 
@@ -130,14 +132,14 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return problem(500, "visterm made a mistake; its log says more", "failed")
 
 
-def _sentence(one: Mapping[str, Any]) -> str:
+def _sentence(complaint: Mapping[str, Any]) -> str:
     """One complaint of the validation, without the input it is about: that may be anything."""
-    where = [str(part) for part in _named(one.get("loc", ()))]
-    said = str(one.get("msg", "is wrong")).removeprefix("Value error, ")
+    where = [str(part) for part in _named(complaint.get("loc", ()))]
+    text = str(complaint.get("msg", "is wrong")).removeprefix("Value error, ")
     for they_say in ("Input should ", "String should ", "List should "):
-        said = said.replace(they_say, "must ")
-    said = {"Field required": "is missing"}.get(said, said)
-    return f"{'.'.join(where) or 'the body'}: {said}"
+        text = text.replace(they_say, "must ")
+    text = {"Field required": "is missing"}.get(text, text)
+    return f"{'.'.join(where) or 'the body'}: {text}"
 
 
 def _named(loc: Sequence[str | int]) -> Sequence[str | int]:

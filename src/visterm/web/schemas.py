@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -15,8 +15,10 @@ from visterm.collection import (
     QuickFilter,
     ScoreParts,
     SearchResponse,
+    Status,
     WordRecord,
 )
+from visterm.web.writer import Job
 
 LONGEST_QUERY = 500
 MOST_WORDS = 32
@@ -88,7 +90,7 @@ class QuickFilters(Response):
 
 
 class Pictures(Response):
-    """Pictures that came last, first."""
+    """Pictures taken last, first."""
 
     offset: int
     results: list[Picture]
@@ -137,6 +139,20 @@ class CompletedWords(Response):
     """Words to complete what somebody types."""
 
     words: list[CountedWord]
+
+
+class Suggestion(Response):
+    """A word that the collection shows, and the picture that shows it best."""
+
+    word: str
+    probability: float
+    picture: Picture
+
+
+class Suggestions(Response):
+    """Words to begin with, the surest first."""
+
+    words: list[Suggestion]
 
 
 class DescriptionResponse(Response):
@@ -204,47 +220,22 @@ class NewJob(Request):
     )
 
 
-class JobResponse(Response):
-    """Work in the background."""
-
-    id: int
-    kind: Literal["train", "add", "duplicates"]
-    state: Literal["running", "done", "failed", "stopped"]
-    what: str
-    """What is being done, or was last."""
-    done: int
-    total: int
-    result: dict[str, Any] | None
-    error: str | None
-
-
 class LastJob(Response):
     """The last job; null where there was none since the server began."""
 
-    job: JobResponse | None
+    job: Job | None
 
 
-class StatusResponse(Response):
-    """How much there is of everything."""
+@dataclass(frozen=True)
+class ServerStatus(Status):
+    """How much there is of everything, and what is going on."""
 
     name: str
     """The folder's name."""
-    pictures: int
-    captioned: int
-    names: str
-    """Whose names count as words: none, files, folders or both."""
-    skipped: int
-    judgements: int
-    model: dict[str, Any] | None
-    """What was trained; null before that."""
-    up_to_date: bool
-    """Whether the folders look as when they were last listed."""
-    set_aside: list[str]
-    """Changes that were queued and then could not be done, each with the reason."""
     writable: bool
     watching: bool
     """Whether changes of the folder are noticed as they happen."""
-    job: JobResponse | None
+    job: Job | None
     version: str
 
 
@@ -258,7 +249,8 @@ class NewStep(Request):
     relevant: bool | None = None
 
 
-class Changed(Response):
+@dataclass(frozen=True)
+class Changed:
     """How many pictures a step was about, and what it was, where it was taken back."""
 
     changed: int

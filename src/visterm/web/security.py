@@ -11,23 +11,20 @@ import asyncio
 import hmac
 import ipaddress
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote_to_bytes, urlsplit
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from visterm.web.page_files import page_files
 from visterm.web.problems import problem
-from visterm.web.rate_limit import Bucket, Guesses
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 64 << 10
 SLOWEST_BODY = 30.0
@@ -36,11 +33,6 @@ LONGEST_ADDRESS = 16 << 10
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
 
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type",
-    "Access-Control-Max-Age": "600",
-}
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -52,7 +44,9 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
 }
+"""Of every answer that has no other value of its own."""
 
 
 @dataclass(frozen=True)
@@ -74,60 +68,84 @@ class Rules:
     most_writes_at_once: int = 60
 
 
-@dataclass
+class Bucket:
+    """So many at once, and so many a second after that, for each client (a token bucket).
+
+    >>> bucket = Bucket(rate=1.0, size=2, clock=iter([0.0, 0.0, 0.0, 1.5]).__next__)
+    >>> [bucket.take("me") for _ in range(4)]
+    [True, True, False, True]
+    """
+
+    def __init__(
+        self, rate: float, size: int, clock: Callable[[], float] = time.monotonic, most: int = 4096
+    ) -> None:
+        self.rate, self.size, self._clock, self._most = rate, float(size), clock, most
+        self._left: OrderedDict[str, tuple[float, float, str]] = OrderedDict()
+
+    def is_empty(self, client: str) -> bool:
+        """Whether a client would be refused now."""
+        return self._filled(client, self._clock()) < 1
+
+    def take(self, client: str, what: str = "") -> bool:
+        """Whether a client may; to ask for the same thing again costs nothing."""
+        now = self._clock()
+        left = self._filled(client, now)
+        *_, last = self._left.pop(client, ("",))
+        allowed = left >= 1
+        self._left[client] = (left - (allowed and (not what or what != last)), now, what)
+        while len(self._left) > self._most:  # many clients must not fill the memory
+            self._left.popitem(last=False)
+        return allowed
+
+    def _filled(self, client: str, now: float) -> float:
+        left, since, _ = self._left.get(client, (self.size, now, ""))
+        return min(self.size, left + self.rate * (now - since))
+
+
 class Guard:
     """An app that lets through what the rules allow."""
 
-    app: App
-    rules: Rules
-    _writes: Bucket = field(init=False)
-    _wrong_tokens: Guesses = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._writes = Bucket(self.rules.writes_a_second, self.rules.most_writes_at_once)
-        self._wrong_tokens = Guesses(0.5, 10)
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self.app, self.rules = app, rules
+        self._writes = Bucket(rules.writes_a_second, rules.most_writes_at_once)
+        self._wrong_tokens = Bucket(0.5, 10)
+        self._checked: ASGIApp = self._check
+        if rules.origins:
+            self._checked = CORSMiddleware(
+                self._check,
+                allow_origins=[*rules.origins],
+                allow_methods=["GET", "POST", "PUT", "DELETE"],
+                allow_headers=["Authorization", "Content-Type"],
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        if scope["type"] != "http":  # nothing here speaks WebSocket
-            return
-
-        allowed = self._allowed_origin(Headers(scope=scope))
-
-        async def with_headers(message: MutableMapping[str, Any]) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
+                if "access-control-allow-origin" in headers:
+                    headers["Cross-Origin-Resource-Policy"] = "cross-origin"
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
-                if allowed is not None:
-                    headers["Access-Control-Allow-Origin"] = allowed
-                    headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-                    headers.add_vary_header("Origin")
                 message["headers"] = headers.raw
             await send(message)
 
-        if scope["method"] == "OPTIONS" and allowed is not None:
-            await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, with_headers)
-            return
-        refusal = self._refusal(scope, Headers(scope=scope))
-        if refusal is not None:
-            await refusal(scope, receive, with_headers)
-            return
-        await self.app(scope, _limited(receive), with_headers)
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":  # nothing here speaks WebSocket
+            await self._checked(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        checks: Iterable[Callable[[Scope, Headers], Response | None]] = (
-            self._bad_host,
-            self._bad_address,
-            self._bad_origin,
-            self._no_token,
-            self._bad_body,
-            self._too_often,
+    async def _check(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        checks = (
+            *(self._bad_host, self._bad_address, self._bad_origin),
+            *(self._no_token, self._bad_body, self._too_often),
         )
-        return next((found for check in checks if (found := check(scope, headers))), None)
+        for check in checks:
+            refusal = check(scope, headers)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self.app(scope, _limited(receive), send)
 
     def _bad_host(self, scope: Scope, headers: Headers) -> Response | None:
         named = headers.getlist("host")
@@ -168,16 +186,11 @@ class Guard:
             return problem(400, "the address holds a zero byte")
         return None
 
-    def _allowed_origin(self, headers: Headers) -> str | None:
-        """The origin of a request, where it is one that the rules name."""
-        origin = headers.get("origin")
-        return origin if origin is not None and origin in self.rules.origins else None
-
     def _bad_origin(self, scope: Scope, headers: Headers) -> Response | None:
-        if self._allowed_origin(headers) is not None:
+        origin = headers.get("origin")
+        if origin in self.rules.origins:
             return None
         site = headers.get("sec-fetch-site", "same-origin")
-        origin = headers.get("origin")
         own = origin is None or _origin(origin) == _origin(f"{scope['scheme']}://{headers['host']}")
         if own and site in ("same-origin", "none"):
             return None
@@ -192,11 +205,11 @@ class Guard:
         given, in_address = self._given_token(scope, headers)
         if given is not None:
             client = _client(scope)
-            if self._wrong_tokens.are_too_many(client):  # nor is a right one looked at
+            if self._wrong_tokens.is_empty(client):  # nor is a right one looked at
                 return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
             if _same(given, self.rules.token):
                 return self._let_in() if in_address else None
-            self._wrong_tokens.add(client, given)
+            self._wrong_tokens.take(client, given)
         if scope["path"] == "/" and scope["method"] in _READS:
             return _ask_for_token(wrong=given is not None)
         return problem(
@@ -248,20 +261,20 @@ class Guard:
 
 def _limited(receive: Receive) -> Receive:
     """Bodies that come in chunks are counted as they come, and must have come before long."""
-    got, whole = 0, False
+    received, is_whole = 0, False
     until = time.monotonic() + SLOWEST_BODY
 
-    async def counted() -> MutableMapping[str, Any]:
-        nonlocal got, whole
-        if whole:  # what comes now is that whoever asked has gone
+    async def counted() -> Message:
+        nonlocal received, is_whole
+        if is_whole:  # what comes now is that whoever asked has gone
             return await receive()
         try:
             message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
         except TimeoutError:
             raise HTTPException(408, "the body came too slowly; send it again") from None
-        whole = not message.get("more_body", False)
-        got += len(message.get("body", b""))
-        if got > LARGEST_BODY:
+        is_whole = not message.get("more_body", False)
+        received += len(message.get("body", b""))
+        if received > LARGEST_BODY:
             raise HTTPException(413, f"a body may have at most {LARGEST_BODY:,} bytes")
         return message
 
@@ -291,6 +304,4 @@ def _later(seconds: int) -> dict[str, str]:
 
 
 def _ask_for_token(*, wrong: bool) -> Response:
-    from visterm.web.page_files import page_file
-
-    return page_file("token-wrong.html" if wrong else "token.html").response(status=401)
+    return page_files()["token-wrong.html" if wrong else "token.html"].response(status=401)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.collection.feedback.clicked_vectors import centred
+from visterm.collection.feedback.regression import centred
 from visterm.models.feedback import Metric
 
 

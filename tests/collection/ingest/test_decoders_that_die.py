@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.readers import reading_by
 
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
-from visterm.pictures.sandbox import CRASHES, HANGS, Readers, reading_by
+from visterm.pictures.sandbox import CRASHES, HANGS, Readers
 
 # A child of an interpreter that loads this ends at a picture of that name, as by a bug in C.
 _DEADLY = """

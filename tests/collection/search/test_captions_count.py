@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from visterm.collection import Collection, SearchRequest
+from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.caption_words import completeness
 from visterm.collection.store.snapshot import NotTrained
 from visterm.errors import BadInput
@@ -126,7 +127,7 @@ def test_likeness_and_words_use_captions_too(learnt: Collection) -> None:
 def test_how_complete_captions_are_is_learnt_from_them(learnt: Collection) -> None:
     before = completeness(learnt.catalogue.db).max()
     table = learnt.root / "short.tsv"
-    captions = learnt.effective_captions(range(1, 61))
+    captions = effective_captions(learnt.catalogue, range(1, 61))
     rows = [(learnt.record(n).files[0].path, text.split()[0]) for n, text in captions.items()]
     table.write_text("".join(f"{path}\t{word}\n" for path, word in rows))
     learnt.caption_from(table)

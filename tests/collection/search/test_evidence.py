@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.collection.search.evidence import CERTAINTY, Evidence, QueryTerm
-from visterm.collection.search.row_scores import RowScores, VideoRows, scored
+from visterm.collection.search.row_scores import QueryRows, RowScores, VideoRows
 from visterm.index.codes import encoded, magnitudes
 from visterm.index.columns import WordWeights
 from visterm.index.feature_file import FeatureFile, only_ids
@@ -44,6 +44,9 @@ class Problem:
     videos: VideoRows | None = None
 
     def scored(self) -> RowScores:
+        return self.query().scored()
+
+    def query(self) -> QueryRows:
         count = len(self.columns.codes)
         ids = np.arange(count) if self.ids is None else self.ids
         order = np.argsort(ids, kind="stable")
@@ -52,7 +55,7 @@ class Problem:
             here = pictures[np.isin(pictures, ids)]
             return np.sort(order[np.searchsorted(ids[order], here)])
 
-        return scored(
+        return QueryRows(
             only_ids(ids),
             [Evidence.of(term, self.completeness, positions) for term in self.terms],
             self.columns,  # type: ignore[arg-type]
@@ -155,9 +158,10 @@ def test_scores_are_those_of_the_slow_formula_and_the_best_those_of_a_full_sort(
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_the_parts_of_a_score_add_up_and_say_who_holds_the_word(problem: Problem) -> None:
-    found = problem.scored()
+    query = problem.query()
+    found = query.scored()
     best = found.best(PICTURES)
-    for place, parts in zip(best.tolist(), found.parts(best), strict=True):
+    for place, parts in zip(best.tolist(), query.parts(best), strict=True):
         total = parts.sight + parts.caption + parts.name
         assert total == pytest.approx(float(found.vector.scores[place]), rel=1e-4, abs=1e-4)
         picture = int(problem.ids[place])  # type: ignore[index]
@@ -175,9 +179,9 @@ def test_a_name_says_more_than_sight_alone_and_less_than_a_caption() -> None:
     named = {"folder": (np.array([1, 2]), 0.7)}
     columns = GivenColumns(np.array([[0.05], [0.05], [0.05], [0.6]]))
     problem = Problem(columns, [term("coal", 0, [0], named=named)], np.uint8([1, 0, 1, 0]))
-    found = problem.scored()
-    assert found.best(4).tolist() == [0, 1, 2, 3]
-    parts = found.parts(np.arange(4))
+    query = problem.query()
+    assert query.scored().best(4).tolist() == [0, 1, 2, 3]
+    parts = query.parts(np.arange(4))
     alone = math.log(0.05)
     expected = [math.log(1 - 0.3 * (1 - seen)) - alone for seen in (0.05, 0.05 * 0.5)]
     assert [one.name for one in parts] == pytest.approx([0, *expected, 0], rel=1e-3)
@@ -194,9 +198,9 @@ def test_written_words_come_first_and_captions_without_them_a_little_later() -> 
 def test_one_word_may_be_read_and_the_other_seen() -> None:
     terms = [term("anna", None, [0, 1]), term("beach", 0)]
     columns = GivenColumns(np.array([[0.9], [0.1], [0.9]]))
-    found = Problem(columns, terms, np.uint8([1, 1, 0])).scored()
-    assert found.best(3).tolist() == [0, 1, 2]
-    (parts,) = found.parts(np.array([0]))
+    query = Problem(columns, terms, np.uint8([1, 1, 0])).query()
+    assert query.scored().best(3).tolist() == [0, 1, 2]
+    (parts,) = query.parts(np.array([0]))
     assert parts.sight == pytest.approx(math.log(0.9), rel=1e-3)
     assert parts.caption == pytest.approx(math.log(CERTAINTY) + math.log(0.5), abs=1e-3)
 

@@ -9,7 +9,6 @@ import pytest
 from visterm.collection import Collection
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.caption_words import are_right
-from visterm.collection.store.name_words import USUAL_CERTAINTY, certainty
 from visterm.errors import BadInput
 
 
@@ -179,23 +178,6 @@ def test_a_year_on_a_folder_lets_its_pictures_through(learnt: Collection) -> Non
     move(learnt, 5, "1987/a.jpg")
     learnt.add(names="folders")
     assert found(learnt, "1987") == found(learnt, "sea 1987") == ["a.jpg"]
-
-
-def test_what_a_name_is_worth_is_learnt_from_captions(learnt: Collection) -> None:
-    captions = learnt.effective_captions(range(1, 61))
-    files = {number: learnt.record(number).files[0].path for number in captions}
-    for number, text in captions.items():
-        (learnt.root / files[number]).rename(learnt.root / f"{text.split()[0]}-{number}.jpg")
-    learnt.add(names="files")
-    right = certainty(learnt.catalogue.db)["file"]
-    assert right > USUAL_CERTAINTY["file"]
-    words = sorted({word for text in captions.values() for word in text.split()})
-    for number, text in captions.items():
-        wrong = next(word for word in words if word not in text)
-        named = learnt.root / learnt.record(number).files[0].path
-        named.rename(learnt.root / f"{wrong}-{number}.jpg")
-    learnt.add()
-    assert certainty(learnt.catalogue.db)["file"] < 0.5 < right
 
 
 def test_a_words_page_counts_the_names_that_hold_it(learnt: Collection) -> None:

@@ -41,7 +41,7 @@ def test_words_are_read_as_people_type_them(
     def loads_something() -> None:
         raise AssertionError("a search by words waits for no encoder and no word vectors")
 
-    monkeypatch.setattr("visterm.text.sentence_encoder.open_encoder", loads_something)
+    monkeypatch.setattr("visterm.text.spaces.sentences.open_sentence_encoder", loads_something)
     monkeypatch.setattr("visterm.text.meaning._near", lambda *_: loads_something())
     glove.cache_clear()  # vectors that another test has loaded may be used
     tree = learnt.search("tree", 5)

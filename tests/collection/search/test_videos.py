@@ -13,7 +13,7 @@ from slow_scores import TOLERANCE, slow_scores
 
 from visterm.collection import Collection, SearchRequest, SharedState
 from visterm.collection.search.shard import SearchShard
-from visterm.collection.store.frame_rows import read_frame_rows
+from visterm.collection.store.feature_rows import read_frame_rows
 from visterm.compute import LocalReplicas
 
 pytest.importorskip("av")

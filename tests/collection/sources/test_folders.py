@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection.sources.folders import look_at, walk
-from visterm.collection.sources.listing import File
+from visterm.collection.sources.opening import File
 
 
 def put(path: Path, content: bytes = b"x") -> Path:

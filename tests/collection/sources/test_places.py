@@ -13,6 +13,7 @@ from places import Bucket
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline
 from visterm.collection.ingest.batches import Added
+from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.feature_rows import Rows
 from visterm.index.feature_file import coded, decoded
 
@@ -134,7 +135,7 @@ def test_captions_are_read_and_read_again_when_they_change(
     assert add(home) == {}
     assert home.captions(place.url("0.jpg")) == {source: "two boats at sea, far out"}
     home.caption(place.url("0.jpg"), "a ship")
-    shown = home.effective_captions([home._number(place.url("0.jpg"))])
+    shown = effective_captions(home.catalogue, [home._number(place.url("0.jpg"))])
     assert list(shown.values()) == ["a ship"]
 
 

@@ -13,6 +13,7 @@ from test_places import add, counts, filled
 
 from visterm.collection import Collection
 from visterm.collection.ingest import description
+from visterm.collection.media.captions import effective_captions
 from visterm.errors import BadInput, MissingExtra, VistermError
 
 Scene = Callable[[int], bytes]
@@ -40,7 +41,7 @@ def test_names_may_hold_whatever_a_name_may_hold(
         prefix.put(name, scene(number))
         prefix.put(f"{name}.txt", b"a boat")
     assert add(home, prefix.scope) == {"new": 5, "extracted": 5}
-    assert len(home.effective_captions(home.newest(5))) == 5
+    assert len(effective_captions(home.catalogue, home.newest(5))) == 5
     assert add(home) == {}
     record = home.record(home.newest(1)[0])
     assert home.thumbnails.of(record, 160).sure

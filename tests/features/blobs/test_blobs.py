@@ -12,9 +12,13 @@ import pytest
 from visterm.datasets.scenes import Scene
 from visterm.errors import BadInput, MissingExtra
 from visterm.features import Blobs
-from visterm.features.blobs.blob_descriptor import BLOB_NUMBERS, blob_numbers
-from visterm.features.blobs.blob_regions import _best_cut, cut_regions
-from visterm.features.blobs.blobs import count_blob_tokens
+from visterm.features.blob_descriptor import (
+    BLOB_NUMBERS,
+    _best_cut,
+    blob_numbers,
+    cut_regions,
+)
+from visterm.features.blobs import count_blob_tokens
 
 pytest.importorskip("cv2", reason="blobs need the extra 'classic'")
 pytest.importorskip("skimage", reason="blobs need the extra 'classic'")

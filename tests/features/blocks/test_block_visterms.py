@@ -20,7 +20,7 @@ from visterm.datasets.scenes import Scene, draw_scene
 from visterm.errors import BadInput, NotFitted, VistermError
 from visterm.features import EXTRACTORS, Blocks
 from visterm.features.blocks.block_descriptor import TEXTURE_BINS
-from visterm.features.blocks.channels import DEFAULT_CHANNELS, PARTS
+from visterm.features.blocks.block_visterms import DEFAULT_CHANNELS, PARTS
 
 CHANNELS = ((8, "joint", 60), (16, "edges", 30), (16, "colours", 20))
 

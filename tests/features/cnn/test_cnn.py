@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from visterm.errors import BadInput, MissingExtra
 from visterm.features.cnn import CNN, efficientnet
-from visterm.features.cnn.onnx_network import OnnxNetwork
+from visterm.features.cnn.network_extractor import OnnxNetwork
 
 
 def stripes(angle: float, colour: tuple[int, int, int], noise: int = 0) -> NDArray[np.uint8]:

@@ -13,8 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from visterm.errors import BadInput
 from visterm.features.cnn import Recipe, read_recipe
-from visterm.features.cnn.frame import frame, seen
-from visterm.features.cnn.recipe import CROPS, FILTERS, normalised
+from visterm.features.cnn.recipe import CROPS, FILTERS, frame, normalised, seen
 
 GREY = (0.5, 0.5, 0.5)
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from visterm.errors import BadInput, MissingExtra
 from visterm.models import Bbnn
-from visterm.models.bbnn._batches import Batch, Pairs
-from visterm.models.bbnn.network import Descent
+from visterm.models._bbnn_batches import Batch, Pairs
+from visterm.models._bbnn_network import Descent
 from visterm.text import relevance_from_captions
 from visterm.text.caption_queries import caption_queries
 from visterm.text.query_source import QuerySource, caption_source, listed_source

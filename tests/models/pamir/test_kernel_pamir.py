@@ -12,7 +12,7 @@ from visterm.errors import BadInput
 from visterm.evaluation import mean_average_precision
 from visterm.kernels import RBF, Bags, Cosine, Match
 from visterm.models import KernelPamir, Pamir, load_model
-from visterm.models.pamir import kernel_matrix
+from visterm.models.pamir import kernel_pamir
 from visterm.models.pamir import kernel_pamir as kernel_pamir_file
 from visterm.text import relevance_from_captions
 
@@ -241,7 +241,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters, why):
 
 
 def test_a_table_too_large_for_memory_is_not_made(monkeypatch):
-    monkeypatch.setattr(kernel_matrix, "_TABLE_BYTES", 4 * 160 * 160)
+    monkeypatch.setattr(kernel_pamir, "_TABLE_BYTES", 4 * 160 * 160)
     KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y)
     with pytest.raises(BadInput, match="n_components=1000"):
         KernelPamir(**QUICK).fit(DENSE.X, DENSE.Y, validation=OTHER)

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from visterm.compute import LocalReplicas
 from visterm.models import Pamir
-from visterm.models.mixing import Moves, mix
 from visterm.models.pamir import shards as shards_module
+from visterm.models.pamir.shards import Moves, mix
 from visterm.models.selection import quality
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency

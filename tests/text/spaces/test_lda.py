@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import LatentDirichletAllocation
 
 from visterm.errors import BadInput
-from visterm.text.spaces.lda import Lda
+from visterm.text.spaces.topics import Lda
 
 
 def documents(n=120, seed=0):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link
+from visterm.calibration.calibration import Link
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.versions import is_encoded
 

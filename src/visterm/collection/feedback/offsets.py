@@ -25,21 +25,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link
+from visterm.calibration.calibration import Link
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
 from visterm.collection.feedback.log import Entry, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import DescribedPictures, described
+from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import Version, set_new_words
 from visterm.collection.store.word_model import WordModel, read_directions
 from visterm.text.meaning import looked_up
 from visterm.text.names import LONGEST
 from visterm.text.query import QueryVector, parse_query, query_vector
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
     from visterm.text import Vocabulary
@@ -62,6 +62,7 @@ class FeedbackOffsets:
     catalogue: Catalogue
     model: WordModel
     pictures: DescribedPictures | None
+    frames: FrameRows
     vocabulary: Vocabulary
     version: Version
     directions: dict[int, NDArray[np.float64]] = field(default_factory=dict)
@@ -70,14 +71,15 @@ class FeedbackOffsets:
     @classmethod
     def of(cls, catalogue: Catalogue, model: WordModel) -> FeedbackOffsets:
         """The offsets that the catalogue holds, to be changed."""
-        pictures = described(catalogue, model.version.extractor)
+        now, version = snapshot(catalogue), model.version
         rows = catalogue.db.execute("SELECT word, direction FROM directions")
         known = read_directions(rows)
-        return cls(catalogue, model, pictures, model.vocabulary, model.version, known)
+        pictures = now.pictures(version.extractor)
+        return cls(catalogue, model, pictures, now.frames, model.vocabulary, version, known)
 
     @cached_property
     def regression(self) -> ClickRegression:
-        return ClickRegression(self.catalogue, self.model, self.pictures)
+        return ClickRegression(self.model, self.pictures, self.frames)
 
     @cached_property
     def encoder_words(self) -> EncoderWords | None:

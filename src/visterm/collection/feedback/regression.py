@@ -1,4 +1,5 @@
-"""The clicks on some words, gathered from the log and fitted together (`ClickSet`)."""
+"""The clicks on some words, gathered from the log and fitted together (`ClickSet`), with the
+vectors of their pictures around the mean of all."""
 
 from __future__ import annotations
 
@@ -11,21 +12,74 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration.link import Link, log_logistic
-from visterm.collection.feedback.clicked_vectors import CentredVectors, centred
+from visterm.calibration.calibration import Link, log_logistic
 from visterm.collection.feedback.log import Entry
-from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
+from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
 
 if TYPE_CHECKING:
-    from visterm.models.feedback import ClickSet
+    from scipy.sparse import csr_array
+
+    from visterm.models.feedback import ClickSet, Metric
 
 Floats = NDArray[np.float64]
 Directions = Mapping[int, Floats]
 Click = tuple[QueryVector, Entry]
+
+
+@dataclass(frozen=True, eq=False)
+class CentredVectors:
+    """Vectors x − m, compared in a metric.
+
+    The mean is taken off products, not off vectors: of the blocks in a picture's vector most are
+    nought, and what is nought is not multiplied.
+    """
+
+    rows: Floats | csr_array
+    mean: Floats
+    metric: Metric | None
+
+    def __matmul__(self, direction: Floats) -> Floats:
+        """Their products with a direction."""
+        found: Floats = self.rows @ direction - self.mean @ direction
+        return found
+
+    def products(self) -> Floats:
+        """Those of each two, in the metric."""
+        with_mean = self.rows @ self.mean
+        raw = self.rows @ self.rows.T
+        dense = raw if isinstance(raw, np.ndarray) else raw.toarray()
+        found: Floats = dense - with_mean[:, None] - with_mean + self.mean @ self.mean
+        if self.metric is not None:
+            whitened = self.rows @ self.metric.rows.T - self.metric.rows @ self.mean
+            found -= whitened @ whitened.T
+        return found
+
+    def combined(self, coefficients: Floats) -> Floats:
+        """Sums of them in the metric, one for each column of coefficients."""
+        found: Floats = (self.rows.T @ coefficients).T
+        found = found - np.outer(coefficients.sum(axis=0), self.mean)
+        return found if self.metric is None else self.metric.applied(found)
+
+
+def centred(
+    vectors: Sequence[NDArray[np.float32]], mean: Floats, metric: Metric | None
+) -> CentredVectors:
+    """Some vectors as they are stored; they are taken to be sparse where there is no metric, since
+    training learns one from all others."""
+    rows: Floats | csr_array
+    if metric is not None:
+        rows = np.array(vectors, np.float64)
+    else:
+        from scipy.sparse import csr_array
+
+        places = [np.flatnonzero(vector != 0) for vector in vectors]
+        pairs = zip(vectors, places, strict=True)
+        values = np.concatenate([vector[some] for vector, some in pairs]).astype(np.float64)
+        ends = np.cumsum([0, *map(len, places)])
+        rows = csr_array((values, np.concatenate(places), ends), shape=(len(vectors), len(mean)))
+    return CentredVectors(rows, mean, metric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +116,9 @@ class GatheredClicks:
 class ClickRegression:
     """What fits clicks to one version; it remembers the vectors it has met."""
 
-    catalogue: Catalogue
     model: WordModel
     pictures: DescribedPictures | None
+    frames: FrameRows
     _vectors: dict[int, NDArray[np.float32] | None] = field(default_factory=dict)
 
     def finds(self, pictures: Iterable[int]) -> list[bool]:
@@ -155,14 +209,10 @@ class ClickRegression:
             for query, entry in clicks
             if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
-        if frames := self._frames:
-            some = [(query, self._shown(query, entry, frames)) for query, entry in some]
+        if self.frames:
+            some = [(query, self._shown(query, entry, self.frames)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
-
-    @cached_property
-    def _frames(self) -> FrameRows:
-        return read_frame_rows(self.catalogue)
 
     def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
         """The entry, if it is about a video about its frame that answers best: it was shown."""

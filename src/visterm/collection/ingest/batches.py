@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visterm.collection.ingest.description import Described, FileDescription
-from visterm.collection.ingest.plan import (
+from visterm.collection.ingest.survey import (
     CAPTIONS,
     LISTED,
     READ,
-    RETURNED,
     IngestTask,
     OnSkip,
     Survey,
@@ -67,11 +66,11 @@ class Batches:
 
     def on_cluster(self, where: RayCluster) -> None:
         """Tell of the cluster that does the work, too."""
-        told = self.progress
+        show = self.progress
 
         def progress(what: str, done: int, total: int) -> None:
             self.report.nodes, self.report.retries = where.nodes, where.retries
-            told(f"{what} · {where}", done, total)
+            show(f"{what} · {where}", done, total)
 
         self.progress = progress
 
@@ -81,93 +80,98 @@ class Batches:
 
     def commit(self, group: Sequence[Described]) -> None:
         """Write the vectors of what is new in a group, and all its news into the catalogue."""
-        files, found = self._joined(group)
-        written = None if found.vectors is None else self.rows.write(found.vectors)
+        files, new = self._joined(group)
+        written = None if new.vectors is None else self.rows.write(new.vectors)
         with self.catalogue.transaction() as db:
-            numbers = {digest: _picture(db, digest) for digest in found.digests}
-            for digest, second in found.seconds.items():
-                whole = found.videos.get(digest)
+            numbers = {digest: _picture(db, digest) for digest in new.digests}
+            for digest, second in new.seconds.items():
+                whole = new.videos.get(digest)
                 db.execute(
                     "UPDATE pictures SET second = ?, video = ? WHERE hash = ?",
                     (second, None if whole is None else _picture(db, whole), digest),
                 )
-            for one in files:
-                self._store(one, found.digests)
+            for file in files:
+                self._store(file, new.digests)
             if written is not None:
-                self.rows.name(written, [numbers[digest] for digest in found.digests])
-        self.report.extracted += sum(digest not in found.videos for digest in found.digests)
+                self.rows.name(written, [numbers[digest] for digest in new.digests])
+        self.report.extracted += sum(digest not in new.videos for digest in new.digests)
         self.done += len(files)
-        self.progress("adding pictures", self.done, self.total)
+        self.heard(0)
 
     def _joined(self, group: Sequence[Described]) -> tuple[list[FileDescription], Described]:
         """A group as one; of equal contents, and of those known meanwhile, no vector twice."""
         from visterm.features.extractor import stack_rows
 
-        files = [file for one in group for file in one.files]
-        sound = {file.digest for file in files if file.reason is None}
-        joined, parts = Described(), []
-        for one in group:
-            joined.videos |= one.videos
-            joined.seconds |= one.seconds
+        files = [file for part in group for file in part.files]
+        sound = {file.reading.digest for file in files if file.reason is None}
+        joined, vectors = Described(), []
+        for part in group:
+            joined.videos |= part.videos
+            joined.seconds |= part.seconds
             new = [
                 number
-                for number, digest in enumerate(one.digests)
+                for number, digest in enumerate(part.digests)
                 if digest not in joined.digests
-                and one.videos.get(digest, digest) in sound
-                and not self.knows(digest)
+                and part.videos.get(digest, digest) in sound
+                and not self._is_described(digest)
             ]
-            joined.digests += [one.digests[number] for number in new]
-            if new and one.vectors is not None:
-                parts.append(one.vectors[new])
-        joined.vectors = stack_rows(parts) if parts else None
+            joined.digests += [part.digests[number] for number in new]
+            if new and part.vectors is not None:
+                vectors.append(part.vectors[new])
+        joined.vectors = stack_rows(vectors) if vectors else None
         return files, joined
 
-    def knows(self, digest: bytes) -> bool:
-        """Whether the content of this hash has a vector."""
+    def _is_described(self, digest: bytes) -> bool:
         question = """SELECT 1 FROM pictures JOIN rows ON rows.picture = pictures.id
             WHERE hash = ? AND rows.extractor = ?"""
         return bool(self.catalogue.one(question, digest, self.rows.extractor))
 
-    def _store(self, one: FileDescription, new: Sequence[bytes]) -> None:
+    def _store(self, file: FileDescription, new: Sequence[bytes]) -> None:
         """Write one file's news into the catalogue."""
-        db, task = self.catalogue.db, one.task
+        db, task, reading = self.catalogue.db, file.task, file.reading
         at = (task.folder, task.file.name)
         old = db.execute(
             "SELECT id, picture, vanished FROM places WHERE folder = ? AND name = ?", at
         ).fetchone()
-        if one.is_passing:
-            self.plan.doubt(task.path)
-            self._skip(one)
-            return
-        if one.reason is not None:
-            if self.extractor.ready:  # else it is only described another time
-                self.plan.skip(task, one.reason)
-            digest = "SELECT hash FROM pictures WHERE id = ?"
-            if self.extractor.ready or (old and self.catalogue.one(digest, old[1]) != one.digest):
-                db.execute("UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?", at)
-            self._skip(one)
+        if file.reason is not None:
+            self._skip(file, None if old is None else old[1])
             return
         db.execute("DELETE FROM skipped WHERE folder = ? AND name = ?", at)
-        if task.what in (RETURNED, LISTED):
+        if not task.is_opened:
             db.execute("UPDATE places SET vanished = 0 WHERE id = ?", (old[0],))
             self.report.returned += bool(old[2])
             self._keep_listed(task, old[1], is_news=task.what == LISTED)
             return
-        picture = old[1] if one.digest is None else _picture(db, one.digest)
-        if one.size is not None:
+        picture = old[1] if reading.digest is None else _picture(db, reading.digest)
+        if reading.size is not None:
             db.execute(
                 "UPDATE pictures SET width = ?, height = ? WHERE id = ? OR video = ?",
-                (*one.size, picture, picture),
+                (*reading.size, picture, picture),
             )
         if task.what == READ:
-            fresh = one.digest in new and not _elsewhere(self.catalogue, picture)
-            self._place(task, picture, old, is_new=fresh)
-        self._keep_captions(one, picture, was_here=old is not None and old[1] == picture)
-        self._keep_listed(task, picture, is_news=bool(task.file.caption) and not one.captions)
+            is_new = reading.digest in new and not _elsewhere(self.catalogue, picture)
+            self._place(task, picture, old, is_new=is_new)
+        self._keep_captions(file, picture, was_here=old is not None and old[1] == picture)
+        self._keep_listed(
+            task, picture, is_news=bool(task.file.caption) and not reading.metadata.captions
+        )
 
-    def _skip(self, one: FileDescription) -> None:
-        self.report.skipped.append((one.task.path, one.reason or ""))
-        self.on_skip(one.task.path, one.reason or "")
+    def _skip(self, file: FileDescription, before: int | None) -> None:
+        """Note and report a file that cannot be read; ``before`` is the picture that it was."""
+        task, reason, is_ready = file.task, file.reason or "", self.extractor.ready
+        if file.is_passing:
+            self.plan.doubt(task.path)
+        else:
+            if is_ready:  # else it is only described another time
+                self.plan.skip(task, reason)
+            digest = self.catalogue.one("SELECT hash FROM pictures WHERE id = ?", before)
+            if is_ready or (before is not None and digest != file.reading.digest):
+                self.catalogue.db.execute(
+                    "UPDATE places SET vanished = 1 WHERE folder = ? AND name = ?",
+                    (task.folder, task.file.name),
+                )
+        self.report.skipped.append((task.path, reason))
+        self.on_skip(task.path, reason)
 
     def _place(
         self, task: IngestTask, picture: int, old: tuple[int, int, int] | None, *, is_new: bool
@@ -200,31 +204,31 @@ class Batches:
             if is_new and not _elsewhere(self.catalogue, before):
                 captions.inherit(self.catalogue, before, picture)
 
-    def _keep_captions(self, one: FileDescription, picture: int, *, was_here: bool) -> None:
-        db, task = self.catalogue.db, one.task
-        for problem in one.problems:
+    def _keep_captions(self, file: FileDescription, picture: int, *, was_here: bool) -> None:
+        from visterm.pictures.formats import kind_of_name
+
+        db, task, written = self.catalogue.db, file.task, file.reading.metadata
+        for problem in written.problems:
             where, _, reason = problem.removeprefix(f"{self.plan.root}/").partition(": ")
             if not task.is_here:
                 where = task.path  # the name of a copy says nothing to anybody
             self.on_skip(f"the metadata of {where}", reason)
+        texts = [(caption.source, caption.text) for caption in written.captions]
         alone = self.catalogue.one("SELECT present FROM pictures WHERE id = ?", picture) < 2
-        captions.keep_read(self.catalogue, picture, one.captions, all_there_is=alone and was_here)
+        captions.keep_read(self.catalogue, picture, texts, all_there_is=alone and was_here)
         if not alone and task.what == CAPTIONS:
             self.plan.elsewhere.add(picture)
-        self.report.captions += bool(one.captions) or task.what == CAPTIONS
-        from visterm.pictures.formats import kind_of_name
-
-        at = one.capture
-        if at is not None:
-            db.execute(
-                """UPDATE places SET sidecars = ?, kind = ?, taken = ?, taken_from = ?,
-                    latitude = ?, longitude = ? WHERE folder = ? AND name = ?""",
-                (
-                    *(task.file.sidecars, kind_of_name(task.file.name)),
-                    *(at.taken, at.source, at.latitude, at.longitude),
-                    *(task.folder, task.file.name),
-                ),
-            )
+        self.report.captions += bool(texts) or task.what == CAPTIONS
+        at = file.capture
+        db.execute(
+            """UPDATE places SET sidecars = ?, kind = ?, taken = ?, taken_from = ?,
+                latitude = ?, longitude = ? WHERE folder = ? AND name = ?""",
+            (
+                *(task.file.sidecars, kind_of_name(task.file.name)),
+                *(at.taken, at.source, at.latitude, at.longitude),
+                *(task.folder, task.file.name),
+            ),
+        )
 
     def _keep_listed(self, task: IngestTask, picture: int, *, is_news: bool) -> None:
         """What tables say of a picture, all places where it lies together."""
@@ -235,10 +239,10 @@ class Batches:
             "UPDATE places SET listed = ?, caption = ? WHERE folder = ? AND name = ?",
             (task.file.listed, task.file.caption, task.folder, task.file.name),
         )
-        said = db.execute(
+        texts = db.execute(
             "SELECT DISTINCT caption FROM places WHERE picture = ? AND caption != ''", (picture,)
         )
-        text = "\n".join(sorted(caption for (caption,) in said))
+        text = "\n".join(sorted(caption for (caption,) in texts))
         captions.give(self.catalogue, picture, captions.TABLE, text)
         self.report.captions += is_news
 
@@ -262,7 +266,7 @@ def read_again(catalogue: Catalogue, root: Path, pictures: Iterable[int]) -> Non
     So a catalogue that has followed its folder is one that is made anew. Pictures that also lie in
     shards or elsewhere keep what was read there.
     """
-    from visterm.pictures import captions_of
+    from visterm.pictures.sandbox import captions_of
 
     question = """SELECT DISTINCT picture FROM captions WHERE picture IN {numbers}
         AND (source = 'txt' OR source LIKE 'xmp-sidecar:%')"""
@@ -274,6 +278,6 @@ def read_again(catalogue: Catalogue, root: Path, pictures: Iterable[int]) -> Non
         ).fetchall()
         if not places or any(is_url(folder) or offset is not None for folder, _, offset in places):
             continue
-        found = [one for folder, name, _ in places for one in captions_of(root / folder / name)]
-        said = [(one.source, one.text) for one in found]
-        captions.keep_read(catalogue, picture, said, all_there_is=True)
+        beside = (captions_of(root / folder / name) for folder, name, _ in places)
+        texts = [(caption.source, caption.text) for every in beside for caption in every]
+        captions.keep_read(catalogue, picture, texts, all_there_is=True)

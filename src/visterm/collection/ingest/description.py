@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.ingest.plan import READ, IngestTask
+from visterm.collection.ingest.survey import READ, IngestTask
 from visterm.collection.sources.opening import AT_ONCE, Unavailable, fetch, fetch_sidecars
 from visterm.collection.store.location import is_unchanged
 from visterm.errors import VistermError
 from visterm.features.picture_batches import CRASHES
-from visterm.pictures.capture import Capture, file_capture, name_capture
+from visterm.pictures.metadata import Capture, file_capture, name_capture
 from visterm.pictures.reader import Reading, Wanted
 from visterm.pictures.sandbox import NEVER_READY, readers
 
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 CHANGES = "it changes while it is read"
 
 
-class Asked(NamedTuple):
-    """A task, and the hashes (hexadecimal) of contents of its file's size that have vectors."""
-
-    task: IngestTask
-    known: tuple[str, ...] = ()
-
-
 @dataclass
 class FileDescription:
     """What was read of a task's file, or the reason why it is skipped; its vectors are apart."""
@@ -49,18 +42,23 @@ class FileDescription:
     task: IngestTask
     path: Path
     """Where its bytes lie on this machine, be it for a while."""
-    digest: bytes | None = None
-    is_known: bool = False
-    """Whether its content has a vector already."""
-    size: tuple[int, int] | None = None
-    """Width and height."""
-    captions: list[tuple[str, str]] = field(default_factory=list)
-    capture: Capture | None = None
-    """When and where it was taken; None where its bytes are not needed."""
-    problems: list[str] = field(default_factory=list)
+    reading: Reading = field(default_factory=Reading)
     reason: str | None = None
     is_passing: bool = False
     """Whether the reason says nothing about the picture, so that it is tried another time."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it can be read and has no vector yet."""
+        digest = self.reading.digest
+        return self.reason is None and digest is not None and digest.hex() not in self.task.known
+
+    @property
+    def capture(self) -> Capture:
+        """When and where it was taken."""
+        written, file = self.reading.metadata, self.task.file
+        capture = written.capture | name_capture(file.name) | written.recorded
+        return capture | file_capture(file.mtime_ns) if self.task.is_here else capture
 
     @property
     def is_unchanged(self) -> bool:
@@ -85,10 +83,9 @@ class Described:
 
 
 class ReadBatch(NamedTuple):
-    """Files, what a visit to each brought, and the folder of those that were copied for it."""
+    """Files that were visited, and the folder of those that were copied for it."""
 
     files: list[FileDescription]
-    readings: list[Reading]
     copies: Path | None
 
 
@@ -109,73 +106,73 @@ class FileDescriber:
         self.root, self.extractor, self.gpus = root, extractor, extractor.gpus
         self._folder = folder
 
-    def __call__(self, asked: list[Asked]) -> Described:
+    def __call__(self, tasks: list[IngestTask]) -> Described:
         """Read and describe, in another process than the collection's."""
-        return self.describe(self.read(asked))
+        return self.describe(self.read(tasks))
 
-    def lost(self, asked: list[Asked]) -> Described:
+    def lost(self, tasks: list[IngestTask]) -> Described:
         """What is known of a file that ends the process which describes it."""
         return Described(
-            [FileDescription(one.task, self.root / one.task.path, reason=CRASHES) for one in asked]
+            [FileDescription(task, self.root / task.path, reason=CRASHES) for task in tasks]
         )
 
-    def read(self, asked: Sequence[Asked], n_threads: int = 1) -> ReadBatch:
+    def read(self, tasks: Sequence[IngestTask], n_threads: int = 1) -> ReadBatch:
         """Visit every file, by so many threads; what lies elsewhere is copied until `describe`."""
-        files, copies = self.fetched([task for task, _ in asked])
+        files, copies = self.fetched(tasks)
         try:
-            known = [one.known for one in asked]
-            if n_threads == 1:
-                readings = list(map(self._read, known, files))
-            else:
-                with ThreadPoolExecutor(n_threads) as several:
-                    readings = list(several.map(self._read, known, files))
+            with ThreadPoolExecutor(n_threads) as several:
+                list(several.map(self._read, files))
         except BaseException:
             delete_copies(copies)
             raise
-        return ReadBatch(files, readings, copies)
+        return ReadBatch(files, copies)
 
     def describe(self, batch: ReadBatch) -> Described:
         """Descriptions of files, and vectors of what they show, each content once."""
-        found, shown = Described(batch.files), list[NDArray]()
-        given = self.extractor.given_rows([str(one.path) for one in batch.files])
-        for number, (one, reading) in enumerate(zip(batch.files, batch.readings, strict=True)):
-            _take(one, reading, needs_pixels=given is None)
-            if one.digest is None or one.is_known or one.reason is not None:
+        described, shown = Described(batch.files), list[NDArray]()
+        given = self.extractor.given_rows([str(file.path) for file in batch.files])
+        for number, file in enumerate(batch.files):
+            pixels, file.reading.pixels = file.reading.pixels, []
+            digest = file.reading.digest
+            if digest is None or not file.is_new:
                 continue
             row = None if given is None else given[number]
             if isinstance(row, str):
-                one.reason = row
-            elif one.digest not in found.digests:
-                frames = zip(reading.seconds, reading.pixels, strict=True)
-                for second, pixels in frames if row is None else [(None, row)]:
-                    found.digests.append(_noted(found, one.digest, second))
-                    shown.append(pixels)
+                file.reason = row
+            elif digest not in described.digests:
+                frames = zip(file.reading.seconds, pixels, strict=True)
+                for second, frame in frames if row is None else [(None, row)]:
+                    described.digests.append(_noted(described, digest, second))
+                    shown.append(frame)
         if shown:
-            found.vectors = self.extractor.rows(shown) if given is None else np.stack(shown)
-        for one in batch.files:  # not to be taken for what lies there now
-            if one.digest is not None and one.reason is None and not one.is_unchanged:
-                one.reason = CHANGES
+            described.vectors = self.extractor.rows(shown) if given is None else np.stack(shown)
+        for file in batch.files:  # not to be taken for what lies there now
+            if file.reading.digest is not None and file.reason is None and not file.is_unchanged:
+                file.reason = CHANGES
         delete_copies(batch.copies)
-        return found
+        return described
 
-    def _read(self, known: tuple[str, ...], one: FileDescription) -> Reading:
-        task = one.task
-        if one.reason is not None or not task.is_opened:
-            return Reading()
-        is_new = task.what == READ
+    def _read(self, file: FileDescription) -> None:
+        task = file.task
+        if file.reason is not None or not task.is_opened:
+            return
+        is_read = task.what == READ
+        needs_pixels = is_read and self.extractor.given_rows([]) is None
         wanted = Wanted(
-            digest=is_new,
+            digest=is_read,
             metadata=True,
             json=task.file.offset is not None,
-            size=is_new,
-            pixels=is_new and self.extractor.given_rows([]) is None,
+            size=is_read,
+            pixels=needs_pixels,
             frames=True,
             max_side=self.extractor.max_side,
-            known=known,
+            known=task.known,
         )
-        reading = readers().read(one.path, wanted)
-        one.is_known = reading.digest is not None and reading.digest.hex() in known
-        return reading
+        reading = file.reading = readers().read(file.path, wanted)
+        if needs_pixels or (is_read and reading.digest is None):
+            file.reason, file.is_passing = reading.reason, reading.reason == NEVER_READY
+        elif reading.reason is not None and not reading.metadata.problems:
+            reading.metadata.problems = [f"{file.path}: {reading.reason}"]
 
     def fetched(self, tasks: Sequence[IngestTask]) -> tuple[list[FileDescription], Path | None]:
         """Every task with its file, or the reason why it cannot be had, and the folder of copies
@@ -191,10 +188,10 @@ class FileDescriber:
             )
             for number, task in enumerate(tasks)
         ]
-        distant = [one for one in files if one.task.is_opened and not one.task.is_here]
+        distant = [file for file in files if file.task.is_opened and not file.task.is_here]
         with ThreadPoolExecutor(AT_ONCE) as several:
             list(several.map(self._fetch, distant))
-        if len(distant) >= AT_ONCE and all(one.is_passing for one in distant):
+        if len(distant) >= AT_ONCE and all(file.is_passing for file in distant):
             # Thousands of pictures are not asked for one by one of a server that has gone away.
             delete_copies(copies)
             raise VistermError(
@@ -204,47 +201,30 @@ class FileDescriber:
             )
         return files, copies
 
-    def _fetch(self, one: FileDescription) -> None:
-        path, file = one.task.path, one.task.file
+    def _fetch(self, described: FileDescription) -> None:
+        path, file = described.task.path, described.task.file
         try:
-            fetch(self.root, path, file.size, file.offset, one.path)
-            fetch_sidecars(self.root, path, file.sidecars, file.offset, one.path)
+            fetch(self.root, path, file.size, file.offset, described.path)
+            fetch_sidecars(self.root, path, file.sidecars, file.offset, described.path)
         except Unavailable as reason:
-            one.reason, one.is_passing = str(reason), reason.passing
+            described.reason, described.is_passing = str(reason), reason.passing
         except OSError as error:
-            one.reason, one.is_passing = error.strerror or "it cannot be copied", True
+            described.reason, described.is_passing = error.strerror or "it cannot be copied", True
 
 
 def describe_here(
-    work: FileDescriber, batches: Iterable[list[Asked]]
+    work: FileDescriber, batches: Iterable[list[IngestTask]]
 ) -> Generator[Described, None, None]:
     """Descriptions of batches by this process: while one is described, the next is read."""
     n_threads = readers().children
     waiting: deque[Future[ReadBatch]] = deque()
     with ThreadPoolExecutor(1) as ahead:
-        for asked in batches:
-            waiting.append(ahead.submit(work.read, asked, n_threads))
+        for tasks in batches:
+            waiting.append(ahead.submit(work.read, tasks, n_threads))
             if len(waiting) > 1:
                 yield work.describe(waiting.popleft().result())
         while waiting:
             yield work.describe(waiting.popleft().result())
-
-
-def _take(one: FileDescription, reading: Reading, *, needs_pixels: bool) -> None:
-    """Note what a visit to a file brought."""
-    task, written = one.task, reading.metadata
-    if one.reason is not None or not task.is_opened:
-        return
-    one.digest, one.size = reading.digest, reading.size
-    one.captions = [(caption.source, caption.text) for caption in written.captions]
-    one.problems = written.problems
-    one.capture = written.capture | name_capture(task.file.name) | written.recorded
-    if task.is_here:
-        one.capture |= file_capture(task.file.mtime_ns)
-    if task.what == READ and (needs_pixels or reading.digest is None):
-        one.reason, one.is_passing = reading.reason, reading.reason == NEVER_READY
-    elif reading.reason is not None and not one.problems:
-        one.problems = [f"{one.path}: {reading.reason}"]
 
 
 def delete_copies(copies: Path | None) -> None:

@@ -79,10 +79,10 @@ def kept(catalogue: Catalogue, name: str, n_jobs: int = 1) -> Extractor | None:
     from visterm.features import parse_features
 
     named = parse_features(name)
-    found = catalogue.one("SELECT file FROM extractors WHERE key = ?", named.key)
-    if found is None:
+    file = catalogue.one("SELECT file FROM extractors WHERE key = ?", named.key)
+    if file is None:
         return None
-    extractor = type(named).load(catalogue.store / found)
+    extractor = type(named).load(catalogue.store / file)
     extractor.n_jobs = n_jobs
     return extractor
 
@@ -109,7 +109,7 @@ def vectors_of_files(
     vectors: dict[int, NDArray[np.float32]] = {}
     reasons: dict[int, str] = {}
     for batch in over_pictures(extractor.rows, files, max_side=extractor.max_side):
-        reasons |= {one.number: one.reason for one in batch.skipped}
+        reasons |= {skipped.number: skipped.reason for skipped in batch.skipped}
         if batch.result is not None:
             vectors |= zip(batch.numbers, dense(batch.result), strict=True)
     return vectors, reasons

@@ -5,21 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.batches import Added, Batches, read_again
 from visterm.collection.ingest.description import (
-    Asked,
     Described,
     FileDescriber,
     delete_copies,
     describe_here,
 )
-from visterm.collection.ingest.diff import survey
 from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
-from visterm.collection.ingest.plan import READ, IngestTask, OnSkip, Survey
 from visterm.collection.ingest.scopes import begin, finish
+from visterm.collection.ingest.survey import READ, IngestTask, OnSkip, Survey, survey
 from visterm.collection.store.catalogue import Catalogue
 from visterm.compute import cluster, map_batches
 from visterm.pictures.sandbox import NEVER_READY, readers
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
 BATCH = 256
 """Pictures of one commit."""
+FIRST = 64
+"""Pictures of the first one; each later one has twice as many, up to `BATCH`."""
 TOGETHER = 32
 """Pictures that are read and described together."""
 WORTH = 200
@@ -37,7 +38,7 @@ WORTH = 200
 INCOMING = "incoming"
 """The folder of the store with copies of what is being added from elsewhere."""
 
-_FEW = 16
+_TRIED = 16
 """Pictures that show whether an extractor works that learns nothing."""
 
 
@@ -107,38 +108,41 @@ def ingest(
 def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch | None) -> None:
     """Describe what the survey found, wherever work runs, and commit it in groups."""
     plan, extractor, where = batches.plan, batches.extractor, cluster()
-    together = min(BATCH, TOGETHER)
-    asked = _asked(plan, batches.rows.extractor, together)
+    tasks = _tasks(plan, batches.rows.extractor, min(BATCH, TOGETHER))
     if extractor.portable and (where is not None or n_jobs > 1):
         if where is not None:
             batches.on_cluster(where)
-        answers = map_batches(FileDescriber(plan.root, extractor), asked, n_jobs=n_jobs)
+        answers = map_batches(FileDescriber(plan.root, extractor), tasks, n_jobs=n_jobs)
     else:
-        answers = describe_here(FileDescriber(plan.root, extractor, incoming), asked)
+        answers = describe_here(FileDescriber(plan.root, extractor, incoming), tasks)
     group: list[Described] = []
+    enough = min(BATCH, FIRST)  # somebody waits to see the first; later groups are larger
+
+    def commit() -> None:
+        batches.commit(group)
+        group.clear()
+        if on_batch is not None:
+            on_batch(batches.done, batches.total)
+
     # Closed here: it waits for a thread, which a garbage collector must never do.
     with closing(answers):
         for answer in answers:
             group.append(answer)
-            waiting = sum(len(one.files) for one in group)
+            waiting = sum(len(described.files) for described in group)
             batches.heard(waiting)
-            if waiting >= BATCH:
-                batches.commit(group)
-                group = []
-                if on_batch is not None:
-                    on_batch(batches.done, batches.total)
+            if waiting >= enough:
+                commit()
+                enough = min(BATCH, 2 * enough)
         if group:
-            batches.commit(group)
-            if on_batch is not None:
-                on_batch(batches.done, batches.total)
+            commit()
 
 
-def _asked(plan: Survey, extractor: str, size: int) -> Iterator[list[Asked]]:
+def _tasks(plan: Survey, extractor: str, size: int) -> Iterator[list[IngestTask]]:
     """The survey's files; contents that moved need no vector, and are of the size they were."""
     db = plan.catalogue.db
     db.executescript("DROP TABLE IF EXISTS temp.known")
     db.execute(
-        """CREATE TEMP TABLE known AS SELECT DISTINCT places.size AS size, hex(hash) AS hash
+        """CREATE TEMP TABLE known AS SELECT DISTINCT places.size AS size, lower(hex(hash)) AS hash
             FROM temp.todo JOIN places ON places.size = todo.size
             JOIN pictures ON pictures.id = places.picture
             JOIN rows ON rows.picture = pictures.id AND rows.extractor = ? WHERE what = ?""",
@@ -146,14 +150,11 @@ def _asked(plan: Survey, extractor: str, size: int) -> Iterator[list[Asked]]:
     )
     db.execute("CREATE INDEX temp.known_sizes ON known (size)")
     for tasks in plan.tasks(size):
-        yield [Asked(task, _known(plan, task)) for task in tasks]
-
-
-def _known(plan: Survey, task: IngestTask) -> tuple[str, ...]:
-    if task.what != READ:
-        return ()
-    question = "SELECT lower(hash) FROM temp.known WHERE size = ?"
-    return tuple(one for (one,) in plan.catalogue.db.execute(question, (task.file.size,)))
+        for number, task in enumerate(tasks):
+            known = db.execute("SELECT hash FROM temp.known WHERE size = ?", (task.file.size,))
+            if task.what == READ:
+                tasks[number] = replace(task, known=tuple(digest for (digest,) in known))
+        yield tasks
 
 
 def _fitted(
@@ -170,20 +171,20 @@ def _fitted(
 
     named = parse_features(features)
     learns = bool(named.arrays) or hasattr(named, "parts")
-    while tasks := plan.sample(SAMPLE if learns else _FEW):
+    while tasks := plan.sample(SAMPLE if learns else _TRIED):
         sample, copies = FileDescriber(plan.root, named, incoming).fetched(tasks)
-        by_path = {str(one.path): one for one in sample}
+        by_path = {str(file.path): file for file in sample}
         try:
             return prepare(plan.catalogue, features, [*by_path], n_jobs=n_jobs, progress=progress)
         except NothingRead as nothing:
             # Nothing but broken pictures: they are reported, left out, and others tried.
             with plan.catalogue.transaction():
                 for broken in nothing.skipped:
-                    one = by_path[broken.picture]
-                    one.is_passing |= broken.reason == NEVER_READY
-                    one.reason = one.reason or broken.reason
-                    skip(one.task.path, one.reason)
-                    plan.leave_out(one.task, None if one.is_passing else one.reason)
+                    file = by_path[broken.picture]
+                    file.is_passing |= broken.reason == NEVER_READY
+                    file.reason = file.reason or broken.reason
+                    skip(file.task.path, file.reason)
+                    plan.leave_out(file.task, None if file.is_passing else file.reason)
         finally:
             delete_copies(copies)
     return None

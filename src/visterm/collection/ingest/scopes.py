@@ -1,19 +1,28 @@
-"""Which sources a collection follows, and what they were like when they were last listed."""
+"""Which sources a collection follows, what they were like when they were last listed, and which are
+removed.
+
+A file that was removed counts as one that has vanished; by the number it has instead, the event
+that removed it is known: what is known of its picture waits for an undo.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from visterm.collection.sources import FILE, FOLDER, kind_of
-from visterm.collection.sources.folders import list_folder
-from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.sources.folders import FILE, FOLDER, kind_of, list_folder
+from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.collection.store.urls import is_url, is_within
+from visterm.errors import BadInput
 
 if TYPE_CHECKING:
-    from visterm.collection.ingest.plan import Survey
+    from visterm.collection.ingest.survey import Survey
+
+_KNOWN = "SELECT count(DISTINCT picture) FROM places WHERE vanished >= 0"
+_FREED = 1000, 0.25
+"""So many vectors of removed pictures, and such a part of all, are worth the space they take."""
 
 
 def begin(catalogue: Catalogue, root: Path, paths: Iterable[str]) -> None:
@@ -58,12 +67,12 @@ def scopes(catalogue: Catalogue, *, remote: bool = True) -> list[str]:
 
     Without ``remote`` only what lies below the collection's folder.
     """
-    found: list[str] = []
+    outermost: list[str] = []
     for (folder,) in catalogue.db.execute("SELECT folder FROM folders ORDER BY folder"):
-        if not any(is_within(folder, outer) for outer in found):
-            found.append(folder)
+        if not any(is_within(folder, outer) for outer in outermost):
+            outermost.append(folder)
     named = catalogue.db.execute("SELECT location FROM sources WHERE named ORDER BY location")
-    return found + [path for (path,) in named if remote or not is_url(path)]
+    return outermost + [path for (path,) in named if remote or not is_url(path)]
 
 
 def changed_scopes(catalogue: Catalogue, root: Path, folders: Iterable[str]) -> list[str]:
@@ -72,15 +81,15 @@ def changed_scopes(catalogue: Catalogue, root: Path, folders: Iterable[str]) -> 
     A folder that is gone is one of what its outer folder holds.
     """
     followed = scopes(catalogue, remote=False)
-    found: set[str] = set()
+    changed: set[str] = set()
     for folder in folders:
         while folder and not os.path.isdir(os.path.join(root, folder)):
             folder = folder.rpartition("/")[0]
         if any(is_within(folder, outer) for outer in followed):
-            found.add(folder)
+            changed.add(folder)
         else:
-            found.update(outer for outer in followed if is_within(outer, folder))
-    return sorted(one for one in found if not any(one != o and is_within(one, o) for o in found))
+            changed.update(outer for outer in followed if is_within(outer, folder))
+    return sorted(s for s in changed if not any(s != o and is_within(s, o) for o in changed))
 
 
 def edited(catalogue: Catalogue, root: Path, most: int) -> bool:
@@ -121,3 +130,75 @@ def unchanged(catalogue: Catalogue, root: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def remove(catalogue: Catalogue, paths: Sequence[str], number: int) -> tuple[int, dict[str, Any]]:
+    """Hide files, folders, prefixes, shards or tables, in a transaction, as the event ``number``.
+
+    Returns how many pictures that were, and what `restore` needs. A picture that also lies
+    elsewhere stays. The paths are passed over from now on, and sources are not asked any more.
+    """
+    db, before = catalogue.db, catalogue.one(_KNOWN)
+    removed: dict[str, list[Any]] = {"excluded": [], "sources": []}
+    for path in paths:
+        if not path:
+            raise BadInput("the whole collection is removed with --everything")
+        folder, _, name = path.rpartition("/")
+        condition = "(folder = ? AND name = ?) OR folder = ? OR folder LIKE ? ESCAPE '\\'"
+        values = (folder, name, path, below_pattern(path))
+        gone = db.execute(
+            f"""UPDATE places SET vanished = -2 * ? - vanished
+                WHERE vanished >= 0 AND ({condition} OR listed = ?)""",
+            (number, *values, path),
+        ).rowcount
+        gone += db.execute(f"DELETE FROM skipped WHERE {condition}", values).rowcount
+        within = "FROM sources WHERE location = ? OR location LIKE ? ESCAPE '\\'"
+        sources = db.execute(f"SELECT * {within}", (path, below_pattern(path))).fetchall()
+        db.execute(f"DELETE {within}", (path, below_pattern(path)))
+        if not gone and not sources:
+            raise BadInput(f"{path} is not in the collection, so it cannot be removed")
+        removed["sources"] += sources
+        if db.execute("INSERT OR IGNORE INTO excluded VALUES (?)", (path,)).rowcount:
+            removed["excluded"].append([path])
+    return int(before - catalogue.one(_KNOWN)), removed
+
+
+def restore(catalogue: Catalogue, number: int, removed: dict[str, Any]) -> int:
+    """Let pictures be found again that the event ``number`` removed, in a transaction."""
+    db, before = catalogue.db, catalogue.one(_KNOWN)
+    db.execute(
+        "UPDATE places SET vanished = -vanished - 2 * ?1 WHERE vanished IN (-2 * ?1, -2 * ?1 - 1)",
+        (number,),
+    )
+    db.executemany("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", removed["sources"])
+    db.executemany("DELETE FROM excluded WHERE path = ?", removed["excluded"])
+    db.execute("UPDATE folders SET mtime_ns = -1")  # files may have come and gone there meanwhile
+    return int(catalogue.one(_KNOWN) - before)
+
+
+def free_rows(catalogue: Catalogue) -> None:
+    """Let go of vectors of removed pictures where they are many; the caller holds the lock.
+
+    Should they come back, they are described again.
+    """
+    removed = """SELECT picture FROM places WHERE vanished < 0 AND picture IN
+        (SELECT id FROM pictures WHERE present <= 0)"""
+    every = f"{removed} UNION SELECT id FROM pictures WHERE video IN ({removed})"
+    count = catalogue.one(f"SELECT count(*) FROM rows WHERE picture IN ({every})")
+    if count >= max(_FREED[0], _FREED[1] * catalogue.one("SELECT count(*) FROM rows")):
+        with catalogue.transaction() as db:
+            db.execute(f"DELETE FROM rows WHERE picture IN ({every})")
+
+
+def welcome(catalogue: Catalogue, paths: Sequence[str]) -> None:
+    """Let in again what was removed, because somebody names it; the caller holds the lock."""
+    with catalogue.transaction() as db:
+        for path in paths:
+            db.execute(
+                "DELETE FROM excluded WHERE path = ? OR path LIKE ? ESCAPE '\\'",
+                (path, below_pattern(path) if path else "%"),
+            )
+            outer = "SELECT path FROM excluded WHERE substr(?, 1, length(path) + 1) = path || '/'"
+            removed = catalogue.one(outer, path)
+            if removed is not None:
+                raise BadInput(f"{path} lies in {removed}, which was removed; add {removed} first")

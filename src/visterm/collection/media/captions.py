@@ -20,8 +20,6 @@ from visterm.errors import BadInput
 
 TABLE = "table"
 GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite
-READING = "1"
-"""Raised when files are read otherwise, so that captions of another reading are read again."""
 PRESENT = "captions.picture IN (SELECT id FROM pictures WHERE present > 0)"
 """The condition on ``captions`` under which one counts: its picture has not vanished."""
 
@@ -54,7 +52,7 @@ def give(catalogue: Catalogue, picture: int, source: str, text: str) -> None:
 
 
 def keep_read(
-    catalogue: Catalogue, picture: int, found: Iterable[tuple[str, str]], *, all_there_is: bool
+    catalogue: Catalogue, picture: int, captions: Iterable[tuple[str, str]], *, all_there_is: bool
 ) -> None:
     """Store what was read from a picture's file and from beside it, inside a transaction.
 
@@ -65,23 +63,8 @@ def keep_read(
         catalogue.db.execute(
             "DELETE FROM captions WHERE picture = ? AND source NOT IN (?, ?)", (picture, *GIVEN)
         )
-    for source, text in found:
+    for source, text in captions:
         give(catalogue, picture, source, text)
-
-
-def drop_machine_written(catalogue: Catalogue) -> None:
-    """Forget what an earlier reading of files took for captions; the caller holds the lock."""
-    from visterm.pictures.texts import values
-
-    stored = catalogue.db.execute(
-        "SELECT picture, source, text FROM captions WHERE source NOT IN (?, ?)", GIVEN
-    ).fetchall()
-    with catalogue.transaction():
-        for picture, source, text in stored:
-            kept = "\n".join(values(text.split("\n")))
-            if kept != text:
-                give(catalogue, picture, source, kept)
-        catalogue.set("reading", READING)
 
 
 def any_there(catalogue: Catalogue) -> bool:
@@ -136,7 +119,7 @@ def effective_captions(catalogue: Catalogue, pictures: Sequence[int]) -> dict[in
     question = "SELECT picture, source, text FROM captions WHERE picture IN {numbers} ORDER BY 1, 2"
     for picture, source, text in catalogue.among(question, pictures):
         texts.setdefault(picture, {})[source] = text
-    return {picture: effective_caption(found) for picture, found in texts.items()}
+    return {picture: effective_caption(by_source) for picture, by_source in texts.items()}
 
 
 def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, bytes, str]]:
@@ -145,7 +128,7 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
     A person's own caption stands alone; otherwise every source counts. With the setting
     ``folders`` the names of a picture's folders are words to learn, too.
     """
-    from visterm.pictures.path_words import folder_words
+    from visterm.pictures.texts import folder_words
 
     question = """
         SELECT pictures.id, hash, source, text FROM pictures
@@ -160,13 +143,13 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
         JOIN places ON places.picture = pictures.id
         WHERE NOT vanished AND folder != ''"""
         values.append(extractor)
-    found = catalogue.db.execute(question + " ORDER BY 1, 3", values)
-    for (picture, digest), rows in groupby(found, itemgetter(0, 1)):
+    captions = catalogue.db.execute(question + " ORDER BY 1, 3", values)
+    for (picture, digest), rows in groupby(captions, itemgetter(0, 1)):
         texts: dict[str, str] = {}
         for _, _, source, text in rows:
-            said = " ".join(folder_words(text)) if source == "folders" else text
-            if said:
-                texts[source] = f"{texts[source]}\n{said}" if source in texts else said
+            words = " ".join(folder_words(text)) if source == "folders" else text
+            if words:
+                texts[source] = f"{texts[source]}\n{words}" if source in texts else words
         if texts:
             yield picture, digest, effective_caption(texts)
 
@@ -197,18 +180,18 @@ def read_table(catalogue: Catalogue, root: Path, table: Path) -> tuple[Imported,
     Paths count from the table's folder or from the collection's; a bare name will do where only
     one picture has it. A picture that stands in several rows gets the words of them all.
     """
-    from visterm.pictures import read_caption_table
+    from visterm.pictures.caption_table import read_caption_table
 
-    said: dict[int, list[str]] = {}
+    texts_of: dict[int, list[str]] = {}
     report, unread = Imported(), set[str]()
     for path, text in read_caption_table(table, unread=unread):
         picture = _named(catalogue, root, table.parent, path)
         if picture is None:
             report.unknown.append(path)
-        elif text not in said.setdefault(picture, []):
-            said[picture].append(text)
-    report.pictures, report.numbers, report.unread = len(said), list(said), sorted(unread)
-    return report, {picture: "\n".join(texts) for picture, texts in said.items()}
+        elif text not in texts_of.setdefault(picture, []):
+            texts_of[picture].append(text)
+    report.pictures, report.numbers, report.unread = len(texts_of), list(texts_of), sorted(unread)
+    return report, {picture: "\n".join(texts) for picture, texts in texts_of.items()}
 
 
 def find_picture(catalogue: Catalogue, root: Path, path: str | os.PathLike[str]) -> int:
@@ -257,12 +240,12 @@ def _normal_forms(path: str) -> tuple[str, ...]:
 def _in_other_case(catalogue: Catalogue, root: Path, inside: str) -> int | None:
     """The picture of a path in other capitals, where the file system says it is the same file."""
     folder, _, name = inside.rpartition("/")
-    found = catalogue.db.execute(
+    candidates = catalogue.db.execute(
         """SELECT picture, folder, name FROM places
             WHERE name = ? COLLATE NOCASE AND folder = ? COLLATE NOCASE AND NOT vanished""",
         (name, folder),
     )
-    for picture, its_folder, its_name in found:
+    for picture, its_folder, its_name in candidates:
         with contextlib.suppress(OSError):
             if os.path.samefile(root / its_folder / its_name, root / inside):
                 return int(picture)

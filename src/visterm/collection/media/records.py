@@ -1,18 +1,22 @@
-"""Picture records: the files of a picture and the hash of its content, by number."""
+"""Pictures by number: their files, the hash of their content, and what front ends show of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from visterm.collection.media import captions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
 
 _EPOCH = datetime(1970, 1, 1)
+_TAG = 16
+"""Letters of the hash in the address of a thumbnail."""
 
 
 class UnknownPicture(BadInput):
@@ -51,6 +55,37 @@ class PictureRecord:
     """Width and height, upright; None where they were not read yet."""
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A picture, with what is known about it."""
+
+    __pydantic_config__: ClassVar = {"use_attribute_docstrings": True}
+
+    picture: int
+    """Its number, for as long as the collection exists."""
+    path: str
+    """Its file, below the collection's folder, or its URL."""
+    also: list[str]
+    """Other files with the same content."""
+    caption: str | None
+    """What people said about it."""
+    width: int | None
+    """Pixels, upright; null where the file cannot be read."""
+    height: int | None
+    thumbnail: str
+    """Address of a small JPEG on the server; add &side= for other sizes."""
+    frame_time: float | None
+    """Of a video, when the frame of the thumbnail is shown, in seconds."""
+    taken: str | None
+    """When it was taken, by the camera's clock."""
+    taken_from: str | None
+    """How that is known: exif, xmp, name, video or file."""
+    latitude: float | None
+    longitude: float | None
+    type: str
+    """picture, raw or video."""
+
+
 def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
     """When and where pictures were taken, by number, with the keys that every front end shows.
 
@@ -58,17 +93,23 @@ def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, dict[st
     """
     question = """SELECT id, taken, taken_from, latitude, longitude, kind FROM pictures
         WHERE id IN {numbers}"""
+    return {picture: captured(*facts) for picture, *facts in catalogue.among(question, pictures)}
+
+
+def captured(
+    seconds: int | None,
+    source: str | None,
+    latitude: float | None,
+    longitude: float | None,
+    kind: str | None,
+) -> dict[str, Any]:
+    """What `captures` has of a picture, from the columns of its table."""
     return {
-        picture: {
-            "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
-            "taken_from": source or None,
-            "latitude": latitude,
-            "longitude": longitude,
-            "type": kind or "picture",
-        }
-        for picture, seconds, source, latitude, longitude, kind in catalogue.among(
-            question, pictures
-        )
+        "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
+        "taken_from": source or None,
+        "latitude": latitude,
+        "longitude": longitude,
+        "type": kind or "picture",
     }
 
 
@@ -98,35 +139,90 @@ def frame_seconds(catalogue: Catalogue, rows: Sequence[int]) -> dict[int, float]
 
 def record(catalogue: Catalogue, picture: int) -> PictureRecord:
     """The record of one picture."""
-    found = records(catalogue, [picture]).get(picture)
-    if found is None:
+    known = records(catalogue, [picture]).get(picture)
+    if known is None:
         raise UnknownPicture(
             f"there is no picture {picture}; it may have been moved away or removed since"
         )
-    return found
+    return known
 
 
 def located(
-    catalogue: Catalogue, root: Path, ids: list[int], folders: tuple[str, ...] = ()
+    catalogue: Catalogue, root: Path, ids: Sequence[int]
 ) -> dict[int, tuple[Path | Url, ...]]:
-    """Where pictures lie now: files in the asked-for folders first, then by name."""
-    places: dict[int, list[tuple[bool, str, str]]] = {}
+    """Where pictures lie now, by name."""
+    places: dict[int, list[tuple[str, str]]] = {}
     question = (
         "SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN {numbers}"
     )
     for picture, folder, name in catalogue.among(question, ids):
-        away = not any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
-        places.setdefault(picture, []).append((away, folder, name))
+        places.setdefault(picture, []).append((folder, name))
     return {
-        picture: tuple(
-            Url(f"{folder}/{name}") if is_url(folder) else Path(root, folder, name)
-            for _, folder, name in sorted(found)
-        )
+        picture: tuple(file_at(root, folder, name) for folder, name in sorted(found))
         for picture, found in places.items()
     }
 
 
+def file_at(root: Path, folder: str, name: str) -> Path | Url:
+    """The file of a name in a folder below the collection's, or its URL."""
+    return Url(f"{folder}/{name}") if is_url(folder) else _folder_at(root, folder) / name
+
+
+@lru_cache(maxsize=4096)
+def _folder_at(root: Path, folder: str) -> Path:
+    """Remembered, as reading a path takes longer than ranking its pictures."""
+    return root / folder
+
+
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
-    """Numbers of pictures, those that came last first."""
-    question = "SELECT id FROM pictures WHERE present > 0 ORDER BY id DESC LIMIT ? OFFSET ?"
+    """Numbers of pictures, those taken last first; those of unknown time, last added first, follow.
+
+    The time of a file is that of a copy or scan, so it counts as unknown.
+    """
+    question = """SELECT id FROM pictures WHERE present > 0
+        ORDER BY CASE WHEN taken_from != 'file' THEN taken END DESC NULLS LAST, id DESC
+        LIMIT ? OFFSET ?"""
     return [picture for (picture,) in catalogue.db.execute(question, (k, offset))]
+
+
+def pictures(
+    catalogue: Catalogue, numbers: Sequence[int], frames: Mapping[int, int] | None = None
+) -> dict[int, Picture]:
+    """Those of the pictures that are there, by number, in the order asked for.
+
+    ``frames`` are the frames that stand for videos, if others than the most usual ones.
+    """
+    known = records(catalogue, numbers)
+    frame_of = {number: (frames or {}).get(number, number) for number in known}
+    others = records(catalogue, [frame for number, frame in frame_of.items() if frame != number])
+    texts = captions.effective_captions(catalogue, list(known))
+    taken = captures(catalogue, list(known))
+    shown = {}
+    for number in dict.fromkeys(numbers):
+        if number not in known:
+            continue
+        still = others.get(frame_of[number], known[number])
+        path, *also = (file.path for file in known[number].files)
+        width, height = known[number].pixels or (None, None)
+        shown[number] = Picture(
+            number,
+            path,
+            also,
+            texts.get(number),
+            width,
+            height,
+            thumbnail_address(still),
+            still.second,
+            **taken[number],
+        )
+    return shown
+
+
+def thumbnail_address(record: PictureRecord) -> str:
+    """With a piece of the hash, so that a browser may keep what it got for ever."""
+    return f"/api/v1/pictures/{record.picture}/thumbnail?v={record.digest[:_TAG]}"
+
+
+def names_content(record: PictureRecord, tag: str | None) -> bool:
+    """Whether an address was made by `thumbnail_address` for this very content."""
+    return tag == record.digest[:_TAG]

@@ -1,20 +1,23 @@
-"""A cache of thumbnails, kept beside the catalogue and never larger than a limit.
+"""Pictures' files on this machine, and a cache of thumbnails that never exceeds a limit.
 
-They can always be made again, so nothing is synced, and a damaged file is thrown away.
+What lies elsewhere is fetched for as long as it is needed. Thumbnails can always be made again, so
+nothing is synced, and a damaged file of them is thrown away.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
-import os
 import sqlite3
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from visterm.collection.media.originals import Originals
-from visterm.collection.media.records import PictureRecord
-from visterm.collection.store.location import may_write
+from visterm.collection.media.records import PictureFile, PictureRecord
+from visterm.collection.sources.opening import Unavailable, fetch, is_local
+from visterm.collection.store.location import is_unchanged, may_write
 from visterm.errors import BadInput, UnreadablePicture
 
 SIDES = (160, 320, 640, 1280, 2048)
@@ -33,6 +36,28 @@ CREATE TABLE IF NOT EXISTS thumbnails (
     UNIQUE (digest, side)
 );
 """
+
+
+@contextlib.contextmanager
+def original(root: Path, record: PictureRecord, file: PictureFile) -> Iterator[tuple[Path, bool]]:
+    """A file with a picture's bytes, and whether they are surely those that were added.
+
+    Raises `UnreadablePicture` where it cannot be had.
+    """
+    if is_local(file.path, file.offset):
+        path = root / file.path
+        yield path, is_unchanged(path, file.size, file.mtime_ns)
+        return
+    with tempfile.TemporaryDirectory(prefix="visterm-") as folder:
+        copy = Path(folder, "picture")
+        try:
+            fetch(root, file.path, file.size, file.offset, copy)
+        except (Unavailable, OSError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UnreadablePicture(file.path, reason) from None
+        with copy.open("rb") as read:
+            digest = hashlib.file_digest(read, "sha256").hexdigest()
+        yield copy, digest == record.digest
 
 
 @dataclass(frozen=True)
@@ -56,10 +81,8 @@ class Thumbnails:
     """
 
     def __init__(self, root: Path, store: Path, *, limit: int = LIMIT) -> None:
-        self.limit = limit
-        self._originals = Originals(root, store)
-        self._path = store / FILE
-        self._db = _connect(self._path) if may_write(store) else _made(sqlite3.connect(_MEMORY))
+        self.limit, self._root = limit, root
+        self._db = _connect(store / FILE)
         if not self._db.execute("PRAGMA database_list").fetchone()[2]:
             self.limit = min(limit, _LIMIT_IN_MEMORY)
 
@@ -94,12 +117,12 @@ class Thumbnails:
     def _make(self, record: PictureRecord, side: int) -> tuple[bytes, bool]:
         from PIL import Image
 
-        from visterm.pictures import read_picture
+        from visterm.pictures.sandbox import read_picture
 
         reason = "no file of it is left"
         for file in record.files:
             try:
-                with self._originals.opened(record, file) as (path, sure):
+                with original(self._root, record, file) as (path, sure):
                     pixels = read_picture(path, max_side=side, second=record.second)
             except UnreadablePicture as problem:
                 reason = problem.reason
@@ -123,23 +146,17 @@ class Thumbnails:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    for attempt in (1, 2):
-        db = sqlite3.connect(path, timeout=1, isolation_level=None)
+    """A file that is damaged is made anew; where it cannot be written, memory serves."""
+    for place in (path, path, _MEMORY) if may_write(path.parent) else (_MEMORY,):
+        db = sqlite3.connect(place, timeout=1, isolation_level=None)
         try:
             db.execute("PRAGMA journal_mode = WAL")
-            return _made(db)
+            db.execute("PRAGMA synchronous = OFF")
+            db.executescript(_TABLES)
+            break
         except sqlite3.DatabaseError as error:
             db.close()
-            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
-                break
-            for end in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    os.unlink(f"{path}{end}")
-    return _made(sqlite3.connect(_MEMORY))
-
-
-def _made(db: sqlite3.Connection) -> sqlite3.Connection:
-    db.isolation_level = None
-    db.execute("PRAGMA synchronous = OFF")
-    db.executescript(_TABLES)
+            if not isinstance(error, sqlite3.OperationalError):
+                for end in ("", "-wal", "-shm"):
+                    Path(f"{path}{end}").unlink(missing_ok=True)
     return db

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.calibration.calibration import Calibration
-from visterm.calibration.link import Floats
+from visterm.calibration.calibration import Calibration, Floats
 from visterm.collection.store.versions import is_encoded
 from visterm.index.columns import WordWeights
 

@@ -55,7 +55,7 @@ def _mask(catalogue: Catalogue, filters: Filters) -> Mask:
     if filters.periods:
         masks.append(_of_periods(catalogue, filters.periods, size))
     if filters.near is not None:
-        masks.append(_within(catalogue, filters.near, size))
+        masks.append(within(catalogue, filters.near, size))
     if filters.folders:
         masks.append(_in_folders(catalogue, filters.folders, size))
     return np.asarray(np.logical_and.reduce(masks))
@@ -82,7 +82,7 @@ def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) ->
     return mask
 
 
-def _within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
+def within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
     low, high = circle.latitudes
     rows = catalogue.db.execute(
         """SELECT id, latitude, longitude FROM pictures
@@ -90,7 +90,7 @@ def _within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
         (low, high),
     ).fetchall()
     found = np.array(rows, np.float64).reshape(-1, 3)
-    inside = _distances(circle, found[:, 1], found[:, 2]) <= circle.km
+    inside = distances(circle, found[:, 1], found[:, 2]) <= circle.km
     mask = np.zeros(size, bool)
     mask[found[inside, 0].astype(np.int64)] = True
     return mask
@@ -116,7 +116,7 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
     return conditions, values
 
 
-def _distances(
+def distances(
     circle: Circle, latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Kilometres along great circles, by the haversine formula."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.collection.search.encoded_words import calibrated, encoded_weights, knows_any_word
 from visterm.collection.search.evidence import Ids, QueryTerm
-from visterm.collection.store.name_words import certainty
+from visterm.collection.store.name_words import CERTAINTY
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
-from visterm.text.query import Query, query_vector
+from visterm.text.query import Query, QueryVector, query_vector
 from visterm.text.spelling import closest_words
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem
+from visterm.text.tokens import STOP_WORDS, stem
 from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_READ_FROM = ("begun", "caption_words", "names")
+"""The settings that decide what a query's words are."""
+_READ_QUERIES = 2048
 _LEARNT = 2
 """Captions with a word from which on training has decided whether pictures can show it."""
 
@@ -53,7 +54,20 @@ class QueryTerms:
 
 
 def query_terms(query: Query, now: Snapshot) -> QueryTerms:
-    """Read a query.
+    """Read a query; clicks change what pictures show of its words, but not what these are."""
+    known: dict[Query, QueryTerms] = now.remembered("terms", dict, *_READ_FROM)
+    read = known.get(query)
+    if read is None:
+        if len(known) >= _READ_QUERIES:
+            known.clear()
+        read = known[query] = _read(query, now)
+    shown = map(now.words.word_weights, read.numbers.tolist())
+    seen = [replace(term, weights=one) for term, one in zip(read.terms, shown, strict=False)]
+    return replace(read, terms=seen + read.terms[len(seen) :])
+
+
+def _read(query: Query, now: Snapshot) -> QueryTerms:
+    """The terms of a query, of which those that the vocabulary knows have no weights yet.
 
     Stop words are ignored. A word that the model does not know is read in captions, if some hold
     it; by sight its synonyms stand for it, if they are known. One that no caption holds is replaced
@@ -65,7 +79,7 @@ def query_terms(query: Query, now: Snapshot) -> QueryTerms:
         return _encoded_terms(query, now, reader)
     query, phrases = read_phrases(query, model.vocabulary, reader.is_held)
     vector = query_vector(query, model.vocabulary, reader.meant)
-    terms = _known_terms(vector.numbers, vector.weights, model, reader)
+    terms = _known_terms(vector, reader)
     terms += [
         reader.read(word, weight)
         for word, weight in reader.unseen(query).items()
@@ -80,25 +94,21 @@ def query_terms(query: Query, now: Snapshot) -> QueryTerms:
     return QueryTerms(terms, vector.numbers, unknown, replaced, unsure)
 
 
-def _known_terms(
-    numbers: Ids, weights: NDArray[np.floating], model: WordModel, reader: _Reader
-) -> list[QueryTerm]:
+def _known_terms(vector: QueryVector, reader: _Reader) -> list[QueryTerm]:
     """Words of the vocabulary, in its order: so scores do not depend on how a query is written."""
-    return [
-        replace(reader.known(number, weight), weights=model.word_weights(number))
-        for number, weight in zip(numbers.tolist(), weights.tolist(), strict=True)
-    ]
+    numbers, weights = vector.numbers.tolist(), vector.weights.tolist()
+    return [reader.known(n, weight) for n, weight in zip(numbers, weights, strict=True)]
 
 
 def _encoded_terms(query: Query, now: Snapshot, reader: _Reader) -> QueryTerms:
-    """As `query_terms`, where any word can be seen: those that no model has met go together.
+    """As `_read`, where any word can be seen: those that no model has met go together.
 
     But words that stand in captions which were learnt from, and that still have no column, are
     words that pictures cannot show.
     """
     model = now.words
     vector = query_vector(query, model.vocabulary)
-    terms = _known_terms(vector.numbers, vector.weights, model, reader)
+    terms = _known_terms(vector, reader)
     encoded: dict[str, float] = {}
     read: dict[str, float] = {}
     for phrase, weight in unknown_phrases(query, model.vocabulary, reader.holds):
@@ -257,12 +267,8 @@ class _Reader:
         count = holders.count
         frequency = (count + 0.5) / (self.postings.worded + count + 1)
         named = {
-            source: (pictures, self.certainty[source])
+            source: (pictures, CERTAINTY[source])
             for source, pictures in holders.names.items()
             if pictures.size
         }
         return QueryTerm(word, weight, None, holders.captions, frequency, named=named)
-
-    @cached_property
-    def certainty(self) -> dict[str, float]:
-        return certainty(self.postings.db)

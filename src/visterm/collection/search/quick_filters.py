@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from visterm.collection.search.filters import DATED
+import numpy as np
+
+from visterm.collection.search.filters import DATED, distances, within
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import matches
 from visterm.collection.store.catalogue import Catalogue
+from visterm.text.filters import Circle
 
+_TAKEN = f"""SELECT strftime('FORMAT', taken, 'unixepoch'), count(*) FROM pictures
+    WHERE taken IS NOT NULL AND {DATED} AND present > 0 AND {{which}} GROUP BY 1"""
 _PARTS = {
-    "year": f"""SELECT strftime('%Y', taken, 'unixepoch'), {{count}} FROM pictures
-        WHERE taken IS NOT NULL AND {DATED} AND present > 0 AND {{which}} GROUP BY 1""",
-    "type": """SELECT 'type:' || kind, {count} FROM pictures
+    "year": _TAKEN.replace("FORMAT", "%Y"),
+    "month": _TAKEN.replace("FORMAT", "%Y-%m"),
+    "type": """SELECT 'type:' || kind, count(*) FROM pictures
         WHERE kind IS NOT NULL AND present > 0 AND {which} GROUP BY 1""",
     "folder": """SELECT 'in:' || substr(folder, 1, instr(folder || '/', '/') - 1),
             count(DISTINCT picture) FROM places
         WHERE folder != '' AND NOT vanished AND instr(folder, ':') = 0 AND {which} GROUP BY 1""",
 }
+_CELLS = """SELECT avg(latitude), avg(longitude) FROM pictures
+    WHERE latitude IS NOT NULL AND present > 0 AND {which}
+    GROUP BY round(5 * latitude), round(5 * longitude) ORDER BY count(*) DESC LIMIT 100"""
+"""Points with many pictures around them: the middles of cells of a fifth of a degree."""
 _MOST = 12
+_PLACES = 8
+_PLACE_KM = 10.0
 
 
 @dataclass(frozen=True)
@@ -28,37 +41,26 @@ class QuickFilter:
     """A term that narrows a query, and how many pictures it would leave."""
 
     kind: str
-    """year, type or folder."""
+    """year, month, place, type or folder."""
     term: str
     """As it is written in a query."""
     count: int
 
 
 def quick_filters(catalogue: Catalogue, root: Path, text: str) -> list[QuickFilter]:
-    """The years, types and outermost folders of the good matches of a query, or of all pictures.
+    """What the good matches of a query, or all pictures, could be narrowed by.
 
-    Years come from the latest on, the others by how many pictures they leave; what would leave all
-    is left out.
+    Years and months come from the latest on, types, outermost folders and places by how many
+    pictures they leave; what would leave all is left out.
     """
-    if not text.strip():
-        total = int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
-        counts = {
-            kind: Counter(
-                dict(catalogue.db.execute(part.format(count="count(*)", which="true")).fetchall())
-            )
-            for kind, part in _PARTS.items()
-        }
-    else:
+    found = None
+    if text.strip():
         found = matches(catalogue, root, SearchRequest(text, k=200)).tolist()
-        total, counts = len(found), {}
-        for kind, part in _PARTS.items():
-            column = "picture" if kind == "folder" else "id"
-            question = part.replace("{count}", "count(*)").replace(
-                "{which}", column + " IN {numbers}"
-            )
-            counts[kind] = Counter()
-            for term, count in catalogue.among(question, found):
-                counts[kind][term] += count
+        total = len(found)
+    else:
+        total = int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
+    counts = {kind: _counted(catalogue, kind, found) for kind in _PARTS}
+    counts["place"] = _places(catalogue, found)
     return [
         QuickFilter(kind, _quoted(term), count)
         for kind, some in counts.items()
@@ -67,8 +69,48 @@ def quick_filters(catalogue: Catalogue, root: Path, text: str) -> list[QuickFilt
     ]
 
 
+def _counted(catalogue: Catalogue, kind: str, found: list[int] | None) -> Counter[str]:
+    """How many of the pictures found, or of all, each term of a kind leaves."""
+    column = "picture" if kind == "folder" else "id"
+    counts: Counter[str] = Counter()
+    for term, count in _among(catalogue, _PARTS[kind], column, found):
+        counts[term] += count
+    return counts
+
+
+def _places(catalogue: Catalogue, found: list[int] | None) -> Counter[str]:
+    """Circles around the points where most pictures were taken, none of which touch."""
+    chosen: list[Circle] = []
+    for latitude, longitude in _among(catalogue, _CELLS, "id", found):
+        circle = Circle(round(latitude, 2), round(longitude, 2), _PLACE_KM)
+        if all(_is_apart(circle, other) for other in chosen):
+            chosen.append(circle)
+    counts: Counter[str] = Counter()
+    for circle in chosen[:_PLACES]:
+        inside = within(catalogue, circle, catalogue.last_number("pictures") + 1)
+        count = int(inside.sum() if found is None else inside[found].sum())
+        if count:
+            counts[f"near:{circle.latitude:g},{circle.longitude:g},{circle.km:g}km"] = count
+    return counts
+
+
+def _is_apart(one: Circle, other: Circle) -> bool:
+    there = np.array([other.latitude]), np.array([other.longitude])
+    return bool(distances(one, *there)[0] > one.km + other.km)
+
+
+def _among(
+    catalogue: Catalogue, question: str, column: str, found: list[int] | None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a question about the pictures found, or about all."""
+    if found is None:
+        yield from catalogue.db.execute(question.replace("{which}", "true"))
+    else:
+        yield from catalogue.among(question.replace("{which}", column + " IN {numbers}"), found)
+
+
 def _ordered(kind: str, counts: Counter[str]) -> list[tuple[str, int]]:
-    if kind == "year":
+    if kind in ("year", "month"):
         return sorted(counts.items(), reverse=True)
     return counts.most_common(_MOST)
 

@@ -15,9 +15,8 @@ from visterm.collection.search.encoded_words import EncodedCalibration
 from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.query_terms import Calibrated, QueryTerms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
-from visterm.collection.search.row_scores import RowScores, VideoRows, scored
-from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.frame_rows import FrameRows
+from visterm.collection.search.row_scores import QueryRows, RowScores, VideoRows
+from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import Snapshot
 
 Ids = NDArray[np.int64]
@@ -49,8 +48,8 @@ class Scores(Protocol):
         """The scores of pictures; NaN for those that are not there."""
         ...
 
-    def settle(self, allow: Mask | None, refused: Ids, least: float | None) -> None:
-        """Apply filters, and let refused pictures come after those of the score ``least``."""
+    def settle(self, allow: Mask | None, refused: Ids, leasts: Sequence[float]) -> None:
+        """Apply filters, and let refused pictures come after those of the first of ``leasts``."""
         ...
 
     def count(self, leasts: Sequence[float]) -> list[int]:
@@ -62,15 +61,30 @@ class Scores(Protocol):
     def reaching(self, least: float) -> RankedRows: ...
 
 
-@dataclass
 class LocalScores:
-    """The scores of all rows of a collection, on this machine."""
+    """The scores of all rows of a collection, on this machine: of words, or given ones.
 
-    pictures: DescribedPictures
-    frames: FrameRows
-    scores: RowScores
+    Words are added up when their scores are first asked for.
+    """
+
     partial: PartialAnswer | None = None
-    has_parts: bool = True
+
+    def __init__(
+        self,
+        pictures: DescribedPictures,
+        frames: FrameRows,
+        query: QueryRows | None,
+        given: RowScores | None = None,
+    ) -> None:
+        self.pictures, self.frames, self.query = pictures, frames, query
+        self._scores = given
+
+    @property
+    def scores(self) -> RowScores:
+        if self._scores is None:
+            assert self.query is not None
+            self._scores = self.query.scored()
+        return self._scores
 
     def of(self, pictures: Ids) -> NDArray[np.float64]:
         found = np.full(len(pictures), np.nan)
@@ -80,22 +94,24 @@ class LocalScores:
                 found[n] = self.scores.scores(positions).max()
         return found
 
-    def settle(self, allow: Mask | None, refused: Ids, least: float | None) -> None:
-        self.scores.settle(allow, self.pictures.positions(self.frames.rows(refused)), least)
+    def settle(self, allow: Mask | None, refused: Ids, leasts: Sequence[float]) -> None:
+        if self._scores is None and self.query is not None:
+            self._scores, allow = self.query.scored(allow, leasts), None
+        if refused.size:
+            refused = self.pictures.positions(self.frames.rows(refused))
+        self.scores.settle(allow, refused, leasts[0] if leasts else None)
 
     def count(self, leasts: Sequence[float]) -> list[int]:
         return [self.scores.vector.count(least) for least in leasts]
 
     def best(self, k: int) -> RankedRows:
-        return self._ranked(self.scores.best(k))
+        positions = self.scores.best(k)
+        parts = None if self.query is None else self.query.parts(positions)
+        return RankedRows(self.pictures.ids[positions], self.scores.scores(positions), parts)
 
     def reaching(self, least: float) -> RankedRows:
-        return self._ranked(self.scores.reaching(least), with_parts=False)
-
-    def _ranked(self, positions: Ids, *, with_parts: bool = True) -> RankedRows:
-        rows, scores = self.pictures.ids[positions], self.scores.scores(positions)
-        parts = self.scores.parts(positions) if with_parts and self.has_parts else None
-        return RankedRows(rows, scores, parts)
+        positions = self.scores.reaching(least)
+        return RankedRows(self.pictures.ids[positions], self.scores.scores(positions))
 
 
 def video_rows(now: Snapshot, pictures: DescribedPictures) -> VideoRows | None:
@@ -134,22 +150,22 @@ def held_positions(now: Snapshot, pictures: DescribedPictures) -> Callable[[Ids]
     return positions
 
 
-def word_scores(now: Snapshot, pictures: DescribedPictures, terms: QueryTerms) -> LocalScores:
-    """The scores of words over all rows."""
-    frames = now.frames
-    complete = now.completeness.tolist()
-    lengths = now.lengths(pictures)
-    positions = held_positions(now, pictures)
-    evidence = [Evidence.of(term, complete, positions) for term in terms.terms]
-    scores = scored(
+def query_rows(now: Snapshot, pictures: DescribedPictures, terms: QueryTerms) -> QueryRows:
+    """The words of a query over all rows."""
+    complete, positions = now.completeness.tolist(), held_positions(now, pictures)
+    return QueryRows(
         pictures.file,
-        evidence,
+        [Evidence.of(term, complete, positions) for term in terms.terms],
         now.columns,
-        lengths=lengths,
+        lengths=now.lengths(pictures),
         is_there=pictures.is_there,
         videos=video_rows(now, pictures),
     )
-    return LocalScores(pictures, frames, scores)
+
+
+def word_scores(now: Snapshot, pictures: DescribedPictures, terms: QueryTerms) -> LocalScores:
+    """The scores of words over all rows."""
+    return LocalScores(pictures, now.frames, query_rows(now, pictures, terms))
 
 
 @dataclass
@@ -162,12 +178,12 @@ class Ranking:
     calibration: Calibrated | None = None
     judged: Mapping[int, bool] = field(default_factory=dict)
     allow: Mask | None = None
+    leasts: Sequence[float] = ()
+    """The scores from which matches are good, and possible; none where that is not known."""
     cutoff: int | None = None
     """How many matches are good."""
     possible: int | None = None
     """How many are possible, after the good ones."""
-    least: float | None = None
-    """The score from which a match is good."""
 
     def learn(self, entries: Sequence[Entry]) -> None:
         """Let answers to this very query correct its probabilities."""
@@ -183,24 +199,27 @@ class Ranking:
         odds = known.odds(terms.numbers, terms.weights, scores[there])
         answers = np.array([(entry.relevant, entry.step) for entry in counted]).reshape(-1, 2)
         self.calibration = known.shifted(judged_shift(odds, answers[there, 0], answers[there, 1]))
+        self.leasts = least_scores(self.calibration, terms)
 
     def settle(self) -> None:
         """Apply filters and refusals, and count good and possible matches."""
         refused = [picture for picture, relevant in self.judged.items() if not relevant]
-        said_no = np.array(sorted(refused), np.int64)
-        if self.calibration is None or self.terms is None:
-            self.scores.settle(self.allow, said_no, None)
-            return
-        numbers, weights = self.terms.numbers, self.terms.weights
-        leasts = [self.calibration.least_score(numbers, weights, p) for p in (GOOD, POSSIBLE)]
-        self.least = leasts[0]
-        self.scores.settle(self.allow, said_no, self.least)
-        self.cutoff, at_least_possible = self.scores.count(leasts)
-        self.possible = at_least_possible - self.cutoff
+        self.scores.settle(self.allow, np.array(sorted(refused), np.int64), self.leasts)
+        if self.leasts:
+            self.cutoff, at_least_possible = self.scores.count(self.leasts)
+            self.possible = at_least_possible - self.cutoff
 
     def probabilities(self, scores: Floats) -> list[float | None]:
         """How likely pictures with these scores answer; None where that is not known."""
         if self.calibration is None or self.terms is None:
             return [None] * len(scores)
-        numbers, weights = self.terms.numbers, self.terms.weights
-        return list(self.calibration.probabilities(numbers, weights, scores))
+        found = self.calibration.probabilities(self.terms.numbers, self.terms.weights, scores)
+        return found.tolist()
+
+
+def least_scores(calibration: Calibrated | None, terms: QueryTerms) -> tuple[float, ...]:
+    """The scores from which matches of a query are good, and possible."""
+    if calibration is None:
+        return ()
+    about = (terms.numbers, terms.weights)
+    return tuple(calibration.least_score(*about, share) for share in (GOOD, POSSIBLE))

@@ -73,7 +73,7 @@ class SearchRequest:
             raise BadInput("where good matches end is known for words only; leave good out")
 
 
-@dataclass(frozen=True)
+@dataclass
 class ScoreParts:
     """A score taken apart, in log-probabilities: what is seen, written, and said by names."""
 
@@ -100,7 +100,7 @@ class ScoreParts:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class SearchResult:
     """A picture that answers: its score and its files, the first of them to be shown."""
 

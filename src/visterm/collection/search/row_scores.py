@@ -16,7 +16,7 @@ from visterm.collection.search.evidence import Evidence, score_parts
 from visterm.collection.search.request import ScoreParts
 from visterm.index.columns import ColumnCache
 from visterm.index.feature_file import FeatureFile
-from visterm.index.scan import ScoreVector, Term, scan
+from visterm.index.scan import Scan, ScoreVector
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -52,36 +52,22 @@ class VideoRows:
 
 
 class RowScores:
-    """Scores by sight and by what is written, as far as they are asked for.
-
-    ``is_there`` says which rows may be found, None for all.
-    """
+    """The scores of rows, as far as they are asked for; rows that may not be found have none."""
 
     def __init__(
-        self,
-        rows: FeatureFile,
-        scores: Floats,
-        *,
-        is_there: Mask | None = None,
-        videos: VideoRows | None = None,
-        evidence: Sequence[Evidence] = (),
-        scans: Sequence[Term] = (),
-        lengths: NDArray[np.uint8] | None = None,
+        self, rows: FeatureFile, vector: ScoreVector, videos: VideoRows | None = None
     ) -> None:
-        self.rows = rows
-        if is_there is not None:
-            scores[~is_there] = -np.inf
+        self.rows, self.vector = rows, vector
         if videos is not None:
-            scores[videos.worse_rows(scores)] = -np.inf
-        self.vector = ScoreVector(scores)
-        self._evidence, self._scans, self._lengths = evidence, scans, lengths
+            vector.change(videos.worse_rows(vector.scores), -np.inf)
         self._lowered: dict[int, float] = {}
 
     def scores(self, positions: Ids) -> Floats:
         """The scores of rows, however they were lowered since."""
         scores = self.vector.scores[positions]
-        for n, position in enumerate(positions.tolist()):
-            scores[n] = self._lowered.get(position, scores[n])
+        if self._lowered:
+            for n, position in enumerate(positions.tolist()):
+                scores[n] = self._lowered.get(position, scores[n])
         return scores
 
     def settle(self, allow: Mask | None, refused: Ids, least: float | None) -> None:
@@ -114,37 +100,46 @@ class RowScores:
         """The ``k`` best rows, best first; equal scores by smaller id."""
         return self.vector.best(k, self.rows.ids)
 
+
+class QueryRows:
+    """The words of a query over the rows of a shard, ready to be scored as often as it is asked.
+
+    ``is_there`` says which rows may be found, None for all.
+    """
+
+    def __init__(
+        self,
+        rows: FeatureFile,
+        evidence: Sequence[Evidence],
+        columns: ColumnCache,
+        *,
+        lengths: NDArray[np.uint8] | None,
+        is_there: Mask | None,
+        videos: VideoRows | None,
+    ) -> None:
+        seen = [one.term.weights for one in evidence if one.term.weights is not None]
+        made = iter(columns.columns(rows, seen))
+        terms = [
+            one.scan_term(None if one.term.weights is None else next(made)) for one in evidence
+        ]
+        wanted = [one for one in evidence if one.term.weight > 0]
+        if wanted and all(one.term.weights is None for one in wanted):
+            told = np.zeros(len(rows), bool)  # nothing but captions and names can answer
+            for one in evidence:
+                told[one.written()] = True
+            is_there = told if is_there is None else told & is_there
+        self.rows, self.evidence, self.videos, self.is_there = rows, evidence, videos, is_there
+        self.scan = Scan(terms, len(rows), lengths)
+
+    def scored(self, allow: Mask | None = None, leasts: Sequence[float] = ()) -> RowScores:
+        """The scores of rows, of those that filters ``allow``, where these are given; how many
+        reach each of ``leasts`` is counted on the way."""
+        mask = self.is_there
+        if allow is not None:
+            mask = allow if mask is None else mask & allow
+        vector = self.scan.scores(mask, leasts)
+        return RowScores(self.rows, vector, self.videos)
+
     def parts(self, positions: Ids) -> list[ScoreParts]:
         """What sight and captions add to the scores of rows."""
-        return score_parts(self._evidence, self._scans, positions, self._lengths)
-
-
-def scored(
-    rows: FeatureFile,
-    evidence: Sequence[Evidence],
-    columns: ColumnCache,
-    *,
-    lengths: NDArray[np.uint8] | None,
-    is_there: Mask | None,
-    videos: VideoRows | None,
-) -> RowScores:
-    """The scores of rows for the words of a query."""
-    seen = [one.term.weights for one in evidence if one.term.weights is not None]
-    made = iter(columns.columns(rows, seen))
-    scans = [one.scan_term(None if one.term.weights is None else next(made)) for one in evidence]
-    scores = scan(scans, len(rows), lengths)
-    wanted = [one for one in evidence if one.term.weight > 0]
-    if wanted and all(one.term.weights is None for one in wanted):
-        told = np.zeros(len(rows), bool)  # nothing but captions and names can answer
-        for one in evidence:
-            told[one.written()] = True
-        is_there = told if is_there is None else told & is_there
-    return RowScores(
-        rows,
-        scores,
-        is_there=is_there,
-        videos=videos,
-        evidence=evidence,
-        scans=scans,
-        lengths=lengths,
-    )
+        return score_parts(self.evidence, self.scan.terms, positions, self.scan.lengths)

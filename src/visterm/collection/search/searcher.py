@@ -6,16 +6,18 @@ This is the way of every search, so it loads NumPy and SQLite only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import by_query, spelt
-from visterm.collection.media.records import captures, frame_seconds, located
+from visterm.collection.feedback.log import Entry, by_query, spelt
+from visterm.collection.media.records import captured, file_at, frame_seconds
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
+    Calibrated,
     IndependentWords,
     QueryTerms,
     calibration_of,
@@ -26,23 +28,30 @@ from visterm.collection.search.ranking import (
     LocalScores,
     RankedRows,
     Ranking,
+    Scores,
+    least_scores,
+    query_rows,
     video_rows,
     word_scores,
 )
 from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
-from visterm.collection.search.row_scores import RowScores
+from visterm.collection.search.row_scores import QueryRows, RowScores
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import Snapshot, reading
+from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
 from visterm.errors import BadInput
 from visterm.index.feature_file import only_ids
+from visterm.index.scan import ScoreVector
 from visterm.text.filters import Filters
 from visterm.text.query import MORE_WORDS, Query, UnknownWords, parse_query, parse_sentence
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 _ANY_SCORE = -float(np.finfo(np.float32).max)
+_READ_QUERIES, _READ_BYTES = 2048, 1 << 28
+"""Queries that are remembered as a state of the collection reads them, and their bytes."""
 _NEAREST = 500
 """Pictures that are put in order of time where it is not known how many are good matches."""
 
@@ -52,7 +61,7 @@ def search(
 ) -> SearchResponse:
     """Answer a request, from ``replicas`` of shards where there are any."""
     with reading(catalogue) as now:
-        asked = _Asked.of(request)
+        asked = _read_request(request)
         ranking = _ranking(now, root, asked, replicas)
         page = _Page(now, root, request, asked.filters.folders)
         if request.sort == TIME:
@@ -81,10 +90,10 @@ def matches(catalogue: Catalogue, root: Path, request: SearchRequest) -> NDArray
     Where it is not known how many are good, it is as many as are asked for.
     """
     with reading(catalogue) as now:
-        asked = _Asked.of(request)
+        asked = _read_request(request)
         ranking = _ranking(now, root, asked, None)
-        if asked.is_all or ranking.least is not None:
-            least = _ANY_SCORE if asked.is_all else float(ranking.least or 0.0)
+        if asked.is_all or ranking.leasts:
+            least = _ANY_SCORE if asked.is_all else ranking.leasts[0]
             return ranking.frames.pictures(ranking.scores.reaching(least).rows)
         return ranking.frames.pictures(ranking.scores.best(request.k).rows)
 
@@ -98,27 +107,27 @@ class _Asked:
     sentence: str
     filters: Filters
 
-    @classmethod
-    def of(cls, request: SearchRequest) -> _Asked:
-        query, sentence = Query(), ""
-        if request.space == WORDS:
-            query = parse_query(request.text)
-            filters = query.filters & request.filters
-            if filters and all(word in STOP_WORDS for word, _ in query.words):
-                query = Query((), query.filters)  # as of "in May 1972"
-        else:
-            sentence, filters = parse_sentence(request.text)
-            filters = filters & request.filters
-        asked = cls(request, query, sentence, filters)
-        is_useless = not (filters or request.sort == TIME) or request.space != WORDS
-        if asked.is_all and is_useless:
-            raise BadInput('an empty query; write words, as in visterm search "tree snow"')
-        return asked
-
     @property
     def is_all(self) -> bool:
         """Whether nothing but filters is asked for."""
         return not self.query.words and not self.sentence and self.request.like is None
+
+
+def _read_request(request: SearchRequest) -> _Asked:
+    query, sentence = Query(), ""
+    if request.space == WORDS:
+        query = parse_query(request.text)
+        filters = query.filters & request.filters
+        if filters and all(word in STOP_WORDS for word, _ in query.words):
+            query = Query((), query.filters)  # as of "in May 1972"
+    else:
+        sentence, filters = parse_sentence(request.text)
+        filters = filters & request.filters
+    asked = _Asked(request, query, sentence, filters)
+    is_useless = not (filters or request.sort == TIME) or request.space != WORDS
+    if asked.is_all and is_useless:
+        raise BadInput('an empty query; write words, as in visterm search "tree snow"')
+    return asked
 
 
 _NO_TERMS = QueryTerms([], np.empty(0, np.int64), {}, {})
@@ -134,34 +143,73 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
         pictures = _pictures(now, model.version.extractor)
         scores = model.scores(pictures.file, asked.sentence)
         ranking = Ranking(_given(now, pictures, scores), now.frames)
+    elif now.version is None:
+        pictures, ranking = _written_ranking(now, asked.query)
     else:
         pictures, ranking = _word_ranking(now, asked.query, replicas)
-    if asked.query.words and request.like is None:
-        clicks = now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
-        if said := clicks.get(spelt(asked.query)):
-            ranking.learn(said)
-    ranking.allow = allowed(now, pictures, asked.filters)
+    if asked.filters:
+        ranking.allow = allowed(now, pictures, asked.filters)
     ranking.settle()
     return ranking
+
+
+@dataclass(frozen=True, eq=False)
+class _ReadQuery:
+    """Words of a query, read, with all that a state of the collection knows of them."""
+
+    pictures: DescribedPictures
+    terms: QueryTerms
+    calibration: Calibrated | None
+    leasts: tuple[float, ...]
+    clicks: Sequence[Entry]
+    rows: QueryRows | None
+    """The words over all rows, unless other machines score them."""
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept of it in memory besides columns."""
+        return 0 if self.rows is None else self.rows.scan.nbytes
 
 
 def _word_ranking(
     now: Snapshot, query: Query, replicas: Replicas | None
 ) -> tuple[DescribedPictures, Ranking]:
-    if now.version is None:
-        return _written_ranking(now, query)
-    model = now.words
-    pictures = _pictures(now, model.version.extractor)
+    is_here = replicas is None or now.words.weights is None
+    known, key = now.queries, (query.words, is_here)
+    read = known.get(key)
+    if read is None:
+        if len(known) >= _READ_QUERIES or sum(one.nbytes for one in known.values()) >= _READ_BYTES:
+            known.clear()
+        read = known[key] = _read(now, query, is_here=is_here)
+    scores: Scores
+    if read.rows is None:
+        from visterm.collection.search.sharded import ShardedScores
+
+        assert replicas is not None
+        scores = ShardedScores(now, read.pictures, read.terms, replicas)
+    else:
+        scores = LocalScores(read.pictures, now.frames, read.rows)
+    ranking = Ranking(scores, now.frames, read.terms, read.calibration, leasts=read.leasts)
+    if read.clicks:
+        ranking.learn(read.clicks)
+    return read.pictures, ranking
+
+
+def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
+    pictures = _pictures(now, now.words.version.extractor)
     terms = query_terms(query, now)
     if query.words and not terms.terms:
         raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
-    calibration = calibration_of(model, terms)
-    if replicas is not None and model.weights is not None:
-        from visterm.collection.search.sharded import ShardedScores
-
-        sharded = ShardedScores(now, pictures, terms, replicas)
-        return pictures, Ranking(sharded, now.frames, terms, calibration)
-    return pictures, Ranking(word_scores(now, pictures, terms), now.frames, terms, calibration)
+    calibration = calibration_of(now.words, terms)
+    clicks = now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
+    return _ReadQuery(
+        pictures,
+        terms,
+        calibration,
+        least_scores(calibration, terms),
+        clicks.get(spelt(query), ()) if query.words else (),
+        query_rows(now, pictures, terms) if is_here else None,
+    )
 
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
@@ -175,6 +223,9 @@ def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ra
     ranking = Ranking(word_scores(now, pictures, terms), now.frames, terms)
     if terms.terms:
         ranking.calibration = IndependentWords()
+        ranking.leasts = least_scores(ranking.calibration, terms)
+    clicks = by_query(now.catalogue) if query.words else {}
+    ranking.learn(clicks.get(spelt(query), ()))
     return pictures, ranking
 
 
@@ -206,10 +257,10 @@ def _likeness(now: Snapshot, root: Path, asked: _Asked) -> tuple[DescribedPictur
 
 def _given(now: Snapshot, pictures: DescribedPictures, scores: NDArray[np.float32]) -> LocalScores:
     """Scores that were computed from rows, without columns."""
-    made = RowScores(
-        pictures.file, scores, is_there=pictures.is_there, videos=video_rows(now, pictures)
-    )
-    return LocalScores(pictures, now.frames, made, has_parts=False)
+    if pictures.is_there is not None:
+        scores[~pictures.is_there] = -np.inf
+    made = RowScores(pictures.file, ScoreVector(scores), video_rows(now, pictures))
+    return LocalScores(pictures, now.frames, None, made)
 
 
 def _pictures(now: Snapshot, extractor: str) -> DescribedPictures:
@@ -227,10 +278,10 @@ def _by_time(now: Snapshot, ranking: Ranking, asked: _Asked) -> Ranking:
     where no words are asked for."""
     if asked.is_all:
         found = ranking.scores.reaching(_ANY_SCORE)
-    elif ranking.least is None:
-        found = ranking.scores.best(_NEAREST)
+    elif ranking.leasts:
+        found = ranking.scores.reaching(ranking.leasts[0])
     else:
-        found = ranking.scores.reaching(ranking.least)
+        found = ranking.scores.best(_NEAREST)
     pictures = ranking.frames.pictures(found.rows)
     question = "SELECT id, taken IS NULL, -taken FROM pictures WHERE id IN {numbers}"
     taken = {one: (*rest, -one) for one, *rest in now.catalogue.among(question, pictures.tolist())}
@@ -263,6 +314,25 @@ class _Ordered:
         return self._every
 
 
+_PLACES = """SELECT pictures.id, folder, name, pictures.taken, pictures.taken_from,
+        pictures.latitude, pictures.longitude, pictures.kind
+    FROM pictures JOIN places ON places.picture = pictures.id
+    WHERE NOT vanished AND pictures.id IN {numbers}"""
+
+
+@dataclass
+class _Place:
+    """A picture as the catalogue has it: its files, and its time and place."""
+
+    capture: dict[str, Any]
+    names: list[tuple[bool, str, str]] = field(default_factory=list)
+
+    def files(self, root: Path) -> tuple[Path | Url, tuple[Path | Url, ...]]:
+        """Its file and its others: those in the asked-for folders first, then by name."""
+        first, *others = [file_at(root, folder, name) for _, folder, name in sorted(self.names)]
+        return first, tuple(others)
+
+
 @dataclass(frozen=True)
 class _Page:
     """The part of a ranking that is shown: pictures that are there, near-duplicates once."""
@@ -284,7 +354,7 @@ class _Page:
         while True:
             ranked = ranking.scores.best(wanted)
             pictures = ranking.frames.pictures(ranked.rows).tolist()
-            places = located(self.now.catalogue, self.root, pictures, self.folders)
+            places = self._places(pictures)
             # A picture that has just vanished may still have a row; then more are asked for.
             shown = [n for n, picture in enumerate(pictures) if picture in places]
             if self.request.fold:
@@ -294,27 +364,38 @@ class _Page:
             wanted = 4 * wanted if limit is None else min(4 * wanted, limit)
         first, last = self.request.offset, self.request.offset + self.request.k
         chosen = shown[first:last]
-        found = [pictures[n] for n in chosen]
-        catalogue, rows = self.now.catalogue, ranked.rows[chosen].tolist()
-        probabilities = ranking.probabilities(ranked.scores[chosen])
-        taken = captures(catalogue, found)
-        seconds = frame_seconds(catalogue, rows) if ranking.frames else {}
+        rows = ranked.rows[chosen].tolist()
+        scores = ranked.scores[chosen]
+        seconds = frame_seconds(self.now.catalogue, rows) if ranking.frames else {}
         results = [
             SearchResult(
-                picture,
-                float(ranked.scores[n]),
-                places[picture][0],
-                places[picture][1:],
-                None if probability is None else float(probability),
-                ranking.judged.get(picture),
+                pictures[n],
+                score,
+                *places[pictures[n]].files(self.root),
+                probability,
+                ranking.judged.get(pictures[n]),
                 None if ranked.parts is None else ranked.parts[n],
-                **taken.get(picture, {}),
+                **places[pictures[n]].capture,
                 frame=row,
                 frame_time=seconds.get(row),
             )
-            for n, picture, row, probability in zip(chosen, found, rows, probabilities, strict=True)
+            for n, row, score, probability in zip(
+                chosen, rows, scores.tolist(), ranking.probabilities(scores), strict=True
+            )
         ]
         return results, len(shown) > last
+
+    def _places(self, pictures: list[int]) -> dict[int, _Place]:
+        """Where pictures lie now, and when and where they were taken."""
+        places: dict[int, _Place] = {}
+        for picture, folder, name, *capture in self.now.catalogue.among(_PLACES, pictures):
+            if picture not in places:
+                places[picture] = _Place(captured(*capture))
+            is_away = bool(self.folders) and not any(
+                f"/{one}/".lower() in f"/{folder}/".lower() for one in self.folders
+            )
+            places[picture].names.append((is_away, folder, name))
+        return places
 
     def _folded(self, pictures: list[int], there: list[int]) -> list[int]:
         from visterm.collection.search.likeness import without_near_duplicates

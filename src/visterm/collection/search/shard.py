@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.request import ScoreParts
-from visterm.collection.search.row_scores import VideoRows, scored
+from visterm.collection.search.row_scores import QueryRows, VideoRows
 from visterm.errors import VistermError
-from visterm.index import compiled
+from visterm.index import loops
 from visterm.index.columns import ColumnCache
 from visterm.index.feature_file import FeatureFile
 
@@ -95,7 +95,7 @@ class SearchShard:
         self._columns = ColumnCache()
         self._arrays: OrderedDict[str, NDArray[Any]] = OrderedDict()
         if prepare:  # load the compiled loops, so that no question waits for them
-            compiled.prepare()
+            loops.prepare()
 
     def answer(self, question: Question) -> Answer | Lacking | Gone:
         self._arrays |= question.sent
@@ -111,7 +111,7 @@ class SearchShard:
 
     def _answered(self, question: Question) -> Answer:
         arrays = {what: self._arrays[name] for what, name in question.arrays.items()}
-        made = scored(
+        query = QueryRows(
             question.rows,
             question.evidence,
             self._columns,
@@ -119,6 +119,7 @@ class SearchShard:
             is_there=arrays.get("is_there"),
             videos=question.videos,
         )
+        made = query.scored()
         judged = made.scores(question.judged)
         made.settle(arrays.get("allow"), question.refused, question.least)
         counts = tuple(made.vector.count(least) for least in question.leasts)
@@ -133,5 +134,5 @@ class SearchShard:
             question.rows.ids[best],
             made.scores(best),
             made.vector.scores[best],
-            [] if question.everything else made.parts(best),
+            [] if question.everything else query.parts(best),
         )

@@ -97,8 +97,8 @@ class ShardedScores:
             found[n] = max(known, default=np.nan)
         return found
 
-    def settle(self, allow: Mask | None, refused: Ids, least: float | None) -> None:
-        positions, settled = self._positions(refused), []
+    def settle(self, allow: Mask | None, refused: Ids, leasts: Sequence[float]) -> None:
+        positions, settled, least = self._positions(refused), [], leasts[0] if leasts else None
         for number, question in enumerate(self._questions):
             start, stop = self._spans[number]
             own = positions[(positions >= start) & (positions < stop)] - start

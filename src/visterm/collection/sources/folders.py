@@ -1,4 +1,4 @@
-"""Listing the pictures below a folder of this machine or a prefix elsewhere, in order of names."""
+"""What a path or URL is, and the pictures below a folder or prefix, in order of names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from visterm.collection.sources.listing import (
+from visterm.collection.sources.opening import (
+    AT_ONCE,
     BESIDE,
     SHARD,
     File,
     Listing,
+    Unavailable,
     ending_of,
+    explained,
+    filesystem,
     join,
     name_problem,
     sidecar_names,
     sidecar_stamp,
 )
-from visterm.collection.sources.opening import AT_ONCE, Unavailable, explained, filesystem
 from visterm.collection.store.location import STORE
 from visterm.collection.store.urls import is_url
 
+FOLDER = "folder"
+SHARDS = "shard"
+TABLE = "table"
+FILE = "file"
+TABLES = (".parquet", ".pq", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 MAX_DEPTH = 32
 """Folders below a prefix of others, which may have no end."""
 _MARKS = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "LastModified", "Last-Modified")
@@ -39,6 +47,52 @@ class _Entry(NamedTuple):
     facts: tuple[int, int] = (-1, 0)
     """Size and stamp of a file."""
     problem: str | None = None
+
+
+def kind_of(root: Path, path: str) -> str:
+    """What a path or URL is: a folder or prefix, a shard, a table, or one picture.
+
+    >>> kind_of(Path("/"), "s3://archive/sea"), kind_of(Path("/"), "s3://archive/sea.csv")
+    ('folder', 'table')
+    """
+    if not is_url(path) and os.path.isdir(root / path):
+        return FOLDER
+    ending = ending_of(os.fspath(path))
+    if ending == SHARD:
+        return SHARDS
+    if ending in TABLES:
+        return TABLE
+    from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+
+    return FOLDER if is_url(path) and ending not in SUPPORTED_EXTENSIONS else FILE
+
+
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Whether pictures are in this, wherever the collection is: a URL, a shard or a table."""
+    if is_url(path):
+        return True
+    ending = ending_of(os.fspath(path))
+    return (ending == SHARD or ending in TABLES) and not os.path.isdir(path)
+
+
+def listings(
+    root: Path, scope: str, stamps: Mapping[str, int], done: set[str]
+) -> Iterator[Listing]:
+    """A folder, prefix or shard, and everything in it.
+
+    ``stamps`` are those of shards when they were listed before; ``done`` are the shards that need
+    not be listed, and gets those that were.
+    """
+    from visterm.collection.sources.shards import shard_listings
+
+    if kind_of(root, scope) == SHARDS:
+        yield from shard_listings(root, scope, stamps, done)
+        return
+    for listing in walk(root, scope):
+        yield listing
+        for shard in listing.shards:
+            path = join(listing.folder, shard.name)
+            yield from shard_listings(root, path, stamps, done, shard)
 
 
 def has_pictures(root: str | os.PathLike[str]) -> bool:
@@ -81,7 +135,7 @@ def walk(root: str | os.PathLike[str], scope: str = "") -> Iterator[Listing]:
             yield Listing(here, problem=_why(error))
             continue
         yield _listing(here, stamp, entries, is_source=is_url(scope) and here == scope)
-        inner = (join(here, one.name) for one in entries if one.is_folder)
+        inner = (join(here, entry.name) for entry in entries if entry.is_folder)
         waiting += sorted(inner, reverse=True)
 
 
@@ -129,37 +183,37 @@ def _look_here(folder: str, name: str) -> File | Unavailable:
 
 
 def _local_entries(path: str) -> Iterator[_Entry]:
-    with os.scandir(path) as found:
-        for one in found:
-            if one.name.startswith(".") or one.name == STORE:
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name == STORE:
                 continue
             try:
-                if one.is_dir():
-                    yield _Entry(one.name, is_folder=True)
-                elif _is_looked_at(one.name) and one.is_file():
-                    about = one.stat()
-                    yield _Entry(one.name, facts=(about.st_size, about.st_mtime_ns))
+                if entry.is_dir():
+                    yield _Entry(entry.name, is_folder=True)
+                elif _is_looked_at(entry.name) and entry.is_file():
+                    about = entry.stat()
+                    yield _Entry(entry.name, facts=(about.st_size, about.st_mtime_ns))
             except OSError as error:
-                yield _Entry(one.name, problem=_why(error))
+                yield _Entry(entry.name, problem=_why(error))
 
 
 def _remote_entries(url: str) -> Iterator[_Entry]:
     files = filesystem(url)
     own = files._strip_protocol(url).rstrip("/")
     with explained():  # a web server lists a folder where its address ends with a slash
-        found = files.ls(url + "/" if url.startswith("http") else url, detail=True)
+        entries = files.ls(url + "/" if url.startswith("http") else url, detail=True)
     unsized = []
-    for one in found:
-        name = one["name"].rstrip("/").rpartition("/")[2]
+    for entry in entries:
+        name = entry["name"].rstrip("/").rpartition("/")[2]
         # Object stores may hold an empty object that stands for the folder.
-        if not name or name.startswith(".") or one["name"].rstrip("/") == own:
+        if not name or name.startswith(".") or entry["name"].rstrip("/") == own:
             continue
-        if one["type"] == "directory":
+        if entry["type"] == "directory":
             yield _Entry(name, is_folder=True)
-        elif _is_looked_at(name) and one.get("size") is None:
+        elif _is_looked_at(name) and entry.get("size") is None:
             unsized.append(name)
         elif _is_looked_at(name):
-            yield _Entry(name, facts=_facts(one))
+            yield _Entry(name, facts=_facts(entry))
     # A web server's listing says nothing of files, so it is asked for each.
     for name, file in look_at(Path(), url, unsized).items() if unsized else ():
         if isinstance(file, Unavailable):
@@ -179,14 +233,14 @@ def _facts(about: Mapping[str, Any]) -> tuple[int, int]:
 def _listing(folder: str, stamp: int, entries: list[_Entry], *, is_source: bool = False) -> Listing:
     listing = Listing(folder, stamp, is_source=is_source, is_bare=not entries)
     is_ours, facts = not is_url(folder), dict[str, tuple[int, int]]()
-    for one in sorted(one for one in entries if not one.is_folder):
-        problem = one.problem
-        if problem is None and not (is_ours and ending_of(one.name) in (*BESIDE, SHARD)):
-            problem = name_problem(one.name + folder if is_ours else one.name, is_ours=is_ours)
+    for entry in sorted(entry for entry in entries if not entry.is_folder):
+        problem = entry.problem
+        if problem is None and not (is_ours and ending_of(entry.name) in (*BESIDE, SHARD)):
+            problem = name_problem(entry.name + folder if is_ours else entry.name, is_ours=is_ours)
         if problem is None:
-            facts[one.name] = one.facts
+            facts[entry.name] = entry.facts
         else:
-            listing.unusable.append((one.name, problem))
+            listing.unusable.append((entry.name, problem))
     has_sidecars = any(ending_of(name) in BESIDE for name in facts)
     for name, about in facts.items():
         if ending_of(name) == SHARD:

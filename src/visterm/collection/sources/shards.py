@@ -13,15 +13,17 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from visterm.collection.sources.folders import look_at
-from visterm.collection.sources.listing import (
+from visterm.collection.sources.opening import (
     BESIDE,
     File,
     Listing,
+    Unavailable,
     ending_of,
+    explained,
     join,
     name_problem,
+    opened_source,
 )
-from visterm.collection.sources.opening import Unavailable, explained, opened_source
 from visterm.collection.store.urls import shard_of
 
 CAPTIONS = (*BESIDE, ".json")
@@ -55,11 +57,11 @@ def shard_listings(
             yield Listing(location, about.mtime_ns, is_source=True, is_known=True)
             return
         with opened_source(root, location, is_shard=True) as shard:
-            found = _members(shard, location, about)
+            members = _members(shard, location, about)
     except Unavailable as reason:
         yield Listing(location, problem=str(reason))
         return
-    yield from found
+    yield from members
 
 
 class _Headers(io.RawIOBase):
@@ -163,4 +165,4 @@ def _key(path: str) -> str:
 
 def _shown(name: str) -> str:
     """A name that may hold anything, for people."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in name)[:200]
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:200]

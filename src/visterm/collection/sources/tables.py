@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from visterm.collection.sources.listing import ending_of, name_problem
-from visterm.collection.sources.opening import Unavailable, download, opened_source
+from visterm.collection.sources.opening import (
+    Unavailable,
+    download,
+    ending_of,
+    name_problem,
+    opened_source,
+)
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, needs_extra
@@ -26,7 +31,7 @@ def table_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
     if ending_of(location) in PARQUET:
         yield from _parquet_rows(root, location)
         return
-    from visterm.pictures import read_caption_table
+    from visterm.pictures.caption_table import read_caption_table
 
     with _local(root, location) as path:
         try:
@@ -85,13 +90,7 @@ def _local(root: Path, location: str) -> Iterator[Path]:
 
 
 def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
-    from visterm.pictures.caption_table import (
-        TEXT_COLUMNS,
-        as_text,
-        location_columns,
-        strings,
-        text_of,
-    )
+    from visterm.pictures.caption_table import is_read, location_column, read_row, strings, text_of
 
     with needs_extra("cluster", "Parquet is read by pyarrow"):
         from pyarrow import ArrowException, parquet, types
@@ -101,26 +100,21 @@ def _parquet_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
             table = parquet.ParquetFile(file)
             schema = table.schema_arrow
             is_text = [types.is_string(t) or types.is_large_string(t) for t in schema.types]
-            columns = location_columns(
-                name if text or name.strip().lower() in TEXT_COLUMNS else ""
-                for name, text in zip(schema.names, is_text, strict=True)
-            )
-            named = location_columns(schema.names)
-            if columns is None and named is not None:
-                held = schema.names[named[0]]
+            columns = zip(schema.names, is_text, strict=True)
+            key = location_column(name for name, text in columns if text)
+            if key is None and (held := location_column(schema.names)) is not None:
                 raise BadInput(
                     f"{where}: its column {held} holds pictures, or no text; tables say where "
                     "pictures lie: write them into files or tar shards, and add these"
                 )
-            if columns is None:
+            if key is None:
                 there = ", ".join(schema.names)
                 raise BadInput(f"{where}: none of its columns ({there}) says where pictures lie")
-            names = [schema.names[at] for at in (columns[0], *columns[1])]
+            names = [key, *(name for name in schema.names if name != key and is_read(name))]
             for batch in table.iter_batches(_ROWS, columns=names):
-                cells = [batch.column(name).to_pylist() for name in names]
-                for path, *values in zip(*cells, strict=True):
+                for row in batch.to_pylist():
+                    path, texts = read_row(row)
                     if isinstance(path, str) and path.strip():
-                        texts = [as_text(*cell) for cell in zip(names[1:], values, strict=True)]
                         yield path.strip(), text_of(strings([t for t in texts if t]) or [])
     except (ArrowException, OSError) as error:  # what is broken inside of it is an OSError there
         reason = " ".join(str(error).split())

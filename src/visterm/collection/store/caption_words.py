@@ -26,8 +26,7 @@ from visterm.collection.store.name_words import (
     name_key,
     stemmed,
 )
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem, tokens
+from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""

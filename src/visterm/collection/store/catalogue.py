@@ -11,7 +11,7 @@ import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from visterm.collection.store import caption_words
@@ -19,6 +19,9 @@ from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import check_version, make_tables, version_of
 from visterm.errors import VistermError, encodable
+
+if TYPE_CHECKING:
+    from visterm.collection.store.snapshot import SharedParts, Snapshot
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
@@ -47,6 +50,8 @@ class Catalogue:
         self.path = store / CATALOGUE
         self._writing = 0
         self.applying: int | None = None  # the number of the queued change that is being done
+        self.parts: SharedParts | None = None
+        self.latest: tuple[tuple[int, int], Snapshot] | None = None  # with the stamp of its state
         with _explained(self.path):
             self.db = _connect(self.path)
             check_version(self.db, str(self.path))
@@ -56,7 +61,13 @@ class Catalogue:
                     make_tables(self.db)
 
     def close(self) -> None:
+        self.latest = None
         self.db.close()
+
+    def stamp(self) -> tuple[int, int]:
+        """What is the same for as long as neither this connection nor another changes anything."""
+        with _explained(self.path):
+            return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
 
     @property
     def is_writing(self) -> bool:
@@ -89,9 +100,7 @@ class Catalogue:
         """
         if not self._writing:
             raise VistermError("only the holder of the writer's lock may change a collection")
-        with _explained(self.path):
-            if not lasting:
-                self.db.execute("PRAGMA synchronous = NORMAL")
+        with _explained(self.path), self.unsynced(not lasting):
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
@@ -102,9 +111,18 @@ class Catalogue:
                 with contextlib.suppress(sqlite3.Error):
                     self.db.execute("ROLLBACK")
                 raise
-            finally:
-                if not lasting:
-                    self.db.execute("PRAGMA synchronous = FULL")
+
+    @contextlib.contextmanager
+    def unsynced(self, really: bool = True) -> Iterator[None]:
+        """Commit without waiting for the disk, until the ``with`` ends."""
+        if not really:
+            yield
+            return
+        self.db.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self.db.execute("PRAGMA synchronous = FULL")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:

@@ -27,9 +27,13 @@ class Event(NamedTuple):
 
 
 def put(catalogue: Catalogue, verb: str, values: dict[str, Any]) -> int:
-    """Write a change down; it is on the disk when this returns."""
-    with catalogue.explained():
-        change = json.dumps([verb, values], ensure_ascii=False)  # for SQLite to refuse halves
+    """Write a change down; it is on the disk when this returns.
+
+    Whoever holds the lock does it at once, and need not wait for the disk twice: the transaction
+    that does it takes to the disk what was written before.
+    """
+    change = json.dumps([verb, values], ensure_ascii=False)  # for SQLite to refuse halves
+    with catalogue.explained(), catalogue.unsynced(catalogue.is_writing):
         made = catalogue.db.execute("INSERT INTO events (change) VALUES (?)", (change,))
     return int(made.lastrowid or 0)
 

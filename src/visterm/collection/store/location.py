@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +103,8 @@ def below(root: Path, path: str | os.PathLike[str]) -> str | None:
 
 def make(where: Location) -> None:
     """Make the store of a new collection."""
+    import shutil
+
     try:
         shutil.rmtree(_forgotten(where.store), ignore_errors=True)
         make_folder(where.store)
@@ -118,6 +119,8 @@ def forget(store: Path) -> None:
 
     What somebody leaves who is killed then goes with the next deletion, or when a store is made.
     """
+    import shutil
+
     if store.is_symlink():
         real = os.path.realpath(store)
         raise VistermError(f"{store} is a link; nothing was deleted: delete {real}, then the link")

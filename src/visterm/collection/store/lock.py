@@ -17,6 +17,9 @@ WAIT = 10.0
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # whoever sent a store could have another file signed
 _FAR = 1 << 30  # Windows locks bytes against reading too, so it locks one that is never read.
 
+_NOTE = 2048
+"""Bytes that a note of who is at work takes, at most."""
+
 
 class Locked(VistermError):
     """Somebody else is writing."""
@@ -83,9 +86,8 @@ def _sign(handle: int, doing: str) -> None:
     with contextlib.suppress(OSError, KeyError, ImportError):
         who["user"] = getpass.getuser()
     with contextlib.suppress(OSError):
-        os.ftruncate(handle, 0)
-        os.lseek(handle, 0, os.SEEK_SET)
-        os.write(handle, json.dumps(who).encode())
+        os.lseek(handle, 0, os.SEEK_SET)  # padded, as cutting a file off takes milliseconds
+        os.write(handle, json.dumps(who).encode().ljust(_NOTE))
 
 
 def _holder(path: Path) -> str:

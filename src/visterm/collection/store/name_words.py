@@ -6,23 +6,20 @@ a name is never mistaken for a word of a caption: ``file/beach``, ``folder/lisbo
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from functools import lru_cache
 
 from visterm.errors import BadInput
-from visterm.text.stop_words import STOP_WORDS
-from visterm.text.tokens import stem, tokens
+from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 NAMES = "names"
 """The setting: files, folders or both; not there for neither."""
 FILE, FOLDER = "file", "folder"
 SOURCES = {"none": (), "files": (FILE,), "folders": (FOLDER,), "both": (FILE, FOLDER)}
 """What counts, by the value of the setting."""
-CERTAINTY = "name_certainty"
-"""The setting of how likely names are right."""
-USUAL_CERTAINTY = {FILE: 0.9, FOLDER: 0.7}
-"""Before captions say more: who names a folder means most of its pictures, not each of them."""
+CERTAINTY = {FILE: 0.9, FOLDER: 0.7}
+"""How likely a picture answers a word that the name of its file, or of a folder, holds: who names a
+folder means most of its pictures, not each of them."""
 
 
 def checked(names: str) -> str:
@@ -36,12 +33,6 @@ def counting(db: sqlite3.Connection) -> tuple[str, ...]:
     """Whose names count: ``file``, ``folder``, both or neither."""
     found = db.execute("SELECT value FROM settings WHERE name = ?", (NAMES,)).fetchone()
     return SOURCES[found[0]] if found else ()
-
-
-def certainty(db: sqlite3.Connection) -> dict[str, float]:
-    """How likely a picture answers a word that the name of its file, or of a folder, holds."""
-    found = db.execute("SELECT value FROM settings WHERE name = ?", (CERTAINTY,)).fetchone()
-    return USUAL_CERTAINTY | (json.loads(found[0])["certainty"] if found else {})
 
 
 def name_key(source: str, word: str = "") -> str:
@@ -66,7 +57,7 @@ def keys_of(folder: str, file: str) -> set[str]:
 @lru_cache(maxsize=65536)
 def stemmed(source: str, name: str) -> tuple[str, ...]:
     """The stems of all words of a name, in order."""
-    from visterm.pictures.path_words import file_words, folder_words
+    from visterm.pictures.texts import file_words, folder_words
 
     words = (file_words if source == FILE else folder_words)(name, joined=True)
     return tuple(stem(token) for word in words for token in tokens(word))

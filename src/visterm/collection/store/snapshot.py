@@ -15,15 +15,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.store.caption_words import Postings, completeness, read_postings
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.feature_rows import DescribedPictures, described
-from visterm.collection.store.frame_rows import FrameRows, read_frame_rows
+from visterm.collection.store.feature_rows import (
+    DescribedPictures,
+    FrameRows,
+    described,
+    read_frame_rows,
+)
 from visterm.collection.store.versions import Version, current
 from visterm.collection.store.word_model import WordModel, open_word_model, read_directions
 from visterm.errors import VistermError
@@ -47,7 +50,16 @@ _STATE = """SELECT
     (SELECT json_group_array(json_array(extractor, generation, count)) FROM feature_files),
     (SELECT count(*) FROM dead_rows),
     (SELECT json_group_object(name, value) FROM settings WHERE name IN ('place_changes',
-        'caption_words', 'click_changes', 'begun', 'completeness', 'names', 'name_certainty'))"""
+        'caption_words', 'click_changes', 'begun', 'completeness', 'names'))"""
+
+_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
+    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
+        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
+        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
+            AND json_extract(value, '$.version') =
+                (SELECT max(id) FROM versions WHERE space = 'words')
+            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
+                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
 
 
 class NotTrained(VistermError):
@@ -204,6 +216,16 @@ class Snapshot:
         )
 
     @cached_property
+    def queries(self) -> dict[Any, Any]:
+        """Queries of words as they are read in this state, of those that were asked for."""
+        return self._part("queries", self.state, dict)
+
+    @cached_property
+    def is_behind(self) -> bool:
+        """Whether a change waits, clicks are not learnt yet, or how complete captions are."""
+        return bool(self.catalogue.one(_BEHIND))
+
+    @cached_property
     def masks(self) -> dict[Any, NDArray[np.bool_]]:
         """Which pictures filters let through, of those filters that were asked for."""
         state = (self.state.rows, *self.state.pick("caption_words", "place_changes", "names"))
@@ -215,23 +237,26 @@ class Snapshot:
         return self._part(("remembered", name), state, make)
 
 
-_shared: WeakKeyDictionary[Catalogue, SharedParts] = WeakKeyDictionary()
-
-
 def share(catalogue: Catalogue, parts: SharedParts) -> None:
     """Let a catalogue's snapshots have the parts that others of the same collection have made."""
-    _shared[catalogue] = parts
+    catalogue.parts = parts
 
 
 def parts_of(catalogue: Catalogue) -> SharedParts:
     """What a catalogue's snapshots have in common."""
-    return _shared.setdefault(catalogue, SharedParts())
+    if catalogue.parts is None:
+        catalogue.parts = SharedParts()
+    return catalogue.parts
 
 
 def snapshot(catalogue: Catalogue) -> Snapshot:
     """The state of now, for a writer, which nobody changes meanwhile."""
-    is_uncommitted = catalogue.is_writing and catalogue.db.in_transaction
-    return Snapshot(catalogue, SharedParts() if is_uncommitted else parts_of(catalogue))
+    if catalogue.is_writing and catalogue.db.in_transaction:
+        return Snapshot(catalogue, SharedParts())  # of a state that may never be committed
+    stamp = catalogue.stamp()
+    if catalogue.latest is None or catalogue.latest[0] != stamp:
+        catalogue.latest = stamp, Snapshot(catalogue, parts_of(catalogue))
+    return catalogue.latest[1]
 
 
 @contextmanager

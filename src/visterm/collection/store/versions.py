@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -222,6 +221,8 @@ def sweep(catalogue: Catalogue) -> None:
 
     Files that a reader still has open stay readable to it (on Windows they stay until later).
     """
+    import shutil
+
     for path in _rubbish(catalogue):
         with contextlib.suppress(OSError):
             if path.is_dir() and not path.is_symlink():

@@ -23,7 +23,7 @@ from visterm.index.mapped_rows import mapped_blocks
 
 if TYPE_CHECKING:
     from visterm.calibration import Calibration
-    from visterm.calibration.link import Link
+    from visterm.calibration.calibration import Link
     from visterm.features.extractor import Rows as Vectors
     from visterm.text import Vocabulary
 
@@ -49,6 +49,8 @@ class WordModel:
     weights: Floats | None
     """Words × dimensions, where the model is linear."""
     directions: Directions = field(default_factory=dict)
+    _weights: dict[int, WordWeights] = field(default_factory=dict)
+    """Those that were asked for."""
 
     @property
     def link(self) -> Link:
@@ -64,6 +66,11 @@ class WordModel:
 
     def word_weights(self, word: int) -> WordWeights:
         """What makes the column of a word."""
+        if word not in self._weights:
+            self._weights[word] = self._word_weights(word)
+        return self._weights[word]
+
+    def _word_weights(self, word: int) -> WordWeights:
         link, direction = self.link, self.directions.get(word)
         slope, bias = float(link.slopes[word]), float(link.intercepts[word])
         is_learnt = word < self.words
@@ -102,7 +109,7 @@ class WordModel:
 
     def log_probabilities(self, rows: FeatureFile) -> Floats:
         """Log-probabilities of all words for some rows, as their columns hold them."""
-        words = [self.word_weights(word) for word in range(len(self.vocabulary))]
+        words = [self._word_weights(word) for word in range(len(self.vocabulary))]
         if self.weights is None:
             values = np.asarray(self.model.transform(rows.vectors()), np.float32)
             columns = values.T.copy()

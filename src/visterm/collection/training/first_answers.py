@@ -8,6 +8,9 @@ from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.training.pretrained import begin
 
+WORTH_TWO_ANSWERS = 256
+"""Files that are left when somebody who waits is told the first ones: of fewer, all come soon."""
+
 
 class FirstAnswers:
     """Called after every batch of an ``add`` with the files done and all there are."""
@@ -22,5 +25,6 @@ class FirstAnswers:
         if not self._is_begun and versions.current(self.catalogue) is None:
             self._is_begun = True
             begin(self.catalogue)
-            if self.on_first is not None and versions.current(self.catalogue) is not None:
+            is_long = total - done >= WORTH_TWO_ANSWERS
+            if self.on_first and is_long and versions.current(self.catalogue) is not None:
                 self.on_first(done, total)

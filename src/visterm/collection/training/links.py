@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from visterm.models import Model
     from visterm.starter import Starter
 
-_UNLIKE = 30.0
+_UNLIKE = 40.0
 """So many captions are worth half of what left-out pictures say: other pictures are less alike."""
 _ENOUGH_LEFT_OUT = 10
 """With fewer pictures that were left out, only how usual words are is known."""
@@ -34,12 +34,11 @@ def calibrated(
     judged: Model | None,
     training_set: TrainingSet,
     starter: Starter | None,
-    uncaptioned: Vectors,
 ) -> Calibration:
     """The calibration of a model that learnt from all captions.
 
     ``judged`` did not learn from the held-out pictures; ``at_large`` are vectors of some pictures,
-    captioned or not, ``uncaptioned`` those of some without captions.
+    captioned or not.
     """
     means, deviations = word_statistics(learner.transform(at_large))
     found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
@@ -59,14 +58,17 @@ def calibrated(
         numbers = np.flatnonzero(training_set.held)
         rows = judged.transform(training_set.vectors[numbers])
         statistics = word_statistics(judged.transform(at_large))
-    if (left_out is None and judged is None) or len(rows) < _ENOUGH_LEFT_OUT:
-        return found
+    frequency, unmeasured = _frequency(training_set), found
+    if left_out is None and judged is None:
+        return unmeasured
+    if len(rows) < _ENOUGH_LEFT_OUT or not frequency.any():
+        return unmeasured
     # What the starter knows of scores is adapted by few pictures, and replaced by many.
     is_adapted = elsewhere is not None and len(rows) < ENOUGH
     found = calibrate(
         rows,
         training_set.captions[numbers],
-        _frequency(training_set),
+        frequency,
         mention_rate=training_set.mention_rate,
         known=elsewhere.with_frequency(-training_set.vocabulary.idf)
         if elsewhere is not None and is_adapted
@@ -74,13 +76,17 @@ def calibrated(
         statistics=statistics,
     ).with_statistics(means, deviations)
     found = found.flattened(len(training_set) / (len(training_set) + _UNLIKE))
-    if left_out is not None and uncaptioned.shape[0]:
-        words = np.unique(training_set.captions.indices)
-        found = rarer(found, words, rows, learner.transform(uncaptioned))
-    return found if elsewhere is None else found.with_fallback(captioned, elsewhere)
+    others = training_set.others
+    if left_out is not None and others is not None:
+        words = np.flatnonzero(frequency)
+        found = rarer(found, words, rows, learner.transform(others))
+    return found.with_fallback(frequency > 0, unmeasured)
 
 
 def _frequency(training_set: TrainingSet) -> NDArray[np.float64]:
-    """The part of captions that hold each word."""
+    """The part of captions that hold each word; 0 for words that a single one holds.
+
+    Of these no left-out picture says anything: without it, the word was not learnt at all.
+    """
     counts = np.bincount(training_set.captions.indices, minlength=len(training_set.vocabulary))
-    return counts / len(training_set)
+    return np.where(counts > 1, counts, 0) / len(training_set)

@@ -33,12 +33,10 @@ from visterm.compute import cluster
 from visterm.errors import BadInput
 from visterm.files import write_whole
 from visterm.progress import Progress, silent
+from visterm.starter import load_starter
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from visterm.features.extractor import Rows as Vectors
-    from visterm.models import Model, Pamir
+    from visterm.models import Model
 
 STEPS = (0.01, 0.1, 1.0)
 """The C among which PAMIR chooses by the held-out pictures."""
@@ -121,8 +119,7 @@ def train(
     if judged is not None and judged.interrupted:
         learner = judged  # who stops training wants no second one, from all pictures
     else:
-        everything = (training_set.vectors, training_set.captions, training_set.initial)
-        _fit(learner, *everything, progress=progress)
+        _fit(learner, training_set, slice(None), progress=progress)
     version = write_version(
         catalogue,
         learner,
@@ -160,7 +157,7 @@ def _judged(
     progress: Progress,
 ) -> tuple[Model | None, Model]:
     """The model without the held-out pictures, and one set up as it chose, to learn from all."""
-    from visterm.models.checkpoint import Checkpoint
+    from visterm.models.selection import Checkpoint
 
     known = kind().get_params()
     unknown = sorted(set(parameters) - set(known))
@@ -176,9 +173,8 @@ def _judged(
     model.checkpoint = Checkpoint(checkpoint, key)
     judged = _fit(
         model,
-        training_set.vectors[learnt],
-        training_set.captions[learnt],
-        training_set.initial,
+        training_set,
+        learnt,
         validation=(_held(training_set), training_set.queries()),
         progress=progress,
     )
@@ -190,7 +186,7 @@ def _offered(
 ) -> dict[str, Any]:
     """What a model is set up with: settings for held-out pictures to decide, where there are
     enough of them, and as much work as there are captions to learn from."""
-    from visterm.models.grids import PRESETS, pairs_of_a_round
+    from visterm.models.rules import PRESETS, pairs_of_a_round
 
     sizes = {
         "epoch_pairs": pairs_of_a_round(training_set.captions.nnz),
@@ -209,12 +205,16 @@ def _offered(
 
 
 def _fit(
-    model: Model, vectors: Vectors, captions: csr_array, initial: Pamir | None, **options: Any
+    model: Model, training_set: TrainingSet, learnt: NDArray[np.int64] | slice, **options: Any
 ) -> Model:
-    """Fit a model, from the starter where there is one."""
-    if initial is not None:
-        options["initial"] = initial
-    return model.fit(vectors, captions, **options)
+    """Fit a model to some pictures, with all that it can make use of beside their captions."""
+    if training_set.initial is not None:
+        options["initial"] = training_set.initial
+    if model.learns_from_others:
+        options["others"] = training_set.others
+        if training_set.initial is None:  # which knows more of words than which ones look alike
+            options["meanings"] = load_starter().meanings(training_set.vocabulary.words)
+    return model.fit(training_set.vectors[learnt], training_set.captions[learnt], **options)
 
 
 def _write(
@@ -233,8 +233,7 @@ def _write(
         write_whole(folder / HELD, to_json(pictures, training_set.captions[held]))
     some = at_large(catalogue, extractor)
     starter = None if training_set.initial is None else starter_of(catalogue, extractor)
-    others = at_large(catalogue, extractor, training_set.pictures[: len(training_set)])
-    calibration = calibrated(some, learner, judged, training_set, starter, others)
+    calibration = calibrated(some, learner, judged, training_set, starter)
     write_vocabulary(folder, training_set.vocabulary, calibration.to_json())
     metric = None
     if isinstance(some, np.ndarray):  # sparse vectors are compared as they are

@@ -14,8 +14,9 @@ from visterm.calibration import mention_rate
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of
+from visterm.collection.training.version_files import at_large
 from visterm.errors import VistermError
-from visterm.text.stop_words import STOP_WORDS
+from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -53,6 +54,8 @@ class TrainingSet:
     """How many of the pictures, the last ones, have no caption, and serve as negatives only."""
     mention_rate: float = 1.0
     """How much of what a person would accept for a picture captions mention."""
+    others: Vectors | None = None
+    """Vectors of some pictures without captions, if there are any: they say how pictures vary."""
 
     def __len__(self) -> int:
         """How many captioned pictures there are."""
@@ -138,6 +141,7 @@ def read_training_set(
         held = np.array([held_out(digest) for _, digest, _ in kept] + [False] * len(negatives))
     else:
         held = np.isin(pictures, [*validation]) & ~np.isin(pictures, negatives)
+    others = at_large(catalogue, extractor, captioned)
     return TrainingSet(
         np.array(pictures),
         vectors,
@@ -147,6 +151,7 @@ def read_training_set(
         initial,
         len(negatives),
         mention_rate(texts),
+        others if others.shape[0] else None,
     )
 
 

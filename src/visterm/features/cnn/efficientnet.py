@@ -1,20 +1,26 @@
-"""The CNNs that come with visterm: EfficientNet-Lite0, 1 and 2."""
+"""The CNNs that come with visterm: EfficientNet-Lite0, 1 and 2.
+
+`CNNPyramid` says what a CNN sees and where: its grid of vectors over a spatial pyramid's cells.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, MissingExtra
-from visterm.features.cnn.frame import seen
-from visterm.features.cnn.network_extractor import NetworkExtractor
-from visterm.features.cnn.onnx_network import OnnxNetwork
-from visterm.features.cnn.recipe import Recipe
-from visterm.features.picture_batches import Pixels
+from visterm.features.cnn.network_extractor import NetworkExtractor, OnnxNetwork
+from visterm.features.cnn.recipe import Recipe, normalised, seen
+from visterm.features.extractor import Extractor, join_rows
+from visterm.features.picture_batches import Pictures, Pixels
+from visterm.features.spatial_pyramid import check_levels, pool_grid
+from visterm.progress import Progress, silent
 
 NETWORKS = {
     name: Path(__file__).with_name(f"efficientnet-{name}.onnx")
@@ -117,3 +123,62 @@ def _opened(name: str, provider: str) -> OnnxNetwork:
             "install visterm again or, in a checkout, run: python -m build_assets"
         )
     return OnnxNetwork(str(path), "the CNN", provider)
+
+
+@dataclass(repr=False, eq=False)
+class CNNPyramid(Extractor):
+    """EfficientNet-Lite0's activations averaged over cells: 1,280 numbers for each cell.
+
+    Square roots and unit length cell by cell and level by level, then levels side by side. The
+    whole, thirds and quarters are 10,240 numbers.
+
+    Parameters
+    ----------
+    pyramid : sequence of {"whole", "thirds", "quarters"}
+    level_weights : sequence of float, optional
+        How much each level counts; equally by default.
+    size, crop, n_jobs
+        As for `CNN`.
+
+    Examples
+    --------
+    >>> picture = np.full((128, 192, 3), 90, dtype=np.uint8)
+    >>> CNNPyramid(pyramid=("whole", "thirds")).fit([]).transform([picture]).shape
+    (1, 5120)
+    """
+
+    name = "cnn-pyramid"
+
+    pyramid: Sequence[str] = ("whole", "thirds")
+    level_weights: Sequence[float] | None = None
+    size: int = 224
+    crop: str = "half"
+    n_jobs: int = 1
+
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
+        """Open the network, so that whatever is wrong with it is said now; nothing is learnt."""
+        check_levels(self.pyramid, self.level_weights)
+        self._cnn().fit()
+        return self
+
+    def rows(self, pictures: list[Pixels]) -> NDArray[np.float32]:
+        return self.pool(self._cnn().rows(pictures))
+
+    def pool(self, grids: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Vectors from grids of plain activations, (n, cells, 1280), that are already there."""
+        n, cells, depth = grids.shape
+        side = round(cells**0.5)
+        grid = grids.reshape(n, side, side, depth)
+        levels = []
+        for level in self.pyramid:
+            pooled = pool_grid(grid, level)
+            levels.append(normalised(pooled, "sqrt-l2").reshape(n, -1))
+        return np.asarray(join_rows(levels, self.level_weights), dtype=np.float32)
+
+    @property
+    def max_side(self) -> int:  # type: ignore[override]
+        """As for the network itself."""
+        return self._cnn().max_side
+
+    def _cnn(self) -> CNN:
+        return CNN(self.size, self.crop, "grid", "none", self.n_jobs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -12,11 +11,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import BadInput, NotFitted
-from visterm.features.cnn.network_extractor import NetworkExtractor
-from visterm.features.cnn.onnx_network import OnnxNetwork
+from visterm.errors import BadInput
+from visterm.features.cnn.network_extractor import NetworkExtractor, OnnxNetwork
 from visterm.features.cnn.recipe import Recipe, read_recipe
-from visterm.features.picture_batches import Picture
+from visterm.features.picture_batches import Pictures
 from visterm.progress import Progress, silent
 
 
@@ -47,9 +45,7 @@ class OnnxEmbedder(NetworkExtractor):
         """Name, version, and what tells one file from another."""
         return f"{self.name}-{self.version}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
-    def fit(
-        self, pictures: Sequence[Picture] = (), y: Any = None, *, progress: Progress = silent
-    ) -> Self:
+    def fit(self, pictures: Pictures = (), y: Any = None, *, progress: Progress = silent) -> Self:
         """Open the model and remember it and its recipe by their content; nothing is learnt."""
         self.digest_ = _plugged_in(self.path, *self._stamps()).digest
         return super().fit(pictures, y)
@@ -83,10 +79,6 @@ class OnnxEmbedder(NetworkExtractor):
         except OSError as error:
             raise BadInput(f"cannot open the model {self.path}: {error.strerror}") from None
         return model, os.stat(recipe).st_mtime_ns if recipe.exists() else 0
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "digest_"):
-            raise NotFitted("this OnnxEmbedder has not opened its model yet; call fit first")
 
 
 class _PluggedIn(NamedTuple):

@@ -10,7 +10,7 @@ CVIU 2017.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.models import rules
-from visterm.models.grids import AUTO, Tuned
 from visterm.models.inputs import Vectors, dense
 from visterm.models.pairs import JUDGED_BY, PairModel
-from visterm.models.rules import Rule, Rules
+from visterm.models.rules import AUTO, Rule, Rules, Tuned
 from visterm.models.selection import Choice, Task
 from visterm.progress import Progress
 from visterm.text.spaces.space import unit
 
 if TYPE_CHECKING:
-    from visterm.models.bitr.pair_losses import Pairs
+    from visterm.models.bitr.losses import Pairs
 
 LOSSES = {"correlation": "BITR-C", "euclidean": "BITR-E", "manhattan": "BITR-M"}
 """The losses, and what the paper calls the model that has them."""
@@ -103,25 +102,17 @@ class Bitr(PairModel):
         "judged_by": JUDGED_BY,
     }
 
-    weights_: NDArray[np.float32] = field(init=False)
-    sums_: tuple[bool, bool] = field(init=False)
     """Whether pictures, and texts, are brought to sum 1 instead of unit length."""
-    gap_: float = field(init=False)
-    objective_: float = field(init=False)
-    n_iter_: int = field(init=False)
 
     loss: str = "correlation"
     ranks: str = "texts"
     C: Tuned[float] = AUTO
     tol: float = 1e-3
     max_iter: int = 2000
-    judged_by: str = AUTO
-    retrain: bool = False
-    max_words: int | None = 4
 
     def _prepare(self, task: Task) -> tuple[Pairs, tuple[bool, bool]]:
         """The pairs to learn from, normalised, and which of their sides sum to 1."""
-        from visterm.models.bitr.pair_losses import Pairs
+        from visterm.models.bitr.losses import Pairs
 
         x, y = dense(task.training.vectors), dense(task.training.known_texts)
         sums = (self._sums(x), self._sums(y))

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.models.bitr._kernels import small_dual
-from visterm.models.bitr.losses import Line
-from visterm.models.bitr.pair_losses import Pairs
+from visterm.models.bitr.losses import Line, Pairs
 from visterm.progress import Progress
 
 _TOWARDS = 0.1  # how far beyond the best W, towards the dual's, the next plane is cut

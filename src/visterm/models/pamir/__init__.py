@@ -1,7 +1,7 @@
 """PAMIR, the passive-aggressive model for image retrieval: linear, and over a kernel.
 
-`update` states the rule, `pamir` and `kernel_pamir` the two models, `passive_aggressive` what they
-share; `_kernels` are the compiled loops and `_solvers` where they keep their state.
+`pamir` and `kernel_pamir` are the two models, `passive_aggressive` what they share, the rule of the
+update first; `_kernels` are the compiled loops and `_solvers` where they keep their state.
 """
 
 from visterm.models.pamir.kernel_pamir import KernelPamir

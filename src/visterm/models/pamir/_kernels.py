@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from visterm.models.pamir.update import step_size
+from visterm.models.pamir.passive_aggressive import step_size
 
 _step_size = njit(inline="always")(step_size)
 # Pictures this near each other, by their own size, differ in a Gram matrix by rounding alone.
@@ -103,36 +103,41 @@ def steps(  # type: ignore[no-untyped-def]
     for number in range(len(sizes)):
         size, better = sizes[number], betters[number]
         ahead, worse, loss, looks = np.float32(0), better, np.float32(-1), 0
-        for j in range(-1, worses.shape[1]):  # first p⁺ itself
-            picture, score = better if j < 0 else worses[number, j], np.float32(0)
+        for j in range(worses.shape[1]):
+            other, behind = worses[number, j], np.float32(0)
             for i in range(size):
-                word = words[number, i]
+                word, weight = words[number, i], weights[number, i]
                 if gram is not None:
-                    product = scores[word, picture]
+                    row = scores[word]
+                    behind += weight * row[other]
+                    if j == 0:
+                        ahead += weight * row[better]
                 if sparse is not None:
-                    first, last = starts[picture], starts[picture + 1]
-                    product = _sparse_dot(table, word, columns, values, first, last)
+                    first, last = starts[other], starts[other + 1]
+                    behind += weight * _sparse_dot(table, word, columns, values, first, last)
+                    if j == 0:
+                        first, last = starts[better], starts[better + 1]
+                        ahead += weight * _sparse_dot(table, word, columns, values, first, last)
                 if dense is not None:
-                    product = _dot(table, word, dense, picture)
-                score += weights[number, i] * product
-            if j < 0:
-                ahead = score
-                continue
+                    behind += weight * _dot(table, word, dense, other)
+                    if j == 0:
+                        ahead += weight * _dot(table, word, dense, better)
             looks += 1
-            if margins[number, j] - ahead + score > loss:
-                worse, loss = picture, margins[number, j] - ahead + score
+            if margins[number, j] - ahead + behind > loss:
+                worse, loss = other, margins[number, j] - ahead + behind
                 if warp and loss > 0:
                     break
         if loss <= 0:
             continue
         square = np.float32(0)  # of p⁺ − p⁻, which is left in room where rows are not sparse
         if gram is not None:
-            squares = products[better, better] + products[worse, worse]
-            square = squares - np.float32(2) * products[better, worse]
+            up, down = products[better], products[worse]
+            squares = up[better] + down[worse]
+            square = squares - np.float32(2) * up[worse]
             if square <= _ROUNDING * squares:
                 continue
             for j in range(width):
-                room[j] = products[better, j] - products[worse, j]
+                room[j] = up[j] - down[j]
         if sparse is not None:
             square = _spread_square(room, starts, columns, values, better, worse)
         if dense is not None:
@@ -156,8 +161,9 @@ def steps(  # type: ignore[no-untyped-def]
             if gram is not None:
                 table[word, better] += step
                 table[word, worse] -= step
+                row = scores[word]
                 for j in range(width):
-                    scores[word, j] += step * room[j]
+                    row[j] += step * room[j]
                 if len(moment) > 0:
                     moment[word, better] += delayed
                     moment[word, worse] -= delayed

@@ -10,32 +10,103 @@ IEEE TPAMI 30(8), 2008.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from visterm.kernels import Kernel, kernel_from_json
+from visterm.errors import BadInput
+from visterm.kernels import KERNELS, Kernel, kernel_from_json
 from visterm.kernels.factors import low_rank, negative_directions
 from visterm.models import rules
-from visterm.models.inputs import Vectors, is_sparse
-from visterm.models.pamir.kernel_matrix import (
-    PRECOMPUTED,
-    Computed,
-    Given,
-    Similarities,
-    fresh_kernel,
-)
+from visterm.models.inputs import Vectors, dense, is_sparse
 from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started
 from visterm.models.rules import Rules
 from visterm.models.selection import Task
 
 if TYPE_CHECKING:
     from visterm.models.pamir._solvers import Solver
+
+PRECOMPUTED = "precomputed"
+
+# A table of all pairs larger than this is refused: twice as much is needed while it is made.
+_TABLE_BYTES = 4 << 30
+
+
+class Computed:
+    """Training pictures as vectors, compared by a kernel."""
+
+    def __init__(self, kernel: Kernel, vectors: Vectors) -> None:
+        self.kernel, self.vectors, self.positive = kernel, vectors, kernel.positive
+
+    def table(self, held: Vectors | None) -> NDArray[np.float32]:
+        """The training pictures with themselves, then with the held-out ones."""
+        n = self.vectors.shape[0]
+        m = n + (0 if held is None else held.shape[0])
+        if 4 * n * m > _TABLE_BYTES:
+            raise BadInput(
+                f"the kernel of {n:,} pictures with {m:,} takes {4 * n * m / 2**30:.0f} GiB; "
+                "give n_components, such as n_components=1000, to learn through so many landmarks"
+            )
+        own = self.kernel(self.vectors)
+        return own if held is None else np.hstack([own, self.kernel(self.vectors, held)])
+
+    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.kernel(held, self.vectors[chosen])
+
+    def diagonal(self) -> NDArray[np.float32]:
+        return self.kernel.diagonal(self.vectors)
+
+    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
+        return self.vectors[chosen]
+
+    def to_json(self) -> dict[str, Any]:
+        return self.kernel.to_json()
+
+
+class Given:
+    """Training pictures as rows of a table that somebody else computed."""
+
+    positive = True  # trusted; clip=True tells otherwise
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
+
+    def table(self, held: Vectors | None) -> NDArray[np.float32]:
+        own = dense(self.vectors)
+        return own.copy() if held is None else np.hstack([own, dense(held).T])
+
+    def rows(self, held: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        return dense(held[:, chosen])
+
+    def diagonal(self) -> NDArray[np.float32]:
+        return np.asarray(self.vectors.diagonal(), dtype=np.float32)
+
+    def vectors_of(self, chosen: NDArray[np.int64]) -> Vectors | None:
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": PRECOMPUTED}
+
+
+Similarities: TypeAlias = Computed | Given
+
+
+def fresh_kernel(kernel: str | Kernel) -> Kernel:
+    """A kernel of its own to fit: what somebody gave is not changed."""
+    if isinstance(kernel, Kernel):
+        return kernel_from_json(kernel.to_json())
+    if kernel not in KERNELS:
+        names = ", ".join([*KERNELS, PRECOMPUTED])
+        raise BadInput(f"no kernel called {kernel!r}; there are {names}")
+    try:
+        return KERNELS[kernel]()
+    except TypeError:
+        raise BadInput(f"the kernel {kernel!r} is made of others: give it with them") from None
+
 
 Coefficients: TypeAlias = "Callable[[NDArray[np.float32]], NDArray[np.floating]]"
 """Makes α of the support from what a solver learnt."""
@@ -95,12 +166,6 @@ class KernelPamir(PassiveAggressive):
         "n_components": rules.optional(rules.WHOLE)
     }
 
-    coefficients_: NDArray[np.float32] = field(init=False)
-    support_: NDArray[np.int64] = field(init=False)
-    vectors_: Vectors | None = field(init=False)
-    kernel_: dict[str, Any] = field(init=False)
-    pictures_: int = field(init=False)
-
     kernel: str | Kernel = "rbf"
     n_components: int | None = None
     clip: bool | None = None
@@ -112,14 +177,6 @@ class KernelPamir(PassiveAggressive):
         alpha = np.zeros((len(self.coefficients_), self.pictures_), dtype=np.float32)
         alpha[:, self.support_] = self.coefficients_
         return alpha
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        model = super().load(path)
-        if isinstance(model.kernel, Mapping):
-            model.kernel = kernel_from_json(model.kernel)
-        return model
 
     def _start(self, task: Task) -> Started:
         vectors, words = task.training.vectors, len(task.training.idf)

@@ -11,7 +11,7 @@ IEEE TPAMI 30(8), 2008; D. Grangier, F. Monay and S. Bengio, ECML 2006.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -21,9 +21,8 @@ from scipy.sparse import csr_array
 from visterm.errors import BadInput
 from visterm.models import rules
 from visterm.models.inputs import Vectors, dense, is_sparse, picture_vectors
-from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, chunks
+from visterm.models.pamir.passive_aggressive import PassiveAggressive, Started, chunks, update
 from visterm.models.pamir.shards import run_rounds, spread_pictures
-from visterm.models.pamir.update import update
 from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial, all_choices, fit, grid_of
 from visterm.models.supervision import Captions, Supervision, Validation, read_captions
@@ -109,8 +108,6 @@ class Pamir(PassiveAggressive):
     supports_warm_start = True
 
     checks: ClassVar[Rules] = {**PassiveAggressive.checks, "n_shards": rules.WHOLE}
-
-    weights_: NDArray[np.float32] = field(init=False)
 
     n_shards: int = 1
 

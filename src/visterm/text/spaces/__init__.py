@@ -6,13 +6,15 @@ import os
 
 from visterm.errors import BadInput
 from visterm.stored import read_stored
-from visterm.text.spaces.encoder_texts import EncoderTexts
-from visterm.text.spaces.glove import Glove
-from visterm.text.spaces.lsa import Lsa
-from visterm.text.spaces.sentences import Sentences
-from visterm.text.spaces.space import TextRows, TextSpace
-from visterm.text.spaces.topics import CorrelatedTopics, Topics
-from visterm.text.spaces.words import Words
+from visterm.text.spaces.sentences import EncoderTexts as EncoderTexts
+from visterm.text.spaces.sentences import Sentences as Sentences
+from visterm.text.spaces.space import TextRows as TextRows
+from visterm.text.spaces.space import TextSpace as TextSpace
+from visterm.text.spaces.topics import CorrelatedTopics as CorrelatedTopics
+from visterm.text.spaces.topics import Topics as Topics
+from visterm.text.spaces.words import Glove as Glove
+from visterm.text.spaces.words import Lsa as Lsa
+from visterm.text.spaces.words import Words as Words
 
 SPACES: dict[str, type[TextSpace]] = {
     space.name: space
@@ -26,18 +28,3 @@ def load_space(path: str | os.PathLike[str]) -> TextSpace:
     if about["name"] not in SPACES:
         raise BadInput(f"{path} holds {about['name']}, which is no text space this visterm knows")
     return SPACES[about["name"]].load(path)
-
-
-__all__ = [
-    "SPACES",
-    "CorrelatedTopics",
-    "EncoderTexts",
-    "Glove",
-    "Lsa",
-    "Sentences",
-    "TextRows",
-    "TextSpace",
-    "Topics",
-    "Words",
-    "load_space",
-]

@@ -2,23 +2,151 @@
 
 A caption becomes ``θ``, its posterior mixture of LDA's topics; a label, which is one word and not a
 document, becomes ``P(topic | word)``. Words that hold a text together ("a", "with") are left out.
+
+In LDA documents are mixtures of topics, and topics mixtures of words. It is learnt by
+scikit-learn's online variational Bayes, and kept as plain arrays. Words may be those of captions or
+the visterms of pictures.
+
+D. Blei, A. Ng and M. Jordan, JMLR 2003; M. Hoffman, D. Blei and F. Bach, NIPS 2010.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.special import psi
 
 from visterm.errors import BadInput
 from visterm.progress import Progress, silent
+from visterm.stored import Stored
 from visterm.text.correlation import canonical, moments
-from visterm.text.spaces.lda import Lda
 from visterm.text.spaces.space import texts_of, unit
 from visterm.text.spaces.words import WordVectors
+
+
+@dataclass(repr=False, eq=False)
+class Lda(Stored):
+    """Latent Dirichlet allocation of a documents × words matrix of counts.
+
+    Parameters
+    ----------
+    n_components : int
+        Topics.
+    doc_topic_prior : float, optional
+        Of the Dirichlet distribution of mixtures; 1 / n_components by default.
+    max_iter : int
+        How often each document is looked at.
+    batch_size : int
+        Documents between two moves of the topics.
+    random_state : int
+
+    Attributes
+    ----------
+    topics_ : array of shape (T, K)
+        Variational parameters of ``P(word | topic)``.
+
+    Examples
+    --------
+    >>> counts = csr_array(np.repeat([[4, 3, 0, 0], [0, 0, 5, 2]], 20, axis=0))
+    >>> model = Lda(n_components=2, max_iter=20).fit(counts)
+    >>> mixtures = model.transform(counts[[0, 20]])
+    >>> mixtures.max(axis=1) > 0.9, mixtures[0].argmax() != mixtures[1].argmax()
+    (array([ True,  True]), np.True_)
+    """
+
+    name = "lda"
+    arrays = ("topics_",)
+
+    n_components: int = 100
+    doc_topic_prior: float | None = None
+    max_iter: int = 10
+    batch_size: int = 512
+    random_state: int = 0
+
+    def fit(self, counts: ArrayLike | csr_array, *, progress: Progress | None = None) -> Self:
+        """Learn topics from counts."""
+        checked = _counts(counts)
+        for name in ("n_components", "max_iter", "batch_size"):
+            if not getattr(self, name) >= 1:
+                raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)!r}")
+        report = progress or silent
+        report("learning topics", 0, 1)
+        self.topics_ = np.ascontiguousarray(self._learner().fit(checked).components_.T)
+        report("learning topics", 1, 1)
+        return self
+
+    def transform(self, counts: ArrayLike | csr_array) -> NDArray[np.float32]:
+        """Documents × topics: each document's mixture, rows of sum 1."""
+        self._check_fitted()
+        checked = _counts(counts, width=len(self.topics_), empty=True)
+        learner = self._learner()
+        learner.components_, learner.n_features_in_ = self.topics_.T, len(self.topics_)
+        expected = psi(self.topics_) - psi(self.topics_.sum(axis=0))
+        learner.exp_dirichlet_component_ = np.ascontiguousarray(np.exp(expected).T)
+        prior = self.doc_topic_prior
+        learner.doc_topic_prior_ = 1.0 / self.n_components if prior is None else float(prior)
+        return np.asarray(learner.transform(checked), dtype=np.float32)
+
+    def _learner(self) -> Any:
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        return LatentDirichletAllocation(**self.get_params(), learning_method="online")
+
+    def words_of_topics(self) -> NDArray[np.float64]:
+        """``P(word | topic)``, words × topics: columns of sum 1."""
+        self._check_fitted()
+        return self.topics_ / self.topics_.sum(axis=0)
+
+    def topics_of_words(self) -> NDArray[np.float32]:
+        """``P(topic | word)``, words × topics, for a word drawn from all documents learnt from."""
+        self._check_fitted()
+        return (self.topics_ / self.topics_.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    def perplexity(self, counts: ArrayLike | csr_array) -> float:
+        """``exp(−mean log P(word))`` of every second word of documents, given the others.
+
+        Half of a document's words say which topics it has; how surprising the other half then is
+        measures the topics. Lower is better, and guessing gives the size of the vocabulary.
+        """
+        self._check_fitted()
+        checked = _counts(counts, width=len(self.topics_))
+        second = np.arange(checked.nnz) % 2 == 1
+        halves = []
+        for keep in (~second, second):
+            half = checked.copy()
+            half.data = np.where(keep, half.data, 0)
+            half.eliminate_zeros()
+            halves.append(half)
+        seen, asked = halves
+        if asked.nnz == 0:
+            raise BadInput("documents of one word cannot be completed; give longer ones")
+        mixtures = self.transform(seen).astype(np.float64)
+        row = np.repeat(np.arange(asked.shape[0]), np.diff(asked.indptr))
+        likely = np.einsum("ij,ij->i", mixtures[row], self.words_of_topics()[asked.indices])
+        return float(np.exp(-(asked.data * np.log(likely)).sum() / asked.data.sum()))
+
+
+def _counts(
+    counts: ArrayLike | csr_array, *, width: int | None = None, empty: bool = False
+) -> csr_array:
+    """Check a documents × words matrix of counts."""
+    checked = csr_array(counts, dtype=np.float64)
+    # scikit-learn's loops take 32-bit indices
+    checked.indices = checked.indices.astype(np.int32)
+    checked.indptr = checked.indptr.astype(np.int32)
+    if width is not None and checked.shape[1] != width:
+        raise BadInput(f"topics of {width} words, but counts of {checked.shape[1]}")
+    if not np.isfinite(checked.data).all() or (checked.data < 0).any():
+        raise BadInput("counts hold NaN, infinite or negative numbers")
+    if not empty and not checked.nnz:
+        raise BadInput("every document is empty: there is nothing to learn from")
+    checked.eliminate_zeros()
+    return checked
 
 
 @dataclass(repr=False, eq=False)
@@ -55,9 +183,6 @@ class Topics(WordVectors):
     name = "topics"
     arrays: ClassVar[tuple[str, ...]] = ("topics_", "idf_")
     facts = ("perplexity_",)
-
-    topics_: NDArray[np.float64] = field(init=False, repr=False)
-    perplexity_: float = field(init=False, repr=False)
 
     n_components: int = 100
     max_iter: int = 10

@@ -20,20 +20,22 @@ export class Silent extends Error {
   }
 }
 
-export function get(path, asked = {}, signal = undefined) {
+export async function get(path, asked = {}, signal = undefined) {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(asked)) {
-    if (value !== null && value !== undefined) query.set(name, value)
+    if (value !== null && value !== undefined) query.set(name, String(value))
   }
   const end = query.size ? `?${query}` : ''
-  return request(`${API}${path}${end}`, { signal })
+  return (await request(`${path}${end}`, { signal })).json()
 }
 
-export function send(method, path, body = undefined) {
-  const json = body === undefined ? {} : {
-    headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
-  }
-  return request(`${API}${path}`, { method, ...json })
+export async function send(method, path, body = undefined, signal = undefined) {
+  return (await request(path, { method, signal, ...json(body) })).json()
+}
+
+/** What the server writes as text. */
+export async function text(path, body) {
+  return (await request(path, { method: 'POST', ...json(body) })).text()
 }
 
 /** Hear when the server stops to answer, and when it is back. */
@@ -41,23 +43,32 @@ export function onAnswering(listener) {
   listeners.add(listener)
 }
 
+/** Whether the server answers now. */
+export async function isAnswering() {
+  await request('/train', {}).catch(() => {})
+  return answering
+}
+
 export function events(path) {
   return new EventSource(`${API}${path}`)
 }
 
-async function request(address, options) {
+function json(body) {
+  return body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+async function request(path, options) {
   let answer
   try {
-    answer = await fetch(address, { credentials: 'same-origin', ...options })
+    answer = await fetch(`${API}${path}`, { credentials: 'same-origin', ...options })
   } catch (error) {
     if (error.name === 'AbortError') throw error
     tell(false)
     throw new Silent()
   }
   tell(true)
-  const said = await answer.json().catch(() => ({}))
-  if (!answer.ok) throw new Refused(answer.status, said)
-  return said
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})))
+  return answer
 }
 
 function tell(now) {
@@ -70,6 +81,6 @@ function tell(now) {
 async function tryAgain() {
   while (!answering) {
     await new Promise(done => setTimeout(done, 1000))
-    await request(`${API}/train`, {}).catch(() => {})
+    await isAnswering()
   }
 }

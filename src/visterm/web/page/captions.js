@@ -2,6 +2,7 @@
 
 import { el } from './dom.js'
 import { send } from './api.js'
+import { QUEUED } from './verdict.js'
 
 const SOURCES = {
   table: 'from a table', iptc: 'in the file (IPTC)', xmp: 'in the file (XMP)', exif: 'in the file (EXIF)',
@@ -12,7 +13,7 @@ export class CaptionEditor {
   constructor({ onSaved }) {
     this.onSaved = onSaved
     this.field = el('textarea', {
-      id: 'caption', rows: 2, maxLength: 4000, placeholder: 'What is to be seen? tree snow …',
+      id: 'caption', rows: 2, maxLength: 4000, placeholder: 'What does it show? tree snow …',
     })
     this.button = el('button', { type: 'submit', class: 'primary' }, 'Save')
     this.state = el('p', { class: 'state', role: 'status' })
@@ -56,7 +57,7 @@ export class CaptionEditor {
 
   mark(fresh = false) {
     this.button.hidden = !this.isChanged
-    if (!fresh) this.state.textContent = this.isChanged ? 'Enter saves, Esc lets go' : ''
+    if (!fresh) this.state.textContent = this.isChanged ? 'Enter saves, Esc cancels' : ''
     this.field.rows = Math.min(6, Math.max(2, Math.ceil(this.field.value.length / 34)))
   }
 
@@ -70,7 +71,7 @@ export class CaptionEditor {
       if (said.queued) {
         this.saved = this.field.value
         this.mark(true)
-        this.state.textContent = 'Noted; it counts as soon as the work in the background is done.'
+        this.state.textContent = `${QUEUED}.`
         return
       }
       this.show(picture, said.captions)

@@ -1,7 +1,9 @@
-// What the grid shows now: the answer to a query or the newest pictures, page after page.
+// What the grid shows now: the answer to a question or the newest pictures, page after page.
 
 import { $, announce, counted, el } from './dom.js'
-import { get } from './api.js'
+import { get, send } from './api.js'
+import { lines, summary } from './answer.js'
+import { hasWords } from './filters.js'
 
 const PAGE = 60
 const LARGEST = 200
@@ -11,27 +13,38 @@ export class Feed {
   constructor(grid, { onTrouble }) {
     this.grid = grid
     this.onTrouble = onTrouble
-    this.query = null
-    this.sort = 'relevance'
+    this.asked = { query: '', like: null, upload: '', image: '', sort: 'relevance' }
     this.items = []
     this.answer = null
     this.loading = null
+    this.marks = new Map() // answers that are still on their way to the server
     new IntersectionObserver(
       seen => { if (seen.some(one => one.isIntersecting)) this.more() },
       { rootMargin: '1200px' },
     ).observe($('more'))
   }
 
-  get searches() {
-    return Boolean(this.query)
+  get query() {
+    return this.asked.query
   }
 
-  /** Ask anew; whatever was being loaded is of no interest any more. */
-  async ask(query, sort = this.sort) {
-    this.query = query
-    this.sort = sort
-    this.items = []
+  /** Whether pictures can be judged: words are asked for. */
+  get searches() {
+    return hasWords(this.query)
+  }
+
+  get title() {
+    const { query, like, upload } = this.asked
+    if (upload) return `Similar to ${upload}`
+    if (like) return 'Similar pictures'
+    return query || 'Newest pictures'
+  }
+
+  /** Ask anew; the pictures of before stay, dimmed, until the answer is there. */
+  async ask(asked) {
+    this.asked = { ...this.asked, ...asked }
     this.answer = null
+    this.marks.clear()
     await this.load(0, PAGE, { fresh: true })
   }
 
@@ -52,6 +65,8 @@ export class Feed {
     const mine = new AbortController()
     this.loading = mine
     $('results').ariaBusy = 'true'
+    // While pictures glide to new places nobody waits for them.
+    document.documentElement.classList.toggle('searching', fresh && !glide)
     try {
       const answer = await this.pages(offset, k, mine.signal)
       if (this.loading !== mine) return
@@ -60,98 +75,93 @@ export class Feed {
       const there = new Set(old.map(one => one.picture))
       this.items = [...old, ...answer.results.filter(one => !there.has(one.picture))]
       this.answer = fresh ? answer : { ...this.answer, more: answer.more }
-      this.show(glide, fresh)
+      if (fresh) this.head(glide)
+      this.show(glide)
     } catch (error) {
       if (error.name === 'AbortError' || this.loading !== mine) return
       this.loading = null
-      if (fresh && !glide) this.grid.show([])
+      if (fresh && !glide) {
+        this.items = []
+        this.grid.show([])
+        this.name()
+        $('summary').replaceChildren()
+        $('chips').replaceChildren()
+      }
       this.onTrouble(error)
     } finally {
-      if (this.loading === null) $('results').ariaBusy = 'false'
+      if (this.loading === null) {
+        $('results').ariaBusy = 'false'
+        document.documentElement.classList.remove('searching')
+      }
     }
   }
 
   /** So many pictures, in as many questions as the server wants. */
   async pages(offset, k, signal) {
-    const path = this.query || this.sort === 'time' ? '/search' : '/pictures'
-    const query = this.query || null
-    const sort = path === '/search' ? this.sort : null
-    const answer = await get(path, { query, sort, k: Math.min(k, LARGEST), offset }, signal)
+    const answer = await this.page(offset, Math.min(k, LARGEST), signal)
     while (answer.more && answer.results.length < k) {
       const at = offset + answer.results.length
-      const next = await get(path, { query, sort, k: Math.min(k + offset - at, LARGEST), offset: at }, signal)
+      const next = await this.page(at, Math.min(k + offset - at, LARGEST), signal)
       answer.results.push(...next.results)
       answer.more = next.more && next.results.length > 0
     }
     return answer
   }
 
-  show(glide, fresh) {
-    const { cutoff: good, possible } = this.answer
-    const cutoff = this.query && this.sort !== 'time' ? good || possible : null
+  async page(offset, k, signal) {
+    const { query, like, upload, image, sort } = this.asked
+    if (upload) {
+      if (!image) throw Object.assign(new Error(), { kind: 'no-upload' })
+      return { ...await send('POST', '/like', { image, k: PAGE }, signal), more: false }
+    }
+    if (like) return get('/search', { like, k, offset }, signal)
+    // Where nothing but filters is asked for, no picture is better than another.
+    if (query) return get('/search', { query, sort: this.searches ? sort : 'time', k, offset }, signal)
+    return get('/pictures', { k, offset }, signal)
+  }
+
+  show(glide) {
+    for (const one of this.items) {
+      if (this.marks.has(one.picture)) one.judged = this.marks.get(one.picture)
+    }
+    const isRanked = this.searches && this.asked.sort !== 'time'
     this.grid.show(this.items, {
-      glide,
-      judges: this.searches,
-      // Before the first picture the summary says it all, and nobody has scrolled to the line yet.
-      cutoff: !cutoff || cutoff > this.items.length ? null : cutoff,
-      ending: good ? 'Good matches end here' : 'Possible matches end here',
+      glide, judges: this.searches, lines: isRanked ? lines(this.answer, this.items.length) : [],
     })
-    if (fresh) this.summarise(glide)
     $('message').hidden = true
-    if (!this.items.length) this.onTrouble({ kind: this.query ? 'nothing-found' : 'empty' })
+    if (!this.items.length) this.onTrouble({ kind: this.nothing() })
   }
 
-  summarise(quietly) {
-    $('heading').textContent = this.query || 'Newest pictures'
-    $('heading').classList.toggle('asked', this.searches)
-    document.title = this.query ? `${this.query} · visterm` : 'visterm'
-    const { cutoff, possible, unknown, replaced, unsure, partial, conditions } = this.answer
-    const parts = []
-    if (partial) {
-      const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString())
-      parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
-    }
-    const taken = Object.entries(replaced || {}).map(([word, known]) => {
-      const how = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
-      return `“${word}” ${how} ${known.map(one => `“${one}”`).join(', ')}`
-    })
-    const guessed = unsure?.length > 0 // then what was found is good only if the guess is
-    if (guessed) parts.push(...taken)
-    if (this.searches && cutoff !== null && cutoff !== undefined) {
-      const counts = []
-      if (cutoff) counts.push(counted(cutoff, 'good match', 'good matches'))
-      if (possible) counts.push(counted(possible, 'possible match', 'possible matches'))
-      parts.push(counts.length
-        ? `${counts.join(', ')}${guessed ? ' if so' : ''}`
-        : `Nothing here looks like “${this.query}”; these come nearest`)
-    }
-    if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
-    if (!guessed) parts.push(...taken)
-    const left = Object.keys(unknown || {})
-    if (left.length) {
-      parts.push(`${left.map(word => `“${word}”`).join(', ')} left out: not known yet; a caption with it teaches it`)
-    }
+  nothing() {
+    if (this.searches && this.asked.sort === 'time') return 'no-good-match'
+    return this.query || this.asked.like || this.asked.upload ? 'nothing-found' : 'empty'
+  }
+
+  /** Mark a picture at once, before the server has heard of it. */
+  mark(picture, judged) {
+    this.marks.set(picture, judged)
+    this.show(false)
+  }
+
+  name() {
+    $('heading').textContent = this.title
+    $('heading').classList.toggle('asked', Boolean(this.query))
+    document.title = this.title === 'Newest pictures' ? 'visterm' : `${this.title} · visterm`
+  }
+
+  /** The heading and the line below it. */
+  head(isQuiet) {
+    this.name()
+    const { query, like, upload } = this.asked
+    const isNewest = !query && !like && !upload
+    const parts = query ? summary(this.answer, query, this.asked.sort === 'time')
+      : [isNewest ? 'By the time they were taken' : counted(this.items.length, 'picture')]
     $('summary').replaceChildren(parts.join('. '))
-    $('chips').replaceChildren(...Object.values(unknown || {}).flat().map(word => el(
-      'a', { class: 'chip', href: `/?q=${encodeURIComponent(word)}` }, word)))
-    if (this.searches && !quietly) {
-      announce(parts.length ? parts.join('. ') : counted(this.items.length, 'picture'))
+    if (!isNewest) {
+      $('chips').replaceChildren(...Object.values(this.answer.unknown || {}).flat().map(word => el(
+        'a', { class: 'chip', href: `/?q=${encodeURIComponent(word)}` }, word)))
     }
-  }
-
-  /** Show pictures that no query found: those like a dropped one. */
-  put(title, results) {
-    this.loading?.abort()
-    this.loading = null
-    this.query = null
-    this.items = results
-    this.answer = { results, more: false }
-    this.grid.show(this.items)
-    $('heading').textContent = title
-    $('summary').replaceChildren(counted(results.length, 'picture'))
-    $('chips').replaceChildren()
-    $('message').hidden = true
-    announce(`${title}: ${counted(results.length, 'picture')}`)
+    if (!isNewest && !isQuiet) announce(parts.length ? parts.join('. ') : counted(this.items.length, 'picture'))
   }
 
   /** The picture after or before one, for leafing through. */

@@ -1,11 +1,12 @@
 // Pictures in justified rows: each row is as wide as the page, each picture keeps its shape.
 
-import { $, counted, el, icon, percent } from './dom.js'
+import { $, el, icon } from './dom.js'
+import { likelihood } from './answer.js'
 import { said, says } from './evidence.js'
 
 const SIDES = [160, 320, 640, 1280, 2048]
 const MARGIN = 4000 // pixels around the window whose pictures are in the page
-const LINE = 52 // the height of the line where good matches end
+const LINE = 52 // the height of a line between pictures
 const USUAL = 1.5 // the shape of a picture whose file cannot be read
 
 /** The address of a thumbnail that is sharp at this many CSS pixels. */
@@ -50,16 +51,17 @@ export function rows(shapes, width, height, gap) {
 }
 
 export class Grid {
-  constructor({ onOpen, onJudge, onChoose }) {
+  constructor({ onOpen, onJudge, onChoose, onSimilar }) {
     this.list = $('results')
     this.onOpen = onOpen
     this.onJudge = onJudge
     this.onChoose = onChoose
+    this.onSimilar = onSimilar
     this.chosen = new Set()
     this.boxes = []
     this.fresh = true
     this.items = []
-    this.cutoff = null
+    this.lines = []
     this.judges = false
     this.active = 0
     this.tiles = new Map()
@@ -83,14 +85,16 @@ export class Grid {
   }
 
   /** Show these pictures; those that were there before glide to their new places. */
-  show(items, { cutoff = null, ending = '', judges = false, glide = false } = {}) {
+  show(items, { lines = [], judges = false, glide = false } = {}) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches
     const before = glide && !still ? this.places() : null
+    const active = this.items[this.active]?.picture
     this.items = items
-    this.cutoff = cutoff
-    this.ending = ending
+    this.lines = lines.map(line => ({ ...line, element: el('li', { class: 'line' }, el('span', {}, line.text)) }))
     this.judges = judges
-    this.active = Math.min(this.active, Math.max(items.length - 1, 0))
+    // Who is at a picture stays there, wherever it has moved to.
+    const moved = glide || this.list.contains(document.activeElement) ? items.findIndex(one => one.picture === active) : -1
+    this.active = moved >= 0 ? moved : 0
     this.fresh = true
     this.layOut()
     if (before) this.glide(before)
@@ -104,7 +108,9 @@ export class Grid {
     const children = []
     const focused = this.list.contains(document.activeElement) ? this.active : -1
     for (let number = 0; number < this.items.length; number += 1) {
-      if (number === this.cutoff && number >= first && number <= last + 1) children.push(this.line())
+      for (const line of this.lines) {
+        if (number === line.at && number >= first && number <= last + 1) children.push(line.element)
+      }
       if (number < first) number = focused >= 0 && focused < first && number <= focused ? focused : first
       if (number > last && number !== focused) {
         if (focused <= last) break
@@ -117,7 +123,6 @@ export class Grid {
       kept.set(one.picture, tile)
       children.push(tile)
     }
-    if (this.cutoff !== null && this.cutoff === this.items.length && this.items.length && last >= this.cutoff - 1) children.push(this.line())
     this.fresh = false
     this.tiles = kept
     const wanted = new Set(children)
@@ -151,7 +156,7 @@ export class Grid {
   }
 
   tile(one) {
-    const picture = el('img', { alt: '', loading: 'lazy', decoding: 'async', draggable: false })
+    const picture = el('img', { alt: '', loading: 'lazy', decoding: 'async' })
     picture.addEventListener('error', () => tile.classList.add('gone'))
     picture.addEventListener('load', () => tile.classList.add('there'))
     const link = el('a', { class: 'open', tabindex: '-1' }, picture, el('span', { class: 'at', 'aria-hidden': 'true' }), el('span', { class: 'name' }))
@@ -174,8 +179,16 @@ export class Grid {
       },
       icon(relevant ? 'yes' : 'no'),
     )
-    const tile = el('li', { class: 'tile' }, link,
-      el('div', { class: 'verdicts' }, verdict(true), verdict(false)))
+    const tick = el('button', {
+      type: 'button', class: 'tick', tabindex: '-1', 'aria-label': 'Select', 'aria-pressed': 'false', title: 'Select (x)',
+      onclick: event => this.onChoose(Number(tile.dataset.picture), event.shiftKey),
+    }, icon('yes'))
+    const similar = el('button', {
+      type: 'button', class: 'similar', tabindex: '-1', 'aria-label': 'Find similar pictures', title: 'Find similar pictures (s)',
+      onclick: () => this.onSimilar(Number(tile.dataset.picture)),
+    }, icon('similar'))
+    const tile = el('li', { class: 'tile' }, link, tick,
+      el('div', { class: 'verdicts' }, verdict(true), verdict(false)), similar)
     tile.dataset.picture = one.picture
     return tile
   }
@@ -185,7 +198,7 @@ export class Grid {
     tile.number = number
     tile.setAttribute('aria-posinset', number + 1)
     tile.setAttribute('aria-setsize', this.items.length)
-    tile.classList.toggle('after', this.cutoff !== null && number >= this.cutoff)
+    tile.classList.toggle('weak', this.lines.some(line => line.weak && number >= line.at))
     const link = tile.querySelector('.open')
     const asked = new URLSearchParams(location.search)
     asked.set('picture', one.picture)
@@ -201,20 +214,20 @@ export class Grid {
     tile.classList.toggle('said-no', one.judged === false)
     tile.querySelector('.yes').setAttribute('aria-pressed', String(one.judged === true))
     tile.querySelector('.no').setAttribute('aria-pressed', String(one.judged === false))
-    tile.classList.toggle('chosen', this.chosen.has(one.picture))
+    this.tick(tile, this.chosen.has(one.picture))
     this.setTab(tile, number === this.active)
   }
 
   /** Show which pictures are chosen. */
   mark(chosen) {
     this.chosen = chosen
-    for (const [picture, tile] of this.tiles) tile.classList.toggle('chosen', chosen.has(picture))
+    this.list.classList.toggle('choosing', chosen.size > 0)
+    for (const [picture, tile] of this.tiles) this.tick(tile, chosen.has(picture))
   }
 
-  line() {
-    this.end ??= el('li', { class: 'line' }, el('span', {}))
-    this.end.firstChild.textContent = this.ending
-    return this.end
+  tick(tile, isChosen) {
+    tile.classList.toggle('chosen', isChosen)
+    tile.querySelector('.tick').setAttribute('aria-pressed', String(isChosen))
   }
 
   layOut() {
@@ -225,10 +238,11 @@ export class Grid {
     const gap = width < 500 ? 4 : 8
     this.boxes = []
     let y = 0
-    const parts = this.cutoff === null ? [this.items] : [this.items.slice(0, this.cutoff), this.items.slice(this.cutoff)]
-    for (const [number, part] of parts.entries()) {
+    const starts = [0, ...this.lines.map(line => line.at), this.items.length]
+    for (let number = 0; number < starts.length - 1; number += 1) {
+      const part = this.items.slice(starts[number], starts[number + 1])
       if (number) {
-        this.line().style.top = `${y}px`
+        this.lines[number - 1].element.style.top = `${y}px`
         y += LINE
       }
       let x = 0
@@ -276,7 +290,7 @@ export class Grid {
   }
 
   setTab(tile, on) {
-    for (const one of tile.querySelectorAll('.open, .verdicts button')) {
+    for (const one of tile.querySelectorAll('a, button')) {
       one.setAttribute('tabindex', on ? '0' : '-1')
     }
   }
@@ -309,6 +323,9 @@ export class Grid {
     } else if (key === 'x' && one) {
       event.preventDefault()
       this.onChoose(one.picture, event.shiftKey)
+    } else if (key === 's' && one) {
+      event.preventDefault()
+      this.onSimilar(one.picture)
     } else if ((key === 'y' || key === 'n') && one && this.judges) {
       event.preventDefault()
       this.onJudge(one.picture, key === 'y')
@@ -323,11 +340,11 @@ export class Grid {
     let best = this.active
     let row = null
     for (let n = this.active + direction; n >= 0 && n < this.items.length; n += direction) {
-      const at = box(n)
-      if (Math.abs(at.y - from.y) < 2) continue
-      if (row !== null && Math.abs(at.y - row) > 2) break
-      row = at.y
-      const off = Math.abs(at.x + at.width / 2 - middle)
+      const there = box(n)
+      if (Math.abs(there.y - from.y) < 2) continue
+      if (row !== null && Math.abs(there.y - row) > 2) break
+      row = there.y
+      const off = Math.abs(there.x + there.width / 2 - middle)
       const least = best === this.active ? Infinity
         : Math.abs(box(best).x + box(best).width / 2 - middle)
       if (off < least) best = n
@@ -344,18 +361,16 @@ export function at(one) {
   return `at ${hours ? `${hours}:${String(minutes).padStart(2, '0')}` : minutes}:${seconds}`
 }
 
+/** What a picture is called, after how likely it answers. */
 function named(one) {
-  const said = one.caption || one.path
-  return one.probability === null || one.probability === undefined ? said : `${percent(one.probability)} · ${said}`
+  return [likelihood(one), one.caption || one.path].filter(Boolean).join(' · ')
 }
 
-/** What a picture is called: what can be seen of its name comes first. */
+/** The same for those who hear it: what can be seen of its name comes first. */
 function label(one, number) {
   const parts = [named(one)]
   if (at(one)) parts.push(`video, ${at(one)}`)
-  if (one.score !== undefined) parts.push(`place ${counted(number + 1, '', '').trim()}`)
+  if (one.score !== undefined) parts.push(`place ${(number + 1).toLocaleString('en')}`)
   if (says(one.evidence).length) parts.push(said(one.evidence))
-  if (one.judged === true) parts.push('marked yes')
-  if (one.judged === false) parts.push('marked no')
   return parts.join(', ')
 }

@@ -1,28 +1,38 @@
 // The page: parts made, joined, and set going.
 
-import { $, announce, el, isTyping } from './dom.js'
+import { $, announce, el, isTouch, isTyping } from './dom.js'
 import { get, onAnswering } from './api.js'
 import { Box } from './box.js'
+import { drawn, onPicture } from './drop.js'
 import { Feed } from './feed.js'
-import { QuickFilters } from './filters.js'
-import { Grid } from './grid.js'
-import { go, here, leave, onMove } from './route.js'
-import { explain } from './states.js'
-import { onDrop } from './drop.js'
+import { hasWords, QuickFilters } from './filters.js'
+import { Grid, thumbnail } from './grid.js'
+import { remember } from './recent.js'
+import { ask, here, leave, onMove, open } from './route.js'
 import { Selection } from './selection.js'
 import { Sheet } from './sheet.js'
+import { suggestions } from './start.js'
+import { explain } from './states.js'
 import { Status } from './status.js'
+import { Teaching } from './teach.js'
+import { oneTabStop } from './toolbar.js'
 import { Verdicts } from './verdict.js'
 import { View } from './view.js'
 
-let asked = null
-let unanswered = null
+let asked = null // what was asked for last, as text
+let unanswered = null // the reason why there is no answer
+let wantsGrid = false // whether the focus goes to the first picture as soon as there is one
 
-const status = new Status({ onDone: afterJob, onMore: moreCame })
+const changed = () => { feed.again(); status.load().catch(() => {}) }
+const search = query => ask({ query })
+const similar = picture => ask({ like: picture })
+
+const status = new Status({ onDone: afterJob, onMore: moreCame, onDuplicates: () => sheet.duplicates() })
 const grid = new Grid({
-  onOpen: picture => go({ query: here().query, picture }),
+  onOpen: picture => open(picture),
   onJudge: (picture, relevant) => verdicts.judge(picture, relevant),
-  onChoose: (picture, range) => selection.toggle(picture, range),
+  onChoose: (picture, isRange) => selection.toggle(picture, isRange),
+  onSimilar: similar,
 })
 const feed = new Feed(grid, {
   onTrouble: error => { unanswered = error; explain(error, status) },
@@ -33,49 +43,49 @@ const verdicts = new Verdicts(feed, {
 const view = new View({
   feed,
   onLeave: leave,
-  onGo: (picture, how = {}) => go({ query: here().query, picture }, how),
-  onJudge: (picture, relevant) => verdicts.judge(picture, relevant),
+  onGo: open,
+  onJudge: (picture, relevant) => { verdicts.judge(picture, relevant); view.refresh() },
   onUndo: () => verdicts.undo(),
   onCaption: (picture, caption) => {
     const one = feed.of(picture)
     if (one) one.caption = caption
     status.load().catch(() => {})
   },
-  onAsk: query => go({ query }),
+  onAsk: search,
+  onSimilar: similar,
 })
-const filters = new QuickFilters({
-  onAsk: query => go({ query }),
-  onSort: sort => go({ query: here().query, sort }),
+const filters = new QuickFilters({ onAsk: search })
+const selection = new Selection({ feed, grid, onChange: changed, onUndo: () => verdicts.undo() })
+const sheet = new Sheet({ status, onOpen: picture => open(picture), onAsk: search, onTeach: query => teaching.ask(query) })
+const teaching = new Teaching(sheet, { onAsk: search, onChange: changed })
+const box = new Box({
+  onAsk: search,
+  onLeave: () => {
+    if (isTouch()) return
+    wantsGrid = true
+    if (!feed.loading) toGrid()
+  },
 })
-const selection = new Selection({
-  feed, grid, onChange: () => { feed.again(); status.load().catch(() => {}) },
-})
-const sheet = new Sheet({
-  status,
-  onOpen: picture => go({ query: here().query, picture }),
-  onAsk: query => go({ query }),
-  onChange: () => { feed.again(); status.load().catch(() => {}) },
-})
-const box = new Box(query => go({ query }))
 
-async function arrive({ query, picture, sort }) {
-  if (query !== asked || sort !== feed.sort) {
+async function arrive(now) {
+  const { query, like, upload, image, sort, picture } = now
+  const text = JSON.stringify([query, like, upload, image, sort])
+  if (text !== asked) {
     // What somebody typed while the page was loading stays.
-    if (query || asked !== null) box.set(query)
-    asked = query
+    if (query || like || upload || asked !== null) showAsked(now)
+    asked = text
     unanswered = null
+    $('order').hidden = !hasWords(query)
+    $('order').value = sort
+    $('teach').hidden = $('order').hidden
     $('message').hidden = true
-    $('summary').replaceChildren()
-    $('chips').replaceChildren()
-    $('heading').textContent = query || 'Newest pictures'
-    $('teach').hidden = !query
-    $('about-word').hidden = !query || /\s/.test(query)
     selection.clear()
-    $('heading').classList.toggle('asked', Boolean(query))
+    if (like || upload) filters.hide()
+    else filters.load(query).then(() => { if (!query) suggest() })
+    await feed.ask({ query, like, upload, image, sort })
     scrollTo(0, 0)
-    filters.load(query, sort)
-    await feed.ask(query, sort)
-    if (!query) suggest()
+    if (query && !unanswered) remember(query)
+    toGrid()
   }
   if (here().picture !== picture) return
   if (picture) {
@@ -87,78 +97,101 @@ async function arrive({ query, picture, sort }) {
   }
 }
 
-/** On the first page: words one could ask for. */
-async function suggest() {
-  const { words } = await get('/words', { k: 14 }).catch(() => ({ words: [] }))
-  if (here().query) return
-  $('chips').replaceChildren(...words.filter(one => one.known && one.captions).map(one => el(
-    'a', { class: 'chip', href: `/?q=${encodeURIComponent(one.word)}` }, one.word)))
+/** Where the focus was left in the box, it goes to the first picture. */
+function toGrid() {
+  if (wantsGrid && document.activeElement === document.body) grid.focus(0)
+  wantsGrid = false
 }
 
-async function afterJob(job) {
-  if (unanswered) await feed.ask(asked)
+/** What is asked for, in the box; a picture comes later, if nothing else is asked for by then. */
+async function showAsked(now) {
+  box.set(now.query)
+  const found = await pictureOf(now).catch(() => null)
+  if (found && here().like === now.like && here().upload === now.upload) box.set('', found)
+}
+
+/** The picture that others are to be like, small, with its name; null where words are asked for. */
+async function pictureOf({ like, upload, image }) {
+  if (image) return { name: upload, picture: await drawn(image) }
+  if (!like) return null
+  const one = await get(`/pictures/${like}`)
+  return { name: one.path.split('/').at(-1), picture: el('img', { src: thumbnail(one, 32), alt: '' }) }
+}
+
+/** On the first page: words that the pictures show, and searches made of them. */
+async function suggest() {
+  const { words, cards } = await suggestions()
+  box.suggest(words, filters.years[0])
+  if (!here().query && !here().like && !here().upload) $('chips').replaceChildren(...cards)
+}
+
+async function afterJob() {
+  if (unanswered) await feed.ask({})
   else await feed.again()
-  if (!asked) suggest()
-  filters.load(asked, feed.sort)
+  if (!here().like && !here().upload) await filters.load(here().query)
+  if (!here().query) suggest()
   view.refresh()
 }
 
 /** Who has scrolled down looks at something: nothing moves there until the job is done. */
 async function moreCame() {
-  if (unanswered) await feed.ask(asked)
-  else if (scrollY < innerHeight) await feed.again()
+  if (unanswered) {
+    unanswered = null
+    await feed.ask({})
+  } else if (scrollY < innerHeight) {
+    await feed.again()
+  }
 }
 
-function isAnswering(now) {
+function answers(isBack) {
   const line = $('trouble')
-  line.hidden = now
-  line.textContent = now ? '' : 'visterm does not answer. Is visterm serve still running? Trying again …'
-  if (!now) return
+  line.hidden = isBack
+  line.textContent = isBack ? '' : 'visterm has stopped. Start visterm serve again; this page then goes on by itself.'
+  if (!isBack) return
   announce('visterm answers again')
   status.load().catch(() => {})
-  if (unanswered) feed.ask(asked)
+  view.comeBack()
+  if (unanswered) feed.ask({})
+}
+
+/** From nowhere the arrows lead to the first picture. */
+function begin() {
+  if (document.activeElement !== document.body) return false
+  grid.focus(0)
+  return true
+}
+
+const KEYS = {
+  '/': () => box.focus(),
+  '?': () => $('help').showModal(),
+  t: () => feed.searches && teaching.ask(feed.query),
+  u: () => verdicts.undo(),
+  arrowdown: begin,
+  arrowright: begin,
 }
 
 addEventListener('keydown', event => {
   if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
-  const open = document.querySelector('dialog[open]')
-  if (event.key === '/' && !open) {
-    event.preventDefault()
-    box.focus()
-  } else if (event.key === '?' && !open) {
-    $('help').showModal()
-  } else if (event.key.toLowerCase() === 't' && !open && asked) {
-    event.preventDefault()
-    sheet.teach(asked)
-  } else if (event.key.toLowerCase() === 'u' && !open) {
-    verdicts.undo()
-  } else if (/^Arrow(Down|Right)$/.test(event.key) && !open && document.activeElement === document.body) {
-    event.preventDefault()
-    grid.focus(0)
-  }
+  const act = KEYS[event.key.toLowerCase()]
+  if (!act || document.querySelector('dialog[open]')) return
+  if (act() !== false) event.preventDefault()
 })
 
-// Links to queries stay on the page.
+// Links to searches stay on the page.
 document.addEventListener('click', event => {
-  const link = event.target.closest('a.chip, #home')
-  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return
+  const link = event.target instanceof Element && event.target.closest('a.chip, #home')
+  if (!(link instanceof HTMLAnchorElement) || event.metaKey || event.ctrlKey || event.shiftKey) return
   event.preventDefault()
-  go({ query: new URL(link.href).searchParams.get('q') || '' })
+  search(new URL(link.href).searchParams.get('q') || '')
 })
 
-for (const dialog of [$('help'), $('view')]) {
-  dialog.addEventListener('click', event => {
-    if (event.target === dialog && dialog.id === 'help') dialog.close()
-  })
-}
-
-$('teach').addEventListener('click', () => sheet.teach(asked))
-$('about-word').addEventListener('click', () => sheet.word(asked))
-$('status').addEventListener('duplicates', () => sheet.duplicates())
-onDrop((name, { results }) => {
-  feed.put(`like ${name}`, results)
-  $('filters').hidden = true
-})
-onAnswering(isAnswering)
+$('help').addEventListener('click', event => { if (event.target === $('help')) $('help').close() })
+$('help-button').addEventListener('click', () => $('help').showModal())
+$('teach').addEventListener('click', () => teaching.ask(feed.query))
+$('order').addEventListener('change', () => ask({ query: feed.query, sort: $('order').value }))
+oneTabStop([$('home'), $('clear'), $('pick'), $('status'), $('help-button'), $('lead')])
+oneTabStop([$('aside')])
+onPicture((name, image) => ask({ upload: name, image }))
+onAnswering(answers)
 onMove(arrive)
 status.load().catch(() => {}).then(() => arrive(here()))

@@ -1,33 +1,56 @@
-// Many pictures at once: chosen one by one or as a range, then captioned, answered or exported.
+// Many pictures at once: selected one by one, by gestures or as a range, then captioned, judged, exported.
 
 import { $, announce, counted, el, toast } from './dom.js'
-import { send } from './api.js'
+import { send, text } from './api.js'
+import { onPicking } from './picking.js'
+import { QUEUED } from './verdict.js'
+
+const KINDS = [['list', 'List of paths', 'txt'], ['csv', 'Table (CSV)', 'csv'], ['json', 'JSON', 'json']]
 
 export class Selection {
-  constructor({ feed, grid, onChange }) {
-    Object.assign(this, { feed, grid, onChange })
+  constructor({ feed, grid, onChange, onUndo }) {
+    this.feed = feed
+    this.grid = grid
+    this.onChange = onChange
+    this.onUndo = onUndo
     this.chosen = new Set()
+    this.before = new Set()
     this.anchor = null
     this.bar = $('selection')
     addEventListener('keydown', event => { if (event.key === 'Escape' && this.chosen.size && !document.querySelector('dialog[open]')) this.clear() })
+    onPicking(grid.list, {
+      start: picture => { this.before = new Set(this.chosen).add(picture); this.reach(picture, picture) },
+      extend: picture => this.reach(this.anchor, picture),
+    })
   }
 
-  /** Choose or let go of a picture; with a range all from the last one chosen. */
-  toggle(picture, range = false) {
-    const place = this.feed.items.findIndex(one => one.picture === picture)
-    const from = this.feed.items.findIndex(one => one.picture === this.anchor)
-    if (range && from >= 0) {
-      for (let n = Math.min(from, place); n <= Math.max(from, place); n += 1) this.chosen.add(this.feed.items[n].picture)
-    } else if (!this.chosen.delete(picture)) {
-      this.chosen.add(picture)
+  place(picture) {
+    return this.feed.items.findIndex(one => one.picture === picture)
+  }
+
+  /** Select or let go of a picture; with a range all from the last one selected. */
+  toggle(picture, isRange = false) {
+    if (isRange && this.place(this.anchor) >= 0) {
+      this.before = new Set(this.chosen)
+      this.reach(this.anchor, picture)
+      this.anchor = picture
+      return
     }
+    if (!this.chosen.delete(picture)) this.chosen.add(picture)
     this.anchor = picture
     this.draw()
-    announce(`${counted(this.chosen.size, 'picture')} chosen`)
+  }
+
+  /** Select all from one picture to another, besides what was selected before. */
+  reach(from, to) {
+    this.anchor = from
+    const [first, last] = [this.place(from), this.place(to)].sort((a, b) => a - b)
+    this.chosen = new Set([...this.before, ...this.feed.items.slice(first, last + 1).map(one => one.picture)])
+    this.draw()
   }
 
   clear() {
-    this.chosen.clear()
+    this.chosen = new Set()
     this.anchor = null
     this.draw()
   }
@@ -36,20 +59,44 @@ export class Selection {
     this.grid.mark(this.chosen)
     this.bar.hidden = !this.chosen.size
     if (!this.chosen.size) return
-    const button = (text, run) => el('button', { type: 'button', onclick: run }, text)
+    announce(`${counted(this.chosen.size, 'picture')} selected`)
+    const button = (name, run) => el('button', { type: 'button', onclick: run }, name)
     this.bar.replaceChildren(...[
-      el('span', { class: 'count' }, `${counted(this.chosen.size, 'picture')}`),
-      button('Caption …', () => this.caption()),
-      this.feed.query ? button('Yes to all', () => this.answer(true)) : null,
-      this.feed.query ? button('No to all', () => this.answer(false)) : null,
-      ...['list', 'csv', 'json'].map(kind => button(kind === 'list' ? 'List' : kind.toUpperCase(), () => this.export(kind))),
+      el('span', { class: 'count' }, `${this.chosen.size.toLocaleString('en')} selected`),
+      button('Caption', () => this.caption()),
+      this.feed.searches ? button('Yes to all', () => this.answer(true)) : null,
+      this.feed.searches ? button('No to all', () => this.answer(false)) : null,
+      this.exports(),
       button('Clear', () => this.clear()),
     ].filter(Boolean))
   }
 
-  async caption() {
-    const text = prompt(`Words to add to ${counted(this.chosen.size, 'caption')}`)
-    if (text?.trim()) await this.step({ caption: text.trim(), more: true }, 'captioned')
+  /** A menu of the forms in which pictures can be taken out. */
+  exports() {
+    const menu = el('details', { class: 'menu' }, el('summary', {}, 'Export'),
+      el('div', {}, KINDS.map(([kind, name, ending]) => el('button', {
+        type: 'button', onclick: () => { menu.open = false; this.export(kind, ending) },
+      }, name))))
+    return menu
+  }
+
+  /** The bar becomes a field for words to add to the captions. */
+  caption() {
+    const field = el('input', { type: 'text', maxLength: 4000, 'aria-label': 'Words to add to the captions', placeholder: 'Words to add' })
+    const form = el('form', { class: 'row' }, field, el('button', { type: 'submit' }, 'Add'),
+      el('button', { type: 'button', onclick: () => this.draw() }, 'Cancel'))
+    form.addEventListener('submit', event => {
+      event.preventDefault()
+      const words = field.value.trim()
+      if (words) this.step({ caption: words, more: true }, 'captioned')
+    })
+    form.addEventListener('keydown', event => {
+      if (event.key !== 'Escape') return
+      event.stopPropagation()
+      this.draw()
+    })
+    this.bar.replaceChildren(el('span', { class: 'count' }, `${this.chosen.size.toLocaleString('en')} selected`), form)
+    field.focus()
   }
 
   async answer(relevant) {
@@ -61,32 +108,21 @@ export class Selection {
       const made = await send('POST', '/many', { pictures: [...this.chosen], ...what })
       this.clear()
       this.onChange()
-      toast(made.queued ? 'Noted; it counts as soon as the work in the background is done'
-        : `${counted(made.changed, 'picture')} ${said}`, { name: 'Undo', run: () => this.undo() })
+      toast(made.queued ? QUEUED : `${counted(made.changed, 'picture')} ${said}`, { name: 'Undo', run: this.onUndo })
     } catch (error) {
       toast(error.message)
     }
   }
 
-  async undo() {
+  async export(kind, ending) {
     try {
-      const made = await send('DELETE', '/many')
-      toast(`Taken back for ${counted(made.changed ?? 0, 'picture')}`)
-      this.onChange()
+      const file = new Blob([await text('/export', { pictures: [...this.chosen], kind })], { type: 'text/plain' })
+      const link = el('a', { href: URL.createObjectURL(file), download: `pictures.${ending}` })
+      link.click()
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+      toast(`${counted(this.chosen.size, 'picture')} exported as pictures.${ending}`)
     } catch (error) {
       toast(error.message)
     }
-  }
-
-  async export(kind) {
-    const answer = await fetch('/api/v1/export', {
-      method: 'POST', credentials: 'same-origin', headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ pictures: [...this.chosen], kind }),
-    }).catch(() => null)
-    if (!answer?.ok) return toast('The pictures could not be exported')
-    const link = el('a', { href: URL.createObjectURL(await answer.blob()), download: `pictures.${kind === 'list' ? 'txt' : kind}` })
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
-    return null
   }
 }

@@ -24,28 +24,34 @@ export function explain(error, status) {
       'JPEG, PNG, WebP, GIF, TIFF, BMP and AVIF are read, in this folder and those inside it.',
     ], [button('Look for pictures', () => status.start('add'))])
   }
+  if (error.kind === 'no-good-match') {
+    return message('No good match', 'Only good matches are put in order of time. Sort by best first to see the possible ones.')
+  }
+  if (error.kind === 'no-upload') {
+    return message('This picture is no longer here', 'It was only kept in the window where it was dropped. Drop it here again.')
+  }
   if (error.kind === 'nothing-learnt') {
     if (working) return message('Learning …', 'Search works as soon as that is done.')
     if (now?.captioned) {
-      return message('Words mean nothing yet', 'There are captions, but nothing was learnt from them.',
+      return message('Nothing to search by yet', 'There are captions, but nothing was learnt from them.',
         [button('Learn from captions', () => status.start('train'))])
     }
-    return message('Words mean nothing yet', [
+    return message('Nothing to search by yet', [
       'visterm learns what words look like from captions, and there are none.',
-      'Open some pictures and write what is to be seen, or bring a table: visterm caption --from TABLE.',
+      'Open some pictures and write what they show, or import a table: visterm caption --from TABLE.',
     ])
   }
   if (error.kind === 'unknown-words') {
     const close = [...new Set(Object.values(error.unknown || {}).flat())]
     return message('visterm does not know these words yet', close.length
       ? 'Did you mean one of these?'
-      : 'Try other words, or caption some pictures with them and learn again.', close.map(link))
+      : 'Try other words, or caption some pictures with them.', close.map(link))
   }
   if (error.kind === 'nothing-found') {
     return message('No picture fits these conditions', 'Try without some of the filters; a year in quotes is a word.')
   }
   if (error.kind === 'silent') return null // a line at the top says so, and for how long
-  if (error.kind === 'bad-input') return message('That cannot be asked', sentence(error.message))
+  if (error.kind === 'bad-input') return message('This search is not valid', sentence(error.message))
   return message('Something went wrong', sentence(error.message || 'unknown'))
 }
 

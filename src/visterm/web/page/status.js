@@ -4,13 +4,14 @@ import { $, announce, counted, el, percent, toast } from './dom.js'
 import { events, get, send } from './api.js'
 
 const LOOK = 4000
-const FILL = 5000
+const FILL = 700
 const DOING = { train: 'Learning', add: 'Looking for pictures', duplicates: 'Looking for near-duplicates' }
 
 export class Status {
-  constructor({ onDone, onMore }) {
+  constructor({ onDone, onMore, onDuplicates }) {
     this.onDone = onDone
     this.onMore = onMore
+    this.onDuplicates = onDuplicates
     this.filled = 0
     this.now = null
     this.job = null
@@ -117,7 +118,6 @@ export class Status {
       ? `${DOING[running.kind]} ${running.total ? percent(share) : '…'}`
       : now ? counted(now.pictures, 'picture') : '…'
     if ($('status-text').textContent !== text) $('status-text').textContent = text
-    $('status').title = 'The collection, and learning'
     if (now) this.fill(this.lines(now, running, share))
   }
 
@@ -139,8 +139,8 @@ export class Status {
       ['With captions', now.captioned.toLocaleString('en')],
       now.names === 'none' ? null : ['Names that count', now.names === 'both' ? 'files and folders' : now.names],
       now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
-      [learnt ? 'Words it knows' : 'Words it knew before', model ? model.words.toLocaleString('en') : 'none yet'],
-      model && model.avgp !== null ? ['AvgP on pictures held out', percent(model.avgp)] : null,
+      ['Words it knows', model ? model.words.toLocaleString('en') : 'none yet'],
+      model && model.avgp !== null ? ['Average precision', percent(model.avgp)] : null,
       ['Your answers', now.judgements.toLocaleString('en')],
     ]
     const button = (text, run, given = {}) => el('button', { type: 'button', onclick: run, ...given }, text)
@@ -150,8 +150,8 @@ export class Status {
         button(learnt ? 'Learn again' : 'Learn from captions', () => this.start('train'),
           { class: 'primary', disabled: !now.captioned || !now.writable }),
         button('Look for new pictures', () => this.start('add'), { disabled: !now.writable }),
-        button('Near-duplicates', () => { this.panel.close(); $('status').dispatchEvent(new Event('duplicates')) }),
-        now.judgements ? button('Take back all answers', () => this.forget(now.judgements)) : null,
+        button('Near-duplicates', () => { this.panel.close(); this.onDuplicates() }),
+        now.judgements ? button('Take back all answers', event => this.forget(now.judgements, event.target)) : null,
       ]
     return [
       el('div', { class: 'panel-head' }, el('h2', { id: 'panel-title' }, now.name),
@@ -164,13 +164,17 @@ export class Status {
           percent(share))) : null,
       now.writable ? null : el('p', { class: 'quiet-text' }, 'This collection cannot be written.'),
       el('div', { class: 'row' }, buttons.filter(Boolean)),
-      el('p', { class: 'quiet-text foot' }, `visterm ${now.version}`,
-        button('Keys and queries', () => { this.panel.close(); $('help').showModal() }, { class: 'quiet' })),
+      el('p', { class: 'quiet-text foot' }, `visterm ${now.version}`),
     ].filter(Boolean)
   }
 
-  async forget(count) {
-    if (!confirm(`Take back all ${counted(count, 'answer')}? The ranking will be as before the first.`)) return
+  /** Ask by the button itself: the second press takes all answers back. */
+  async forget(count, button) {
+    if (button.dataset.asked !== 'true') {
+      button.dataset.asked = 'true'
+      button.textContent = `Really take back ${counted(count, 'answer')}?`
+      return
+    }
     try {
       await send('DELETE', '/feedback')
       toast('All answers are taken back')
@@ -193,6 +197,6 @@ function outcome(job) {
   }
   const { words, pictures, avgp, kept } = job.result || {}
   if (kept === 'previous') return 'What was learnt is no better than before, so nothing changed'
-  const how = avgp === null || avgp === undefined ? '' : `; AvgP ${percent(avgp)} on pictures held out`
+  const how = avgp === null || avgp === undefined ? '' : `; average precision ${percent(avgp)} on pictures it was not trained on`
   return `Learnt ${counted(words, 'word')} from ${counted(pictures, 'picture')}${how}`
 }

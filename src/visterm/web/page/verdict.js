@@ -1,64 +1,64 @@
-// Yes and no: said, learnt from at once, and taken back.
+// Yes and no: shown at once, sent, learnt from, and taken back.
 
 import { announce, toast } from './dom.js'
 import { get, send } from './api.js'
+
+export const QUEUED = 'Noted; it counts as soon as the work in the background is done'
 
 export class Verdicts {
   constructor(feed, { onChange }) {
     this.feed = feed
     this.onChange = onChange
     this.line = Promise.resolve()
+    this.waiting = 0
   }
 
-  /** Say yes or no; saying the same twice takes it back. Clicks wait for each other. */
+  /** Say yes or no; saying the same twice takes it back. Answers are sent one after the other. */
   judge(picture, relevant) {
-    const query = this.feed.query
-    if (!query) return this.line
-    this.line = this.line.then(() => this.said(query, picture, relevant)).catch(complain)
-    return this.line
+    const { query, searches } = this.feed
+    if (!searches) return this.line
+    const before = this.feed.of(picture)?.judged ?? null
+    const after = before === relevant ? null : relevant
+    this.feed.mark(picture, after)
+    return this.next(
+      () => (after === null ? this.takeBack(query, picture) : this.say(query, picture, after)),
+      () => { this.feed.mark(picture, before); this.feed.marks.delete(picture) })
   }
 
+  /** Take back the last thing that was said, of whatever kind. */
   undo() {
-    this.line = this.line.then(() => this.takeBack()).catch(complain)
+    return this.next(async () => {
+      const undone = await send('DELETE', '/many')
+      return { text: undone.queued ? QUEUED : `Undone: ${undone.what}` }
+    })
+  }
+
+  /** Do something after what was said before; the ranking is asked for again after the last. */
+  next(act, onFailure = () => {}) {
+    this.waiting += 1
+    this.line = this.line.then(async () => {
+      const done = await act()
+      toast(done.text, done.action)
+      if (this.waiting > 1 || done.isQueued) return
+      this.feed.marks.clear()
+      await this.feed.again()
+      announce(`${done.text}. The order has changed.`)
+      this.onChange()
+    }).catch(error => { onFailure(); toast(error.message) }).finally(() => { this.waiting -= 1 })
     return this.line
   }
 
-  async said(query, picture, relevant) {
-    const one = this.feed.of(picture)
-    if (one && one.judged === relevant) {
-      const { judgements } = await get('/feedback', { query, k: 1000 })
-      const same = judgements.find(said => said.picture === picture)
-      if (same) await send('DELETE', `/feedback/${same.id}`)
-      await this.changed('Taken back')
-      return
-    }
+  async say(query, picture, relevant) {
     const made = await send('POST', '/feedback', { query, picture, relevant })
-    if (made.queued) {
-      if (one) one.judged = relevant
-      this.feed.show(false, false)
-      toast('Noted; it counts as soon as the work in the background is done')
-      return
-    }
-    await this.changed(
-      relevant ? `Yes, it fits “${made.query}”` : `No, it does not fit “${made.query}”`,
-      { name: 'Undo', run: () => this.undo() },
-    )
+    if (made.queued) return { text: QUEUED, isQueued: true }
+    const fits = relevant ? 'fits' : 'does not fit'
+    return { text: `${relevant ? 'Yes' : 'No'}, it ${fits} “${made.query}”`, action: { name: 'Undo', run: () => this.undo() } }
   }
 
-  async takeBack() {
-    const undone = await send('DELETE', '/many')
-    await this.changed(undone.queued ? 'Noted; it counts as soon as the work in the background is done'
-      : `Taken back: ${undone.what}`)
+  async takeBack(query, picture) {
+    const { judgements } = await get('/feedback', { query, k: 1000 })
+    const same = judgements.find(one => one.picture === picture)
+    if (same) await send('DELETE', `/feedback/${same.id}`)
+    return { text: 'Answer taken back' }
   }
-
-  async changed(text, action = null) {
-    toast(text, action)
-    await this.feed.again()
-    announce(`${text}. The order was learnt anew.`)
-    this.onChange()
-  }
-}
-
-function complain(error) {
-  toast(error.message)
 }

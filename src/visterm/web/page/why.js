@@ -2,43 +2,56 @@
 
 import { el } from './dom.js'
 import { get } from './api.js'
-import { said } from './evidence.js'
+import { written } from './answer.js'
 
 const SHADOW = [12, 14, 20]
 const AGAINST = [150, 30, 30]
 const DARK = 0.78
+const FINE = 96 // pixels of the longer side before it is enlarged
+const FADE = 0.15 // how far beyond the places it fades, as a share of the picture
 
 /**
  * Draw what places add: the most is left clear, nothing lies in shadow, what counts against is red.
- * Outside the box, which the places fill, nothing is added.
+ * It is drawn in few pixels and enlarged, so that no edge of a place, nor of the part of the picture
+ * that the places fill, is seen; beyond that part it fades into shadow.
  */
-export function shade(canvas, places, [left, top, right, bottom], ratio) {
-  const tall = places.length
-  const wide = places[0]?.length || 0
-  if (!tall || !wide) return
+export function shade(canvas, places, box, ratio) {
+  if (!places.length || !places[0].length) return
   const most = Math.max(...places.flat().map(Math.abs), Number.MIN_VALUE)
+  const [wide, tall] = ratio > 1 ? [FINE, Math.round(FINE / ratio)] : [Math.round(FINE * ratio), FINE]
   const small = new OffscreenCanvas(wide, tall)
   const pen = small.getContext('2d')
   const drawn = pen.createImageData(wide, tall)
-  for (const [number, value] of places.flat().entries()) {
-    const share = value / most
-    const dark = share < 0 ? 0.55 + 0.25 * -share : DARK * (1 - share) ** 0.9
-    drawn.data.set([...(share < 0 ? AGAINST : SHADOW), Math.round(255 * dark)], 4 * number)
+  for (let y = 0; y < tall; y += 1) {
+    for (let x = 0; x < wide; x += 1) {
+      const share = between(places, box, (x + 0.5) / wide, (y + 0.5) / tall) / most
+      const red = Math.max(0, -share)
+      const colour = SHADOW.map((dark, n) => dark + (AGAINST[n] - dark) * red)
+      drawn.data.set([...colour, Math.round(255 * DARK * (1 - Math.max(0, share)) ** 0.9)], 4 * (y * wide + x))
+    }
   }
   pen.putImageData(drawn, 0, 0)
   canvas.width = 640
   canvas.height = Math.round(640 / ratio)
   const brush = canvas.getContext('2d')
-  brush.fillStyle = `rgb(${SHADOW} / ${DARK})`.replaceAll(',', ' ')
-  brush.fillRect(0, 0, canvas.width, canvas.height)
-  const x = Math.round(left * canvas.width)
-  const y = Math.round(top * canvas.height)
-  const across = Math.round(right * canvas.width) - x
-  const down = Math.round(bottom * canvas.height) - y
-  brush.clearRect(x, y, across, down)
   brush.imageSmoothingEnabled = true
   brush.imageSmoothingQuality = 'high'
-  brush.drawImage(small, x, y, across, down)
+  brush.drawImage(small, 0, 0, canvas.width, canvas.height)
+}
+
+/** What is added at a point of the picture, by the four places around it. */
+function between(places, [left, top, right, bottom], x, y) {
+  const along = (at, from, to, count) => {
+    const exact = (at - from) / (to - from) * count - 0.5
+    const kept = Math.min(Math.max(exact, 0), count - 1)
+    const low = Math.min(Math.floor(kept), count - 1)
+    return { low, high: Math.min(low + 1, count - 1), part: kept - low, beyond: Math.max(from - at, at - to, 0) }
+  }
+  const across = along(x, left, right, places[0].length)
+  const down = along(y, top, bottom, places.length)
+  const row = n => places[n][across.low] * (1 - across.part) + places[n][across.high] * across.part
+  const value = row(down.low) * (1 - down.part) + row(down.high) * down.part
+  return value * Math.max(0, 1 - (across.beyond + down.beyond) / FADE)
 }
 
 function sum(shares) {
@@ -63,10 +76,10 @@ export class Why {
     this.hide()
     if (!query) return
     const found = await get(`/pictures/${picture}/why`, { query }).catch(() => null)
-    const written = said(found?.evidence, word => `“${word}”`)
-    if (!found || !(found.words.length || written)) return
+    const sentence = written(found?.evidence)
+    if (!found || !(found.words.length || sentence)) return
     const heading = [el('h3', {}, 'Why it was found')]
-    if (written) heading.push(el('p', { class: 'written' }, `${written[0].toUpperCase()}${written.slice(1)}.`))
+    if (sentence) heading.push(el('p', { class: 'written' }, sentence))
     if (!found.words.length) {
       this.section.replaceChildren(...heading)
       this.section.hidden = false
@@ -85,9 +98,9 @@ export class Why {
       el('ul', { class: 'shares' }, found.words.map(one => el('li', {}, el('button', {
         type: 'button', class: one.total < 0 ? 'share against' : 'share',
         title: `where “${one.word}” is seen`,
-        'aria-label': `${one.word}: ${one.total.toFixed(2)} of ${found.score.toFixed(2)}; show where`,
+        'aria-label': `${one.word}: counts ${one.total < 0 ? 'against' : 'for'} it; show where`,
         onclick: () => this.only(one),
-      }, el('span', {}, signed(one)), bar(one.total / all), el('span', { class: 'number' }, one.total.toFixed(2)))))),
+      }, el('span', {}, signed(one)), bar(one.total / all), el('span', { class: 'number' }, one.total < 0 ? 'against' : ''))))),
       toggle,
     )
     this.section.hidden = false

@@ -1,18 +1,24 @@
-"""Relevance feedback: yes and no, given, listed and taken back."""
+"""What people say: yes and no, steps over many pictures, rounds of teaching, and undo."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, HTTPException, Path, Query
+from starlette.responses import Response
 
-from visterm.collection import Collection, Judgement, Queued
+from visterm.collection import Collection, Judgement, RoundReport
+from visterm.errors import BadInput
 from visterm.web.problems import refusals
 from visterm.web.schemas import (
     LARGEST_NUMBER,
+    Changed,
     Judgements,
     NewJudgement,
+    NewRound,
+    NewStep,
     QueryText,
+    Questions,
     QueuedResponse,
     Undone,
 )
@@ -22,47 +28,76 @@ REFUSED_WRITE = refusals(400, 403, 408, 409, 413, 415, 422, 429, 503)
 QUEUED: dict[int | str, dict[str, Any]] = {
     202: {"model": QueuedResponse, "description": "Written down; done when the job has ended."}
 }
+REFUSED_CHANGE = REFUSED_WRITE | QUEUED | refusals(404)
 
 
 def feedback_routes(server: Server) -> APIRouter:
-    router = APIRouter(prefix="/feedback", tags=["feedback"])
+    router = APIRouter(tags=["feedback"])
 
-    @router.post("", status_code=201, responses=REFUSED_WRITE | QUEUED | refusals(404))
-    async def judge(new: NewJudgement, response: Response) -> Judgement | QueuedResponse:
+    @router.post("/feedback", status_code=201, response_model=Judgement, responses=REFUSED_CHANGE)
+    async def judge(new: NewJudgement) -> Response:
         """Say whether a picture is what a query asks for; the ranking learns at once."""
-        found = await server.submit("judge", **new.model_dump())
-        return found if isinstance(found, Judgement) else queued(response)
+        return await server.change("judge", status=201, **new.model_dump())
 
-    @router.get("", responses=refusals(400, 403, 422, 503))
+    @router.get("/feedback", response_model=Judgements, responses=refusals(400, 403, 422, 503))
     async def judgements(
         query: Annotated[QueryText | None, Query(description="Only those of this query.")] = None,
         k: Annotated[int, Query(ge=1, le=1000)] = 100,
-    ) -> Judgements:
+    ) -> Response:
         """What was answered, the latest first."""
-        found = await server.readers.questions.ask(Collection.judgements, query)
-        return Judgements(judgements=found[::-1][:k], total=len(found))
+        return await server.answer(_judgements, query, k)
 
-    @router.delete("/{judgement}", responses=REFUSED_WRITE | QUEUED | refusals(404))
-    async def undo(
-        judgement: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)], response: Response
-    ) -> Undone | QueuedResponse:
+    @router.delete("/feedback/{judgement}", response_model=Undone, responses=REFUSED_CHANGE)
+    async def undo_one(judgement: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]) -> Response:
         """Take one judgement back; the ranking is as if it had never been made."""
-        known = await server.readers.questions.ask(Collection.judgements)
-        if all(one.id != judgement for one in known):
+        known = await server.questions.ask(Collection.judgements)
+        if all(other.id != judgement for other in known):
             raise HTTPException(404, "there is no such judgement")
-        found = await server.submit("undo", number=judgement)
-        return queued(response) if isinstance(found, Queued) else Undone(undone=1)
+        return await server.change("undo", lambda undone: {"undone": 1}, number=judgement)
 
-    @router.delete("", responses=REFUSED_WRITE | QUEUED)
-    async def forget(response: Response) -> Undone | QueuedResponse:
+    @router.delete("/feedback", response_model=Undone, responses=REFUSED_WRITE | QUEUED)
+    async def forget() -> Response:
         """Take every judgement back."""
-        found = await server.submit("forget_judgements")
-        return queued(response) if isinstance(found, Queued) else Undone(undone=found)
+        return await server.change("forget_judgements", lambda count: {"undone": count})
+
+    @router.post("/many", response_model=Changed, responses=REFUSED_CHANGE)
+    async def step(new: NewStep) -> Response:
+        """Caption many pictures, or say yes or no to them, as one step."""
+        if (new.caption is None) == (new.query is None or new.relevant is None):
+            raise BadInput("a step is a caption, or a query and whether it is relevant")
+        if new.caption is not None:
+            return await server.change(
+                "caption_many", Changed, pictures=new.pictures, text=new.caption, more=new.more
+            )
+        answers = [(picture, new.relevant) for picture in new.pictures]
+        return await server.change("judge_many", Changed, query=new.query, answers=answers)
+
+    @router.delete("/many", response_model=Changed, responses=REFUSED_WRITE | QUEUED)
+    async def undo() -> Response:
+        """Take back what was said last: a caption, a yes or no, or a step over many pictures."""
+        return await server.change("undo_last", lambda step: Changed(step.pictures, step.what))
+
+    @router.get("/teach", response_model=Questions, responses=refusals(400, 403, 409, 422, 503))
+    async def questions(
+        query: Annotated[QueryText, Query()], k: Annotated[int, Query(ge=1, le=50)] = 10
+    ) -> Response:
+        """The pictures from whose answers most would be learnt."""
+        return await server.answer(lambda c: shown_pictures(c, query, c.questions(query, k)))
+
+    @router.post("/teach", response_model=RoundReport, responses=REFUSED_CHANGE)
+    async def answer(new: NewRound) -> Response:
+        """Answer a round; it says what that brought, and when more would bring little."""
+        answers = [(int(number), yes) for number, yes in new.answers.items()]
+        return await server.change("teach", query=new.query, answers=answers)
 
     return router
 
 
-def queued(response: Response) -> QueuedResponse:
-    """Say that a change waits until whoever is writing has finished."""
-    response.status_code = 202
-    return QueuedResponse()
+def shown_pictures(collection: Collection, query: str, numbers: list[int]) -> dict[str, Any]:
+    """Pictures in their order, as the page shows them."""
+    return {"query": query, "results": [*collection.pictures(numbers).values()]}
+
+
+def _judgements(collection: Collection, query: str | None, k: int) -> dict[str, Any]:
+    known = collection.judgements(query)
+    return {"judgements": known[::-1][:k], "total": len(known)}

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from fastapi import APIRouter
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from visterm import __version__
 from visterm.collection import Collection
-from visterm.web.jobs import Job
+from visterm.json_text import json_text
 from visterm.web.problems import refusals
-from visterm.web.reader_pool import Busy
 from visterm.web.routes.feedback import REFUSED_WRITE
-from visterm.web.schemas import JobResponse, LastJob, NewJob, StatusResponse
+from visterm.web.schemas import LastJob, NewJob, ServerStatus
 from visterm.web.server import Server
+from visterm.web.thread_pool import Busy
+from visterm.web.writer import Job
+
+_MOST_WATCHERS = 32
+_LOOK_EVERY = 0.1
+_ALIVE = 15.0
+"""Seconds after which a quiet stream says that it is still there."""
 
 
 def job_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["jobs"])
 
     @router.post("/train", status_code=202, responses=REFUSED_WRITE)
-    async def train(new: NewJob) -> JobResponse:
+    async def train(new: NewJob) -> Job:
         """Begin to learn from all captions, or to look for new pictures, in the background."""
-        return JobResponse(**vars(server.jobs.start(new.kind, new.space)))
+        return server.writer.start(new.kind, new.space)
 
     @router.get("/train", responses=refusals(400, 403, 503))
     async def job() -> LastJob:
         """The last job as it stands."""
-        return LastJob(job=_shown(server.jobs.last))
+        return LastJob(job=server.writer.job)
 
     @router.delete("/train", responses=REFUSED_WRITE)
     async def stop() -> LastJob:
         """Stop the running job; what it had committed stays."""
-        return LastJob(job=_shown(server.jobs.stop()))
+        return LastJob(job=server.writer.stop())
 
     @router.get(
         "/train/events",
@@ -45,38 +54,49 @@ def job_routes(server: Server) -> APIRouter:
     )
     async def events() -> StreamingResponse:
         """The job's progress as server-sent events ``job``; the stream ends with the job."""
-        if server.jobs.has_many_watchers:
+        if server.watchers >= _MOST_WATCHERS:
             raise Busy("too many are watching; close another window")
         return StreamingResponse(_events(server), media_type="text/event-stream")
 
-    @router.get("/status", responses=refusals(400, 403, 503))
-    async def status() -> StatusResponse:
+    @router.get("/status", response_model=ServerStatus, responses=refusals(400, 403, 503))
+    async def status() -> Response:
         """How much there is of everything, and what is going on."""
-        return await server.readers.questions.ask(_status, server)
+        return await server.answer(_status, server)
 
     return router
 
 
 async def _events(server: Server) -> AsyncIterator[bytes]:
+    """Every state of the job that a look now and then finds, and its last one."""
     yield b"retry: 2000\n\n"
-    async for job in server.jobs.watch():
-        if job is None:
-            yield b": still here\n\n"
-        else:
-            yield f"event: job\ndata: {JobResponse(**vars(job)).model_dump_json()}\n\n".encode()
+    shown, last_sent = None, time.monotonic()
+    server.watchers += 1
+    try:
+        while not server.writer.is_closed:
+            job = server.writer.job
+            if job is not shown and job is not None:
+                shown, last_sent = job, time.monotonic()
+                yield f"event: job\ndata: {json_text(job)}\n\n".encode()
+            if job is None or job.is_over:
+                break
+            if time.monotonic() - last_sent > _ALIVE:
+                last_sent = time.monotonic()
+                yield b": still here\n\n"
+            await asyncio.sleep(_LOOK_EVERY)
+    finally:
+        server.watchers -= 1
     yield b"event: end\ndata: {}\n\n"
 
 
-def _status(collection: Collection, server: Server) -> StatusResponse:
-    return StatusResponse(
-        **vars(collection.status()),  # those of its fields that the schema has
-        name=collection.root.name or "/",
+def _status(collection: Collection, server: Server) -> ServerStatus:
+    name = collection.root.name or "/"
+    # Visitors need not know where on this machine the pictures lie.
+    status = replace(collection.status(), folder=name, store=collection.store.name)
+    return ServerStatus(
+        **vars(status),
+        name=name,
         writable=collection.is_writable,
-        watching=server.living is not None and server.living.is_watching,
-        job=_shown(server.jobs.last),
+        watching=server.watch is not None and server.watch.is_watching,
+        job=server.writer.job,
         version=__version__,
     )
-
-
-def _shown(job: Job | None) -> JobResponse | None:
-    return None if job is None else JobResponse(**vars(job))

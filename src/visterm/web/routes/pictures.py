@@ -1,38 +1,51 @@
-"""One picture: small, with its captions and words, why it was found, and others like it."""
+"""Pictures: one with all that is known of it, and what is made of many, or of a word's."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import mimetypes
+import tempfile
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from visterm.collection import (
-    Collection,
-    Queued,
-    SearchRequest,
-    effective_caption,
-    names_content,
-)
+from visterm.collection import Collection, SearchRequest, effective_caption, names_content
+from visterm.errors import BadInput, UnreadablePicture
 from visterm.web.problems import refusals
-from visterm.web.routes.feedback import QUEUED, queued
+from visterm.web.routes.feedback import REFUSED_CHANGE, REFUSED_WRITE, shown_pictures
 from visterm.web.schemas import (
+    FARTHEST,
     LARGEST_NUMBER,
+    MOST_AT_ONCE,
     Captions,
     DescriptionResponse,
+    DroppedPicture,
+    Duplicates,
     ExplanationResponse,
     NewCaption,
+    NewExport,
     PictureDetails,
     QueryText,
-    QueuedResponse,
+    Questions,
     SimilarPicture,
     SimilarPictures,
     Text,
+    WordPage,
 )
 from visterm.web.server import Server, json_response
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
 Few = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=FARTHEST)]
+SHOWN = (
+    *(f"image/{kind}" for kind in ("jpeg", "png", "webp", "gif", "avif", "bmp", "tiff")),
+    *(f"video/{kind}" for kind in ("mp4", "webm", "quicktime")),
+)
+"""Types of originals that a browser may show; others, as SVG that holds scripts, it only saves."""
+OTHER = "application/octet-stream"
 FOR_EVER = "private, max-age=31536000, immutable"
 
 
@@ -66,24 +79,42 @@ def picture_routes(server: Server) -> APIRouter:
         """A picture made small, as JPEG, without what its file says about place and time."""
         return await _thumbnail(server, request, picture, int(side), v)
 
+    @router.get(
+        "/original",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {kind: {} for kind in (*SHOWN, OTHER)},
+                "description": "The file.",
+            },
+            **refused,
+        },
+    )
+    async def original(
+        picture: Picture,
+        download: Annotated[bool, Query(description="To be kept, not shown.")] = False,
+    ) -> Response:
+        """A picture's file as it is, with all that it says about place and time."""
+        path = await server.pictures.ask(Collection.original, picture)
+        kind = mimetypes.guess_type(path.name)[0]
+        return FileResponse(
+            path,
+            filename=path.name,
+            media_type=kind if kind in SHOWN else OTHER,
+            content_disposition_type="attachment" if download else "inline",
+        )
+
     @router.get("/captions", response_model=Captions, responses=refused)
     async def captions(picture: Picture) -> Response:
         """What was said about a picture, by source."""
         return await server.answer(_captions, picture)
 
-    @router.put(
-        "/captions",
-        response_model=Captions | QueuedResponse,
-        responses=refused | QUEUED | refusals(408, 409, 413, 415, 429),
-    )
-    async def caption(
-        picture: Picture, new: NewCaption, response: Response
-    ) -> Response | QueuedResponse:
+    @router.put("/captions", response_model=Captions, responses=REFUSED_CHANGE)
+    async def caption(picture: Picture, new: NewCaption) -> Response:
         """Say what is to be seen in a picture."""
-        done = await server.submit("caption", picture=picture, text=new.text)
-        if isinstance(done, Queued):
-            return queued(response)
-        return await server.answer(_captions, picture)
+        changed = await server.change("caption", picture=picture, text=new.text)
+        is_queued = changed.status_code == 202
+        return changed if is_queued else await server.answer(_captions, picture)
 
     @router.get("/similar", response_model=SimilarPictures, responses=refused)
     async def similar(picture: Picture, k: Few = 12) -> Response:
@@ -99,7 +130,44 @@ def picture_routes(server: Server) -> APIRouter:
     async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Response:
         """What each region of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
-        return await server.readers.pictures.ask(_why, picture, query)
+        return await server.pictures.ask(_why, picture, query)
+
+    return router
+
+
+def library_routes(server: Server) -> APIRouter:
+    router = APIRouter(tags=["library"])
+
+    @router.post(
+        "/export",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}}, **REFUSED_WRITE},
+    )
+    async def export(new: NewExport) -> Response:
+        """Pictures as a list of paths, a CSV table or JSON."""
+        text = await server.questions.ask(Collection.export_text, new.pictures, new.kind)
+        return PlainTextResponse(text)
+
+    @router.get("/duplicates", response_model=Duplicates, responses=refusals(400, 403, 422, 503))
+    async def duplicates(
+        k: Annotated[int, Query(ge=1, le=MOST_AT_ONCE)] = 40, offset: Offset = 0
+    ) -> Response:
+        """Groups of near-duplicates that the last job ``duplicates`` found."""
+        return await server.answer(_duplicates, k, offset)
+
+    @router.get(
+        "/words/{word}",
+        response_model=WordPage,
+        responses=refusals(400, 403, 404, 409, 422, 503),
+    )
+    async def word(word: Annotated[Text, Path(min_length=1, max_length=100)]) -> Response:
+        """A word: how well it is known, pictures that show it, and words that look like it."""
+        return await server.answer(_word, word)
+
+    @router.post("/like", response_model=Questions, responses=REFUSED_WRITE)
+    async def like(new: DroppedPicture) -> Response:
+        """Pictures that look like one that is sent, as a small JPEG or PNG in base 64."""
+        return await server.pictures.ask(_like, new.image, new.k)
 
     return router
 
@@ -119,16 +187,14 @@ def _captions(collection: Collection, picture: int) -> dict[str, Any]:
 async def _thumbnail(
     server: Server, request: Request, picture: int, side: int, given: str | None
 ) -> Response:
-    record = await server.readers.pictures.ask(Collection.record, picture)
+    record = await server.pictures.ask(Collection.record, picture)
     headers = {
         "ETag": f'"{record.digest[:32]}-{side}"',
         "Cache-Control": FOR_EVER if names_content(record, given) else "private, no-cache",
     }
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    small = await server.readers.pictures.ask(
-        lambda collection: collection.thumbnails.of(record, side)
-    )
+    small = await server.pictures.ask(lambda collection: collection.thumbnails.of(record, side))
     if not small.sure:  # its file was changed since, so this may be of other content
         headers = {"Cache-Control": "private, no-store"}
     return Response(small.jpeg, headers=headers, media_type="image/jpeg")
@@ -137,12 +203,12 @@ async def _thumbnail(
 def _similar(collection: Collection, picture: int, k: int) -> dict[str, Any]:
     collection.record(picture)
     results = collection.search(SearchRequest(like=picture, k=k)).results
-    frames = {one.picture: one.frame for one in results if one.frame is not None}
-    pictures = collection.pictures([one.picture for one in results], frames)
+    frames = {alike.picture: alike.frame for alike in results if alike.frame is not None}
+    pictures = collection.pictures([alike.picture for alike in results], frames)
     similar = [
-        SimilarPicture(**vars(pictures[one.picture]), likeness=one.score)
-        for one in results
-        if one.picture in pictures
+        SimilarPicture(**vars(pictures[alike.picture]), likeness=alike.score)
+        for alike in results
+        if alike.picture in pictures
     ]
     return {"picture": picture, "results": similar}
 
@@ -154,3 +220,38 @@ def _why(collection: Collection, picture: int, query: str) -> Response:
         for word, places in explained.words.items()
     ]
     return json_response({**vars(explained), "picture": picture, "query": query, "words": words})
+
+
+def _duplicates(collection: Collection, k: int, offset: int) -> dict[str, Any]:
+    groups, is_up_to_date = collection.kept_duplicates() or ([], False)
+    page = groups[offset : offset + k]
+    pictures = collection.pictures([n for group in page for n in (group.best, *group.others)])
+    shown = [
+        {
+            "best": pictures[group.best],
+            "others": [pictures[number] for number in group.others if number in pictures],
+        }
+        for group in page
+        if group.best in pictures
+    ]
+    return {"groups": shown, "total": len(groups), "up_to_date": is_up_to_date}
+
+
+def _word(collection: Collection, word: str) -> dict[str, Any]:
+    known = collection.word(word)
+    return {**vars(known), "examples": [*collection.pictures(known.examples).values()]}
+
+
+def _like(collection: Collection, image: str, k: int) -> Response:
+    try:
+        data = base64.b64decode(image, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadInput("image must be a picture file in base 64") from None
+    with tempfile.NamedTemporaryFile(suffix=".picture") as file:
+        file.write(data)
+        file.flush()
+        try:
+            results = collection.search(SearchRequest(like=FilePath(file.name), k=k)).results
+        except UnreadablePicture as error:  # whose name is ours, and nobody else's business
+            raise BadInput(f"the picture that was sent: {error.reason}") from None
+    return json_response(shown_pictures(collection, "", [result.picture for result in results]))

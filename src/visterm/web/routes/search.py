@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from visterm.collection import Collection, SearchRequest
+from visterm.collection import Collection, NotTrained, SearchRequest
 from visterm.text.filters import Filters
 from visterm.web.problems import refusals
 from visterm.web.schemas import (
@@ -20,6 +20,7 @@ from visterm.web.schemas import (
     QuickFilters,
     RankedPicture,
     Ranking,
+    Suggestions,
     Text,
 )
 from visterm.web.server import Server
@@ -90,7 +91,7 @@ def search_routes(server: Server) -> APIRouter:
 
     @router.get("/pictures", response_model=Pictures, responses=refusals(400, 403, 422, 503))
     async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
-        """All pictures, those that came last first."""
+        """All pictures, those taken last first."""
         return await server.answer(_newest, k, offset)
 
     @router.get("/words", response_model=CompletedWords, responses=refusals(400, 403, 422, 503))
@@ -100,6 +101,11 @@ def search_routes(server: Server) -> APIRouter:
     ) -> Response:
         """Words of the captions that begin like this, the most frequent first."""
         return await server.answer(lambda c: {"words": c.complete(start, k)})
+
+    @router.get("/suggestions", response_model=Suggestions, responses=refusals(400, 403, 422, 503))
+    async def suggestions(k: Annotated[int, Query(ge=1, le=50)] = 8) -> Response:
+        """Words that the pictures surely show, each with the picture that shows it best."""
+        return await server.answer(_suggestions, k)
 
     return router
 
@@ -126,3 +132,18 @@ def _newest(collection: Collection, k: int, offset: int) -> dict[str, Any]:
     numbers = collection.newest(k + 1, offset)
     pictures = collection.pictures(numbers[:k])
     return {"offset": offset, "results": [*pictures.values()], "more": len(numbers) > k}
+
+
+def _suggestions(collection: Collection, k: int) -> dict[str, Any]:
+    try:
+        found = collection.suggested_words(k)
+    except NotTrained:
+        found = []
+    pictures = collection.pictures([one.picture for one in found])
+    return {
+        "words": [
+            {"word": one.word, "probability": one.probability, "picture": pictures[one.picture]}
+            for one in found
+            if one.picture in pictures
+        ]
+    }

@@ -1,1 +1,0 @@
-"""Near-duplicates: groups of pictures that are one picture to their owner."""

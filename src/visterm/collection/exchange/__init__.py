@@ -1,1 +1,0 @@
-"""Taking things out of a collection and bringing them back: lists, tables, folders, backups."""

@@ -1,1 +1,0 @@
-"""From a picture to words: what it likely shows, and why it was found."""

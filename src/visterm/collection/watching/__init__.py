@@ -1,1 +1,0 @@
-"""A living folder: files that come, go, move and change are noticed as they do."""

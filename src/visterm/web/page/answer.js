@@ -1,0 +1,57 @@
+// What an answer says: how likely each picture is, where good and possible matches end, and a summary.
+
+import { counted, percent } from './dom.js'
+import { said } from './evidence.js'
+
+/** How likely a picture answers, in words; the only place that says it. '' where nobody knows. */
+export function likelihood(one) {
+  if (one?.judged === true) return 'you said yes'
+  if (one?.judged === false) return 'you said no'
+  return one?.probability === null || one?.probability === undefined ? '' : `${percent(one.probability)} likely`
+}
+
+/** The lines between pictures: from which picture on they are only possible, and from which unlikely. */
+export function lines({ cutoff, possible }, shown) {
+  if (cutoff === null || cutoff === undefined) return []
+  const found = []
+  if (cutoff && possible) found.push({ at: cutoff, text: 'Possible matches', weak: false })
+  if (cutoff + (possible || 0)) found.push({ at: cutoff + (possible || 0), text: 'Unlikely matches', weak: true })
+  return found.filter(one => one.at < shown)
+}
+
+/** One line about all of them. */
+export function summary(answer, query, isByTime = false) {
+  const { cutoff, possible, unknown, replaced, unsure, partial, conditions } = answer
+  const parts = []
+  if (partial) {
+    const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString('en'))
+    parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
+  }
+  const taken = Object.entries(replaced || {}).map(([word, known]) => {
+    const how = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
+    return `“${word}” ${how} ${known.map(one => `“${one}”`).join(', ')}`
+  })
+  const isGuess = unsure?.length > 0 // then what was found is good only if the guess is
+  if (isGuess) parts.push(...taken)
+  if (cutoff !== null && cutoff !== undefined) parts.push(counts(cutoff, possible, query, isByTime) + (isGuess && cutoff ? ' if so' : ''))
+  if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
+  if (!isGuess) parts.push(...taken)
+  const left = Object.keys(unknown || {})
+  if (left.length) {
+    parts.push(`${left.map(word => `“${word}”`).join(', ')} not known yet and left out: say yes to a picture, or write a caption with the word`)
+  }
+  return parts
+}
+
+/** Why a picture was found where something written says so, as a sentence; '' otherwise. */
+export function written(evidence) {
+  const text = said(evidence, word => `“${word}”`)
+  return text && `${text[0].toUpperCase()}${text.slice(1)}.`
+}
+
+function counts(good, possible, query, isByTime) {
+  if (!good && !possible) return `Nothing here looks like “${query}”. The nearest pictures are shown`
+  const first = good ? counted(good, 'good match', 'good matches') : 'No good match'
+  if (isByTime) return good ? `${first}, latest first` : first
+  return possible ? `${first}, ${possible.toLocaleString('en')} possible` : first
+}
