@@ -145,6 +145,15 @@ def order(page: Page, count: int = 60) -> list[str]:
     ]
 
 
+def expect_order(page: Page, wanted: list[str]) -> None:
+    """Marks appear before the answer that moves pictures: wait for it."""
+    for _ in range(100):
+        if order(page) == wanted:
+            return
+        page.wait_for_timeout(100)
+    assert order(page) == wanted
+
+
 def ask(page: Page, query: str) -> list[str]:
     page.fill("#query", query)
     page.press("#query", "Enter")
@@ -171,7 +180,7 @@ def test_a_search_shows_pictures_a_line_and_a_title(served: Server, visit: Opene
     assert page.url.endswith("/?q=sea+boat")
     page.go_back()
     expect(page.locator("#heading")).to_have_text("Newest pictures")
-    assert order(page) == newest
+    expect_order(page, newest)
 
 
 def test_words_are_completed_also_after_a_minus(served: Server, visit: Opener) -> None:
@@ -325,13 +334,13 @@ def test_yes_and_no_change_the_order_and_undo_restores_it(changed: Server, visit
     page.keyboard.press("u")
     expect(page.locator(".toast")).to_contain_text("Undone: answer to 'sea boat'")
     expect(top).not_to_have_class(re.compile("said-no"))
-    assert order(page) == liked
+    expect_order(page, liked)
     tile.hover()
     tile.locator(".yes").click()  # a second yes takes the first back
     expect(tile).not_to_have_class(re.compile("said-yes"))
-    assert order(page) == before
+    expect_order(page, before)
     page.reload()
-    assert order(page) == before
+    expect_order(page, before)
 
 
 def test_a_caption_survives_a_reload_and_training_shows_its_progress(
@@ -421,7 +430,7 @@ def test_a_server_that_is_restarted_is_found_again(changed: Server, visit: Opene
     expect(page.locator("#heading")).to_have_text("boat")
     assert len(order(page)) == 60
     page.go_back()
-    assert order(page) == before
+    expect_order(page, before)
 
 
 def test_everything_can_be_done_with_the_keyboard_alone(served: Server, visit: Opener) -> None:
@@ -514,7 +523,7 @@ def test_a_phone_shows_everything_within_its_width(served: Server, visit: Opener
     assert view.locator(".mount").bounding_box()["width"] <= 360
     view.get_by_role("button", name="Close", exact=True).tap()
     expect(view).to_be_hidden()
-    assert order(page) == found
+    expect_order(page, found)
 
 
 def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
@@ -660,7 +669,7 @@ def test_a_range_is_chosen_answered_and_taken_back_as_one(changed: Server, visit
     page.locator("#toasts button").click()
     expect(page.locator("#toasts")).to_contain_text("Undone:", timeout=20_000)
     expect(page.locator(".said-no")).to_have_count(0, timeout=20_000)
-    assert order(page) == before
+    expect_order(page, before)
 
 
 def test_teaching_shows_the_first_pictures_before_and_after(changed: Server, visit: Opener) -> None:
@@ -827,7 +836,7 @@ def test_enter_leaves_the_box_so_that_keys_judge_pictures(changed: Server, visit
     expect(first.locator(".open")).to_be_focused()
     page.keyboard.press("n")  # a second no takes the first back, wherever the picture is now
     expect(page.locator("#said")).to_contain_text("Answer taken back")
-    assert order(page) == found
+    expect_order(page, found)
 
 
 def test_old_pictures_are_dimmed_until_the_new_answer_is_there(
@@ -875,7 +884,7 @@ def test_a_picture_that_is_dropped_replaces_the_query(
     similar = order(page)
     page.reload()
     expect(page.locator("#heading")).to_have_text("Similar to from elsewhere.jpg")
-    assert order(page) == similar
+    expect_order(page, similar)
     Image.new("RGB", (40, 30), "teal").save(tmp_path / "chosen.png")
     with page.expect_file_chooser() as chooser:
         page.click("#pick")
