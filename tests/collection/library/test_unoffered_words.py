@@ -20,8 +20,8 @@ def test_they_are_answered_and_neither_described_nor_completed_until_captions_us
         assert not answer.unknown
         every = answer.results
         first = every[0].picture
-        said = {one.word for one in collection.describe(first, 2000)[:1100]}
-        assert len(said) == 1100
+        said = {one.word for one in collection.describe(first, 2000)}
+        assert len(said) > 1000
         assert not said & UNOFFERED
         assert not {one.word for one in collection.complete("wom", 50)} & UNOFFERED
         collection.caption(first, "a woman by the sea")
@@ -39,6 +39,6 @@ def test_a_name_of_somebody_that_a_click_began_is_not_offered_either(tmp_path: P
             collection.judge(name, 1, True)
         said = [one.word for one in collection.describe(1, 2000)]
         assert "blorf" in said[:10]
-        assert "zzq pensioner" not in said[:1100]
+        assert "zzq pensioner" not in said
         assert "blorf" in {one.word for one in collection.complete("blo", 50)}
         assert collection.complete("zzq", 50) == []
