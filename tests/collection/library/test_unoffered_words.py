@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from visterm.collection import Collection
@@ -42,3 +43,22 @@ def test_a_name_of_somebody_that_a_click_began_is_not_offered_either(tmp_path: P
         assert "zzq pensioner" not in said
         assert "blorf" in {one.word for one in collection.complete("blo", 50)}
         assert collection.complete("zzq", 50) == []
+
+
+def test_words_about_pictures_are_never_said_and_can_be_searched_for(
+    pictures: Callable[[int], Path],
+) -> None:
+    folder = pictures(60)
+    with Collection.open(folder) as collection:
+        collection.add(features="thumbnails")
+        table = (folder.parent / "captions.tsv").read_text().splitlines()
+        for line in table:
+            path, words = line.split("\t")
+            caption = f"{words}, several panoramic views" if "sea" in words else words
+            collection.caption(folder / Path(path).name, caption)
+        collection.train()
+        said = {one.word for one in collection.describe(1, 1000)}
+        assert "sea" in said
+        assert not said & {"several", "panoramic", "views"}
+        for word in ("several", "panoramic", "view"):
+            assert len(collection.search(word, k=60).results) == 60

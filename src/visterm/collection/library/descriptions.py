@@ -31,8 +31,7 @@ from visterm.errors import BadInput, VistermError
 from visterm.index.feature_file import in_memory
 from visterm.index.scan import best
 from visterm.progress import Progress, silent
-from visterm.text.tokens import PICTURE_TALK
-from visterm.text.unoffered_words import is_unoffered
+from visterm.text.unoffered_words import is_unoffered, picture_talk
 from visterm.text.vocabulary import Vocabulary
 
 NEIGHBOURS = 12
@@ -53,6 +52,8 @@ _COMPARED_TOGETHER = 4096
 """Pictures that are compared together."""
 DESCRIBED_TOGETHER = 256
 """Pictures described together."""
+_CAPTIONS_READ = 5000
+"""Captions that tell which words are about pictures."""
 _LEAST = 1e-12
 """Probabilities below this are as good as none."""
 
@@ -272,19 +273,31 @@ def likeliest(
         return Likely(model.vocabulary.words[word], score, word_probability(now, word, score))
 
     said = ([likely(row, word) for word in words] for row, words in enumerate(order.tolist()))
-    return [sorted(words, key=lambda one: -one.score) for words in said]
+    return [sorted(words, key=_unlikeliness) for words in said]
+
+
+def _unlikeliness(one: Likely) -> float:
+    return -float(np.exp(one.score) if one.probability is None else one.probability)
 
 
 def unoffered(now: Snapshot, model: WordModel) -> list[int]:
     """Words about pictures, and those that are not said of strangers unless a caption uses them."""
-    talk = Vocabulary.of_words(sorted(PICTURE_TALK))
+    talk = now.remembered("picture talk", lambda: picture_talk(_some_captions(now.catalogue)))
     words = zip(model.vocabulary.words, model.vocabulary.keys, strict=True)
     return [
         number
         for number, (word, key) in enumerate(words)
-        if any(part in talk for part in word.split())
+        if not talk.isdisjoint(key.split())
         or (is_unoffered(word) and not holders(now.catalogue.db, key).size)
     ]
+
+
+def _some_captions(catalogue: Catalogue) -> Iterator[str]:
+    """Captions, at most `_CAPTIONS_READ`, spread over the collection."""
+    (every,) = catalogue.db.execute("SELECT count(*) FROM captions").fetchone()
+    step = max(1, every // _CAPTIONS_READ)
+    found = catalogue.db.execute("SELECT text FROM captions WHERE picture % ? = 0", (step,))
+    return (text for (text,) in found)
 
 
 def findable(now: Snapshot, model: WordModel, picture: int) -> DescribedPictures:
