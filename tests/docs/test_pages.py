@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -171,6 +172,22 @@ def test_a_page_that_shows_a_table_nobody_made_is_refused():
     with pytest.raises(SystemExit, match="run visterm reproduce tpami-99 --seed 3"):
         on_page_markdown("<!-- results: tpami-99 --seed 3 -->")
     assert "earlier run" in on_page_markdown("<!-- typed -->")
+
+
+def test_tables_of_few_captions_are_made_from_what_the_benchmarks_printed():
+    sys.path.insert(0, str(ROOT / "docs"))
+    from hooks import FEW_CAPTIONS, MEASURED, on_page_markdown
+
+    text = TEXTS["docs/results/few-captions.md"]
+    known = json.loads(FEW_CAPTIONS.read_text(encoding="utf-8"))
+    assert MEASURED.findall(text) == list(known)
+    shown = on_page_markdown(text)
+    assert "<!-- measured" not in shown
+    own = known["few_captions"]["own_vectors"]["corel5k"]["30"]
+    assert (
+        f"| {own['visterm']:.1f} | {own['logistic']:.1f} | {own['mean_difference']:.1f} |" in shown
+    )
+    assert f"| {known['honest_answers']['starter']['ece']:.1f} |" in shown
 
 
 @pytest.mark.parametrize("name", TEXTS)
