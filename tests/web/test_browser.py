@@ -394,12 +394,30 @@ def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Op
     page = visit(f"{served.url}/?q=moutain")
     expect(page.locator("#said")).to_contain_text("is taken for “mountain”")
     page.goto(f"{served.url}/?q=boast")  # an English word is no slip
-    expect(page.locator("#message")).to_contain_text("does not know these words yet")
-    page.locator("#message .chip", has_text="boat").click()
+    expect(page.locator("#summary")).to_contain_text("does not know “boast” yet")
+    page.locator("#chips .chip", has_text="boat").click()
     expect(page.locator("#heading")).to_have_text("boat")
     assert len(order(page)) == 60
     page.goto(f"{served.url}/?q=%22open")
     expect(page.locator("#message")).to_contain_text("quote is not closed")
+
+
+def test_a_word_nobody_knows_is_created_by_saying_yes_to_a_picture(
+    changed: Server, visit: Opener
+) -> None:
+    page = visit(f"{changed.url}/?q=zorblax")
+    expect(page.locator("#summary")).to_contain_text("Say yes (✓) to a picture")
+    expect(page.locator("#teach")).to_be_hidden()
+    tiles = page.locator(".tile.there")
+    picture = tiles.nth(2).get_attribute("data-picture")
+    expect(tiles.nth(2).locator(".no")).to_be_hidden()
+    tiles.nth(2).locator(".yes").click()
+    expect(page.locator("#summary")).not_to_contain_text("does not know")
+    expect(page.locator(".tile").first).to_have_attribute("data-picture", str(picture))
+    expect(page.locator("#teach")).to_be_visible()
+    page.locator(".toast button", has_text="Undo").click()
+    expect(page.locator("#summary")).to_contain_text("does not know “zorblax” yet")
+    expect(page.locator("#teach")).to_be_hidden()
 
 
 def test_an_answer_from_some_of_the_pictures_says_so(served: Server, visit: Opener) -> None:
