@@ -420,6 +420,22 @@ def test_a_word_nobody_knows_is_created_by_saying_yes_to_a_picture(
     expect(page.locator("#teach")).to_be_hidden()
 
 
+def test_an_answer_that_contradicts_captions_says_that_it_counts_less(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(f"{served.url}/?q=sea")
+    order(page)
+    for weight, said in ((0, "the ranking stays"), (0.25, "It counts less")):
+        made = {"id": 1, "query": "sea", "picture": 1, "relevant": True, "time": 0}
+        page.route(
+            "**/api/v1/feedback",
+            lambda route, made=made | {"weight": weight}: route.fulfill(status=201, json=made),
+        )
+        page.locator(".tile .open").nth(3).focus()
+        page.keyboard.press("y")
+        expect(page.locator(".toast")).to_contain_text(said)
+
+
 def test_an_answer_from_some_of_the_pictures_says_so(served: Server, visit: Opener) -> None:
     page = visit(served.url)
 
@@ -1109,6 +1125,22 @@ def test_a_phone_selects_by_a_long_press_and_a_drag(served: Server, visit: Opene
     expect(page.locator("#selection")).to_be_in_viewport()
     page.locator(".tile .open").nth(4).tap()
     expect(page.locator(".tile.chosen")).to_have_count(4)
+
+
+def test_a_finger_lifted_right_after_a_long_press_keeps_the_selection(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(f"{served.url}/?q=sea", width=390, height=844, has_touch=True, is_mobile=True)
+    order(page)
+    touch = fingers(page)
+    box = page.locator(".tile").first.bounding_box()
+    touch("touchStart", [(box["x"] + 20, box["y"] + 20)])
+    page.locator(".tile.chosen").wait_for()
+    touch("touchEnd", [])  # so soon that the browser takes it for a click
+    page.wait_for_timeout(200)
+    expect(page.locator(".tile.chosen")).to_have_count(1)
+    page.locator(".tile .open").nth(1).tap()
+    expect(page.locator(".tile.chosen")).to_have_count(2)
 
 
 def test_a_phone_reaches_order_filters_help_and_teaching(served: Server, visit: Opener) -> None:

@@ -598,7 +598,7 @@ class Collection:
     def judgements(self, query: str | None = None) -> list[Judgement]:
         """Every yes and no that counts, or those about one query, oldest first."""
         wanted = ("1",) if query is None else ("query = ?", words_of(query))
-        return [entry.judgement for entry in entries(self.catalogue, *wanted)]
+        return entries(self.catalogue, *wanted)
 
     def questions(self, query: str, count: int = 10) -> list[int]:
         """The pictures from whose answers most would be learnt about a word, or a query of words.

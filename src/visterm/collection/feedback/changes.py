@@ -189,7 +189,7 @@ def judge_many(
         for entry in entries(catalogue, "query = ?", words)
         if entry.picture in answers
     }
-    found = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
+    found = {one: it for one, it in before.items() if it.relevant == answers[one]}
     new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
     if not new:
         return found
@@ -209,8 +209,8 @@ def judge_many(
             entry = write_click(catalogue, words, picture, answers[picture])
             step = offsets.learn(entry, earlier, judge=True)
             set_step(catalogue, entry, step)
-            earlier.append(replace(entry, step=step))
-            found[picture] = entry.judgement
+            found[picture] = replace(entry, weight=step)
+            earlier.append(found[picture])
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set(UNLEARNT, None)

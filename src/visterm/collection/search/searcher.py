@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Entry, by_query, spelt
+from visterm.collection.feedback.log import Judgement, by_query, spelt
 from visterm.collection.media.records import captured, file_at, frame_seconds
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
@@ -161,7 +161,7 @@ class _ReadQuery:
     terms: QueryTerms
     calibration: Calibrated | None
     leasts: tuple[float, ...]
-    clicks: Sequence[Entry]
+    clicks: Sequence[Judgement]
     rows: QueryRows | None
     """The words over all rows, unless other machines score them."""
 
