@@ -392,7 +392,7 @@ def test_an_empty_collection_says_what_to_do_and_does_it(tmp_path: Path, visit: 
 
 def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=moutain")
-    expect(page.locator("#said")).to_contain_text("is taken for “mountain”")
+    expect(page.locator("#said")).to_contain_text("is searched as “mountain”")
     page.goto(f"{served.url}/?q=boast")  # an English word is no slip
     expect(page.locator("#summary")).to_contain_text("does not know “boast” yet")
     page.locator("#chips .chip", has_text="boat").click()
@@ -516,7 +516,7 @@ def test_it_can_be_read_aloud(served: Server, visit: Opener) -> None:
     assert nameless == []
     expect(page.get_by_role("search")).to_be_visible()
     expect(page.get_by_role("combobox", name="Search pictures by words")).to_be_visible()
-    assert "place 1" in (page.locator(".tile .open").first.get_attribute("aria-label") or "")
+    assert "result 1" in (page.locator(".tile .open").first.get_attribute("aria-label") or "")
     assert page.locator("h1").count() == 1
 
 
@@ -573,9 +573,9 @@ def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
         expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
         tile = page.locator(".tile.written").first
         expect(tile).to_have_attribute("data-says", "folder: alps")
-        assert "its folder says alps" in tile.locator(".open").get_attribute("aria-label")
+        assert "its folder has alps" in tile.locator(".open").get_attribute("aria-label")
         tile.locator(".open").click()
-        expect(page.locator("#view .why .written")).to_have_text("Its folder says “alps”.")
+        expect(page.locator("#view .why .written")).to_have_text("Its folder has “alps”.")
         fits = "card => card.scrollWidth <= card.clientWidth"
         assert page.locator("#view .judge").evaluate(fits), "nothing is cut off"
     finally:

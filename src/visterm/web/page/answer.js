@@ -29,7 +29,7 @@ export function summary(answer, query, isByTime = false) {
     parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
   }
   const taken = Object.entries(replaced || {}).map(([word, known]) => {
-    const how = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
+    const how = (unsure || []).includes(word) ? 'may mean' : 'is searched as'
     return `“${word}” ${how} ${known.map(one => `“${one}”`).join(', ')}`
   })
   const isGuess = unsure?.length > 0 // then what was found is good only if the guess is

@@ -371,7 +371,7 @@ function named(one) {
 function label(one, number) {
   const parts = [named(one)]
   if (at(one)) parts.push(`video, ${at(one)}`)
-  if (one.score !== undefined) parts.push(`place ${(number + 1).toLocaleString('en')}`)
+  if (one.score !== undefined) parts.push(`result ${(number + 1).toLocaleString('en')}`)
   if (says(one.evidence).length) parts.push(said(one.evidence))
   return parts.join(', ')
 }

@@ -3,7 +3,7 @@
 import { announce, toast } from './dom.js'
 import { get, send } from './api.js'
 
-export const QUEUED = 'Noted; it counts as soon as the work in the background is done'
+export const QUEUED = 'Saved; it counts when the background job is done'
 
 export class Verdicts {
   constructor(feed, { onChange }) {
