@@ -409,8 +409,8 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
     """What to say where no word of a query is known."""
     if not unknown:
         return "these words are in every caption; add what the pictures should show"
-    named = "; ".join(
+    named = ", ".join(
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"no caption has the words asked for: {named}; {MORE_WORDS}"
+    return f"visterm does not know {named} yet; {MORE_WORDS}"
