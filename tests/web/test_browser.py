@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -420,6 +421,11 @@ def test_a_word_nobody_knows_is_created_by_saying_yes_to_a_picture(
     expect(page.locator("#teach")).to_be_hidden()
 
 
+def fulfilled(answer: str, route: sync_api.Route) -> None:
+    """Answer a request in place of the server."""
+    route.fulfill(status=201, body=answer, content_type="application/json")
+
+
 def test_an_answer_that_contradicts_captions_says_that_it_counts_less(
     served: Server, visit: Opener
 ) -> None:
@@ -427,10 +433,9 @@ def test_an_answer_that_contradicts_captions_says_that_it_counts_less(
     order(page)
     for weight, said in ((0, "the ranking stays"), (0.25, "It counts less")):
         made = {"id": 1, "query": "sea", "picture": 1, "relevant": True, "time": 0}
-        page.route(
-            "**/api/v1/feedback",
-            lambda route, made=made | {"weight": weight}: route.fulfill(status=201, json=made),
-        )
+        answer = json.dumps(made | {"weight": weight})
+        page.unroute_all()
+        page.route("**/api/v1/feedback", partial(fulfilled, answer))
         page.locator(".tile .open").nth(3).focus()
         page.keyboard.press("y")
         expect(page.locator(".toast")).to_contain_text(said)
@@ -854,6 +859,9 @@ def other_views(page: Page) -> Iterator[str]:
     expect(page.locator("#like")).to_be_visible()
     yield "similar"
     page.goto(f"{page.url.split('?')[0]}?q=boast")
+    page.locator(".only-yes .tile").first.wait_for()
+    yield "new word"
+    page.goto(f"{page.url.split('?')[0]}?q=%22open")
     page.locator("#message").wait_for()
     yield "message"
 
