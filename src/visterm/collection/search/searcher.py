@@ -209,7 +209,7 @@ def word_probability(now: Snapshot, word: int, score: float) -> float | None:
     return None if known is None else float(known.probabilities([word], [1.0], [score])[0])
 
 
-def _clicks(now: Snapshot) -> dict[str, list[Entry]]:
+def _clicks(now: Snapshot) -> dict[str, list[Judgement]]:
     return now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
 
 
