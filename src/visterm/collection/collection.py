@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from visterm.collection.ingest.survey import OnSkip
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
+    from visterm.collection.upgrade import Upgraded
     from visterm.features.own_features import Embedder
 
 
@@ -142,6 +143,41 @@ class Collection(Supervision):
             self._learn_completeness()
         return report
 
+    def upgrade(
+        self,
+        features: str,
+        *,
+        drop: bool = False,
+        n_jobs: int | None = None,
+        ray: str | None = None,
+        progress: Progress = silent,
+        on_skip: OnSkip = _ignore,
+    ) -> Upgraded:
+        """Describe every picture by other features, and let these answer once all have them.
+
+        Until then the features of before answer, and whoever is stopped goes on where it ended.
+        Captions and clicks are learnt again; `undo_last` brings the features of before back, unless
+        ``drop`` deletes them. Other parameters as in `add`.
+        """
+        from visterm.collection.upgrade import upgrade
+
+        self.add(n_jobs=n_jobs, remote=False, progress=progress, on_skip=on_skip)
+        with running_on(ray):
+            report = upgrade(
+                self.catalogue,
+                self.root,
+                features,
+                self._writing,
+                drop=drop,
+                n_jobs=n_jobs or _processes(),
+                progress=progress,
+                on_skip=on_skip,
+            )
+        with self._writing("counting captions"):
+            self._learn_completeness()
+            self._note_training()
+        return report
+
     def _followed(self, remote: bool) -> list[str]:
         """What was named before; the collection's folder where nothing was."""
         every = scopes(self.catalogue)
@@ -181,13 +217,15 @@ class Collection(Supervision):
                 if is_stale(self.catalogue, space):
                     train_space(self.catalogue, space, progress=progress)
             self._learn_completeness()
-            with self.catalogue.transaction():
-                self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
-                in_vain = trained.kept == "previous"
-                self.catalogue.set(
-                    "untrained", captions.fingerprint(self.catalogue) if in_vain else None
-                )
+            self._note_training(in_vain=trained.kept == "previous")
             return trained
+
+    def _note_training(self, *, in_vain: bool = False) -> None:
+        """Write down which captions there were when they were learnt, or tried in vain."""
+        with self.catalogue.transaction():
+            self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
+            tried = captions.fingerprint(self.catalogue) if in_vain else None
+            self.catalogue.set("untrained", tried)
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
         """Learn from captions where only the starter answers; returns why that was in vain.
