@@ -216,17 +216,18 @@ def explain(
 
     path, text = as_path(picture), " ".join(query)
     explained = collection.explain(path, text)
-    evidence, probability = explained.evidence, exp(min(0.0, explained.score))
-    totals = {word: float(regions.sum()) for word, regions in explained.words.items()}
-    lines = [f"{percent(probability):>6}  {short_path(path)}"]
+    evidence, totals = explained.evidence, {w: float(r.sum()) for w, r in explained.words.items()}
+    likely = "" if explained.probability is None else percent(explained.probability)
+    lines = [f"{likely:>6}  {short_path(path)}"]
     if evidence is not None:
         lines.append(f"  by what is seen: {percent(exp(min(0.0, evidence.sight)))}")
         written = {"captions": evidence.caption, "names": evidence.name}
-        lines += [f"  by {who}: {times(value)}" for who, value in written.items() if value]
+        lines += [f"  by {who}: {times(n, 'without')}" for who, n in written.items() if n]
         lines += [f"  {evidence.says()}"] if evidence.says() else []
-    lines += [f"  {word}: {times(value)} as in others" for word, value in totals.items()]
+    lines += [f"  {word}: {times(n, 'in other pictures')}" for word, n in totals.items()]
     answer = {
-        "picture": picture, "query": text, "score": explained.score, "probability": probability,
-        "rest": explained.rest, "evidence": evidence, "words": totals,
+        "picture": picture, "query": text, "score": explained.score,
+        "probability": explained.probability, "rest": explained.rest, "evidence": evidence,
+        "words": totals,
     }  # fmt: skip
     return answer, lines

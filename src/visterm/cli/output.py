@@ -93,19 +93,19 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def times(log_factor: float) -> str:
-    """By how much something makes a picture likelier, as people say it.
+def times(log_factor: float, other: str) -> str:
+    """By how much something is likelier than it is otherwise, as people say it.
 
-    >>> times(6.16), times(-0.7), times(0.01)
-    ('470 times as likely', 'half as likely', 'as likely')
+    >>> times(6.16, "elsewhere"), times(-1.2, "elsewhere"), times(0.01, "elsewhere")
+    ('470 times as likely as elsewhere', '3.3 times less likely than elsewhere', 'as likely as elsewhere')
     """
     factor = math.exp(min(abs(log_factor), _MOST_TIMES))
     if factor < 1.05:
-        return "as likely"
-    if log_factor < 0 and round(factor, 1) == 2:
-        return "half as likely"
+        return f"as likely as {other}"
     much = f"{factor:.2g}" if factor < 100 else f"{int(float(f'{factor:.2g}')):,}"
-    return f"{much} times {'as' if log_factor > 0 else 'less'} likely"
+    return f"{much} times " + (
+        f"as likely as {other}" if log_factor > 0 else f"less likely than {other}"
+    )
 
 
 def summary(report: Added) -> str:

@@ -189,7 +189,7 @@ def judge_many(
         for entry in entries(catalogue, "query = ?", words)
         if entry.picture in answers
     }
-    found = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
+    found = {one: it for one, it in before.items() if it.relevant == answers[one]}
     new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
     if not new:
         return found
@@ -209,8 +209,8 @@ def judge_many(
             entry = write_click(catalogue, words, picture, answers[picture])
             step = offsets.learn(entry, earlier, judge=True)
             set_step(catalogue, entry, step)
-            earlier.append(replace(entry, step=step))
-            found[picture] = entry.judgement
+            found[picture] = replace(entry, weight=step)
+            earlier.append(found[picture])
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set(UNLEARNT, None)
@@ -221,8 +221,8 @@ def judge_many(
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:
     close = {word: closest_words(word, offsets.vocabulary.words) for word in vector.unknown}
     return UnknownWords(
-        f"nobody knows {', '.join(map(repr, close))} yet, so there is nothing to correct; a yes to "
-        "a picture begins the word",
+        f"visterm does not know {', '.join(map(repr, close))} yet, so there is nothing to correct; "
+        "say yes to a picture to create the word",
         close,
     )
 
