@@ -96,8 +96,8 @@ def clock(seconds: float) -> str:
 def times(log_factor: float, other: str) -> str:
     """By how much something is likelier than it is otherwise, as people say it.
 
-    >>> times(6.16, "elsewhere"), times(-1.2, "elsewhere"), times(0.01, "elsewhere")
-    ('470 times as likely as elsewhere', '3.3 times less likely than elsewhere', 'as likely as elsewhere')
+    >>> times(6.16, "there"), times(-1.2, "there"), times(0.01, "there")
+    ('470 times as likely as there', '3.3 times less likely than there', 'as likely as there')
     """
     factor = math.exp(min(abs(log_factor), _MOST_TIMES))
     if factor < 1.05:
