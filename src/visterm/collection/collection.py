@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from visterm.collection.ingest.scopes import changed_scopes, scopes
 from visterm.collection.media import captions
 from visterm.collection.search import SearchRequest, SearchResponse
-from visterm.collection.search.searcher import search
+from visterm.collection.search.searcher import MakeResult, Response, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes
 from visterm.collection.supervision import Supervision
@@ -234,6 +234,15 @@ class Collection(Supervision):
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._mend()
         return search(self.catalogue, self.root, request, self._shared.replicas)
+
+    def search_as(
+        self, response: type[Response], result: MakeResult, request: SearchRequest
+    ) -> Response:
+        """As `search`, in a front end's own form: what a result is made of, `MakeResult` says."""
+        self._mend()
+        return search_as(
+            response, result, self.catalogue, self.root, request, self._shared.replicas
+        )
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space.
