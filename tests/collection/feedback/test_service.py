@@ -19,7 +19,7 @@ from visterm.collection.feedback.guard import guard_of
 from visterm.collection.feedback.log import Entry, entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
-from visterm.collection.store.snapshot import parts_of, snapshot
+from visterm.collection.store.snapshot import shared_state, snapshot
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
@@ -83,7 +83,7 @@ def test_without_clicks_nothing_changes_and_taking_all_back_restores_every_bit(
 
 
 def test_taking_back_finds_the_column_of_before_and_makes_none(learnt: Collection) -> None:
-    kept = parts_of(learnt.catalogue).columns._open
+    kept = shared_state(learnt.catalogue).columns._open
     low = _ranking(learnt, "sea")[40][0]
     before = dict(kept)
     learnt.judge("sea", low, True)

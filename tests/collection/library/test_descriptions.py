@@ -31,7 +31,7 @@ def files(collection: Collection) -> list[Path]:
 
 
 def vectors_of(collection: Collection, paths: list[Path]) -> np.ndarray:
-    numbers = [collection._number(path) for path in paths]
+    numbers = [collection.number(path) for path in paths]
     found = Rows(collection.catalogue, "thumbnails-1").of(numbers)
     return np.stack([found[number] for number in numbers])
 
