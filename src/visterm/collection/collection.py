@@ -21,7 +21,7 @@ from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.search import SearchRequest, SearchResponse
-from visterm.collection.search.searcher import matches, search
+from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.lock import Locked
@@ -436,6 +436,15 @@ class Collection:
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._catch_up_first()
         return search(self.catalogue, self.root, request, self._shared.replicas)
+
+    def search_as(
+        self, response: type[Response], result: MakeResult, request: SearchRequest
+    ) -> Response:
+        """As `search`, in a front end's own form: what a result is made of, `MakeResult` says."""
+        self._catch_up_first()
+        return search_as(
+            response, result, self.catalogue, self.root, request, self._shared.replicas
+        )
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space.
