@@ -45,11 +45,11 @@ def _starter_file(catalogue: Catalogue, extractor: str | None) -> Starter | None
         found = read_starter(own)
         if found.extractor == extractor:
             return found
-    if not has_starter(extractor):
+    if extractor is None:
         return None
-    from visterm.starter import load_starter
+    from visterm.starter import starter_for
 
-    return load_starter()
+    return starter_for(extractor)
 
 
 def _encoder(extractor: str | None) -> Encoder | None:
@@ -65,12 +65,10 @@ def _encoder(extractor: str | None) -> Encoder | None:
 
 
 def has_starter(extractor: str | None) -> bool:
-    """Whether the starter that came with visterm knows an extractor's vectors."""
-    if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
-        return False  # others need not wait for it to load
-    from visterm.starter import load_starter
+    """Whether a starter that came with visterm knows an extractor's vectors."""
+    from visterm.starter import starter_for
 
-    return load_starter().extractor == extractor
+    return extractor is not None and starter_for(extractor) is not None
 
 
 def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
