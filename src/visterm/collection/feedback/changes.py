@@ -1,8 +1,8 @@
 """Captions and clicks as they are written, and how the last step is taken back.
 
-Every step keeps how things were before it: rows of captions and of clicks as they stood, or what a
-removal hid. Taking it back puts the same rows in again, with the numbers, times and weights that
-they had, so that every score is what it was, bit for bit.
+Every step keeps how things were before it: rows of captions and of clicks as they stood, what a
+removal hid, or which features answered. Taking it back puts the same rows in again, with the
+numbers, times and weights that they had, so that every score is what it was, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from visterm.collection.feedback.log import write as write_click
 from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.ingest import scopes
 from visterm.collection.media import captions
-from visterm.collection.store import events
+from visterm.collection.store import events, previous
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import snapshot
@@ -136,6 +136,9 @@ def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
                     (query, picture, *row),
                 )
             changed.add(picture)
+    if "features" in before and previous.bring_back(catalogue, number):
+        catalogue.set(UNLEARNT, "unlearnt")
+        return int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
     if "removed" not in before:
         return len(changed)
     catalogue.set(UNLEARNT, "unlearnt")
@@ -165,6 +168,8 @@ def _click(
 def _named(before: dict[str, Any]) -> str:
     if "removed" in before:
         return "removal"
+    if "features" in before:
+        return "upgrade"
     queries = {query for query, *_ in before.get("clicks", ())}
     if before.get("captions") or not queries:
         return "caption"
