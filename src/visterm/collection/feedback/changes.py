@@ -226,8 +226,8 @@ def judge_many(
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:
     close = {word: closest_words(word, offsets.vocabulary.words) for word in vector.unknown}
     return UnknownWords(
-        f"visterm does not know {', '.join(map(repr, close))} yet, so there is nothing to correct; "
-        "say yes to a picture to create the word",
+        f"not known yet: {', '.join(map(repr, close))}, so there is nothing to correct; say yes to "
+        "a picture to create the word",
         close,
     )
 

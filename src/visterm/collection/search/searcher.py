@@ -446,4 +446,4 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"visterm does not know {named} yet; {MORE_WORDS}"
+    return f"not known yet: {named}; {MORE_WORDS}"
