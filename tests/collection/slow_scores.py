@@ -41,7 +41,7 @@ def _added(now: Snapshot, term: QueryTerm, row: int, vector: np.ndarray) -> floa
     if picture in term.captioned:
         chance = 1 - (1 - CERTAINTY) * (1 - seen)
     else:
-        lengths = now.postings.lengths
+        lengths = now.written.lengths
         length = int(lengths[picture]) if term.is_mentioned and picture < lengths.size else 0
         chance = seen * (1 - float(now.completeness[length]))
     for named, certainty in term.named.values():

@@ -20,10 +20,9 @@ from visterm.collection.feedback.changes import current_offsets, judge_many
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import search
-from visterm.collection.store.caption_words import holders
+from visterm.collection.store.caption_words import counting, holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.name_words import counting, name_key
 from visterm.collection.store.snapshot import Snapshot, snapshot
 from visterm.text.query import UnknownWords
 from visterm.text.tokens import stem
@@ -214,9 +213,7 @@ def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
     answers = log.judged_pictures(catalogue, words)
     number = now.words.vocabulary.number(words)
     held = holders(catalogue.db, stem(words))
-    named = [
-        holders(catalogue.db, name_key(source, stem(words))) for source in counting(catalogue.db)
-    ]
+    named = [holders(catalogue.db, stem(words), source) for source in counting(catalogue.db)]
     names = np.unique(np.concatenate([np.empty(0, np.int64), *named])).size
     try:
         results = search(catalogue, root, SearchRequest(word, 40)).results

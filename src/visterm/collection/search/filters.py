@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.caption_words import holders
+from visterm.collection.store.caption_words import CAPTION, FOLDER, holders
 from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.name_words import FOLDER, name_key
 from visterm.collection.store.snapshot import Snapshot
 from visterm.errors import BadInput
 from visterm.text.dates import Period
@@ -77,8 +76,9 @@ def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) ->
     mask = _by_sql(catalogue, [f"({condition})", DATED], days, size)
     for words in (words for period in periods for words in period.written):
         keys = [stem(word) for word in words]
-        for some in (keys, [name_key(FOLDER, key) for key in keys]):
-            mask[reduce(np.intersect1d, (holders(catalogue.db, key) for key in some))] = True
+        for column in (CAPTION, FOLDER):
+            lists = (holders(catalogue.db, key, column) for key in keys)
+            mask[reduce(np.intersect1d, lists)] = True
     return mask
 
 

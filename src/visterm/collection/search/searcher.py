@@ -214,7 +214,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
     """A ranking by what is written alone, where no model has been trained yet."""
-    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    terms = written_terms(query, now.written) if query.words else _NO_TERMS
     if query.words and not any(term.weight > 0 for term in terms.terms):
         _ = now.words  # which says what to do
     there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")

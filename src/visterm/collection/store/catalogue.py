@@ -104,7 +104,8 @@ class Catalogue:
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
-                caption_words.catch_up(self.db)
+                if self.one("SELECT 1 FROM changed_captions LIMIT 1"):
+                    caption_words.catch_up(self.db)
                 self.db.execute("COMMIT")
             except BaseException:
                 # A full disk may already have rolled back.

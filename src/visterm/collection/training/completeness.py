@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.caption_words import (
     COMPLETENESS,
-    EVERY,
     LENGTHS,
     USUAL_COMPLETENESS,
-    holders,
+    captioned,
     length_of,
     stems,
 )
@@ -43,14 +42,13 @@ def learn_completeness(catalogue: Catalogue) -> None:
     """Learn r where captions or the model have changed enough; the caller holds the lock."""
     if not is_behind(catalogue):
         return
-    captioned = holders(catalogue.db, EVERY)
-    changes, count = caption_changes(catalogue), int(captioned.size)
+    changes, worded = caption_changes(catalogue), captioned(catalogue.db)
     now = snapshot(catalogue)
     model = now.words
     pictures = now.pictures(model.version.extractor)
-    captioned = captioned[:0] if pictures is None else captioned[pictures.holds(captioned)]
-    places = np.unique(np.linspace(0, captioned.size - 1, min(captioned.size, _SAMPLE)).astype(int))
-    some = captioned[places].tolist() if captioned.size else []
+    seen = worded[:0] if pictures is None else worded[pictures.holds(worded)]
+    places = np.unique(np.linspace(0, seen.size - 1, min(seen.size, _SAMPLE)).astype(int))
+    some = seen[places].tolist() if seen.size else []
     texts = effective_captions(catalogue, some)
     said, lengths = np.zeros(len(some)), np.zeros(len(some), np.int64)
     for place, picture in enumerate(some):
@@ -66,7 +64,7 @@ def learn_completeness(catalogue: Catalogue) -> None:
         "by_length": by_length(said, lengths, expected),
         "version": model.version.id,
         "changes": changes,
-        "captioned": count,
+        "captioned": int(worded.size),
     }
     with catalogue.transaction():
         catalogue.set(COMPLETENESS, json.dumps(found))
