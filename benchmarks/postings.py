@@ -50,9 +50,9 @@ def _fill(catalogue: Catalogue, count: int) -> None:
     drawn = rng.choice(WORDS, (count, 8), p=frequency / frequency.sum()).tolist()
     with catalogue.transaction() as db:
         numbers = range(1, count + 1)
-        db.executemany("INSERT INTO pictures (id, hash) VALUES (?, ?)", zip(numbers, numbers, strict=True))
+        db.executemany("INSERT INTO pictures (id, hash) VALUES (?1, ?1)", ((n,) for n in numbers))
         texts = (" ".join(f"w{word}" for word in words) for words in drawn)
-        db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", zip(numbers, texts, strict=True))
+        db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", enumerate(texts, 1))
 
 
 def _caption(catalogue: Catalogue, text: str) -> None:
