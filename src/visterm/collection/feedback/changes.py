@@ -74,12 +74,12 @@ def forget_clicks(catalogue: Catalogue, number: int | None = None) -> int:
     wanted, values = ("1", ()) if number is None else ("id = ?", (number,))
     with catalogue.transaction() as db:
         rows = db.execute(f"SELECT id, query, picture FROM clicks WHERE {wanted}", values)
-        found = rows.fetchall()
-        before = [click_row(catalogue, query, picture) for _, query, picture in found]
-        db.executemany("DELETE FROM feedback WHERE id = ?", (row[:1] for row in found))
+        clicks = rows.fetchall()
+        before = [click_row(catalogue, query, picture) for _, query, picture in clicks]
+        db.executemany("DELETE FROM feedback WHERE id = ?", (row[:1] for row in clicks))
         events.finish(catalogue, {"clicks": before} if number is None and before else None)
     relearn(catalogue)
-    return len(found)
+    return len(clicks)
 
 
 def click_row(catalogue: Catalogue, query: str, picture: int) -> list[Any]:
@@ -189,13 +189,15 @@ def judge_many(
         for entry in entries(catalogue, "query = ?", words)
         if entry.picture in answers
     }
-    found = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
-    new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
+    judgements = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
+    new = sorted(
+        (one for one in answers if one not in judgements), key=lambda one: not answers[one]
+    )
     if not new:
-        return found
+        return judgements
     directions = dict(offsets.directions)
     earlier = [one for one in entries(catalogue) if one.query != words or one.picture not in new]
-    if len(found) < len(before) and offsets.is_about_begun_words(words):
+    if len(judgements) < len(before) and offsets.is_about_begun_words(words):
         offsets.replay(earlier)  # a word that began by what is taken back did not begin
     if any(answers[one] for one in new) or offsets.encoder_words is not None:
         offsets.begin(words)
@@ -210,12 +212,12 @@ def judge_many(
             step = offsets.learn(entry, earlier, judge=True)
             set_step(catalogue, entry, step)
             earlier.append(replace(entry, step=step))
-            found[picture] = entry.judgement
+            judgements[picture] = entry.judgement
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set(UNLEARNT, None)
         events.finish(catalogue, {"clicks": rows})
-    return found
+    return judgements
 
 
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:

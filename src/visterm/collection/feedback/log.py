@@ -56,12 +56,10 @@ def spelt(query: Query) -> str:
 
 def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Entry]:
     """The log in its order; ``wanted`` is the WHERE of an SQL question."""
-    found = catalogue.db.execute(
-        f"SELECT {_COLUMNS} FROM clicks WHERE {wanted} ORDER BY id", values
-    )
+    rows = catalogue.db.execute(f"SELECT {_COLUMNS} FROM clicks WHERE {wanted} ORDER BY id", values)
     return [
         Entry(number, query, picture, bool(answer), at, step)
-        for number, query, picture, answer, at, step in found
+        for number, query, picture, answer, at, step in rows
     ]
 
 
@@ -75,8 +73,8 @@ def by_query(catalogue: Catalogue) -> dict[str, list[Entry]]:
 
 def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
     """The relevance feedback for a query, given by its `words_of`: yes or no by picture."""
-    found = catalogue.db.execute("SELECT picture, answer FROM clicks WHERE query = ?", (words,))
-    return {picture: bool(answer) for picture, answer in found}
+    rows = catalogue.db.execute("SELECT picture, answer FROM clicks WHERE query = ?", (words,))
+    return {picture: bool(answer) for picture, answer in rows}
 
 
 def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Entry:

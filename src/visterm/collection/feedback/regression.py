@@ -42,25 +42,25 @@ class CentredVectors:
 
     def __matmul__(self, direction: Floats) -> Floats:
         """Their products with a direction."""
-        found: Floats = self.rows @ direction - self.mean @ direction
-        return found
+        products: Floats = self.rows @ direction - self.mean @ direction
+        return products
 
     def products(self) -> Floats:
         """Those of each two, in the metric."""
         with_mean = self.rows @ self.mean
         raw = self.rows @ self.rows.T
         dense = raw if isinstance(raw, np.ndarray) else raw.toarray()
-        found: Floats = dense - with_mean[:, None] - with_mean + self.mean @ self.mean
+        products: Floats = dense - with_mean[:, None] - with_mean + self.mean @ self.mean
         if self.metric is not None:
             whitened = self.rows @ self.metric.rows.T - self.metric.rows @ self.mean
-            found -= whitened @ whitened.T
-        return found
+            products -= whitened @ whitened.T
+        return products
 
     def combined(self, coefficients: Floats) -> Floats:
         """Sums of them in the metric, one for each column of coefficients."""
-        found: Floats = (self.rows.T @ coefficients).T
-        found = found - np.outer(coefficients.sum(axis=0), self.mean)
-        return found if self.metric is None else self.metric.applied(found)
+        sums: Floats = (self.rows.T @ coefficients).T
+        sums = sums - np.outer(coefficients.sum(axis=0), self.mean)
+        return sums if self.metric is None else self.metric.applied(sums)
 
 
 def centred(
@@ -211,8 +211,8 @@ class ClickRegression:
         ]
         if self.frames:
             some = [(query, self._shown(query, entry, self.frames)) for query, entry in some]
-        found = self.finds(entry.picture for _, entry in some)
-        return [one for one, is_found in zip(some, found, strict=True) if is_found]
+        is_here = self.finds(entry.picture for _, entry in some)
+        return [one for one, is_found in zip(some, is_here, strict=True) if is_found]
 
     def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
         """The entry, if it is about a video about its frame that answers best: it was shown."""

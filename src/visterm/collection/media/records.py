@@ -116,7 +116,7 @@ def captured(
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    found: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
+    by_picture: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
     question = """SELECT pictures.id, hex(hash), second, width, height, folder, name,
             places.size, mtime_ns, offset
         FROM pictures JOIN places ON places.picture = coalesce(video, pictures.id)
@@ -125,10 +125,10 @@ def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureR
     for picture, digest, second, width, height, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
         about = digest.lower(), second, None if width is None else (width, height)
-        found.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
+        by_picture.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
     return {
         picture: PictureRecord(picture, digest, tuple(files), second, pixels)
-        for picture, ((digest, second, pixels), files) in found.items()
+        for picture, ((digest, second, pixels), files) in by_picture.items()
     }
 
 
@@ -168,20 +168,21 @@ def located(
     for picture, folder, name in catalogue.among(question, ids):
         places.setdefault(picture, []).append((folder, name))
     return {
-        picture: tuple(file_at(root, folder, name) for folder, name in sorted(found))
-        for picture, found in places.items()
+        picture: tuple(file_at(root, folder, name) for folder, name in sorted(lying))
+        for picture, lying in places.items()
     }
 
 
 def file_at(root: Path, folder: str, name: str) -> Path | Url:
     """The file of a name in a folder below the collection's, or its URL."""
-    return Url(f"{folder}/{name}") if is_url(folder) else _folder_at(root, folder) / name
+    path = _folder_at(root, folder)
+    return Url(f"{folder}/{name}") if path is None else path / name
 
 
 @lru_cache(maxsize=4096)
-def _folder_at(root: Path, folder: str) -> Path:
-    """Remembered, as reading a path takes longer than ranking its pictures."""
-    return root / folder
+def _folder_at(root: Path, folder: str) -> Path | None:
+    """The path of a folder, None for a URL; reading it takes longer than ranking its pictures."""
+    return None if is_url(folder) else root / folder
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:

@@ -61,11 +61,11 @@ def _mask(catalogue: Catalogue, filters: Filters) -> Mask:
 
 
 def _by_sql(catalogue: Catalogue, conditions: list[str], values: list[Any], size: int) -> Mask:
-    found = catalogue.db.execute(
+    ids = catalogue.db.execute(
         f"SELECT id FROM pictures WHERE present > 0 AND {' AND '.join(conditions)}", values
     )
     mask = np.zeros(size, bool)
-    mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+    mask[np.fromiter((picture for (picture,) in ids), np.int64)] = True
     return mask
 
 
@@ -89,10 +89,10 @@ def within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
             WHERE latitude IS NOT NULL AND latitude BETWEEN ? AND ? AND present > 0""",
         (low, high),
     ).fetchall()
-    found = np.array(rows, np.float64).reshape(-1, 3)
-    inside = distances(circle, found[:, 1], found[:, 2]) <= circle.km
+    table = np.array(rows, np.float64).reshape(-1, 3)
+    inside = distances(circle, table[:, 1], table[:, 2]) <= circle.km
     mask = np.zeros(size, bool)
-    mask[found[inside, 0].astype(np.int64)] = True
+    mask[table[inside, 0].astype(np.int64)] = True
     return mask
 
 
@@ -131,10 +131,10 @@ def _in_folders(catalogue: Catalogue, folders: tuple[str, ...], size: int) -> Ma
     patterns = [f"%/{below_pattern(folder)}" for folder in folders]
     inside = " OR ".join("'/' || folder || '/' LIKE ? ESCAPE '\\'" for _ in folders)
     for (folder,) in catalogue.db.execute(f"{_FOLDERS} AND ({inside})", patterns).fetchall():
-        found = catalogue.db.execute(
+        ids = catalogue.db.execute(
             "SELECT picture FROM places WHERE folder = ? AND NOT vanished", (folder,)
         )
-        mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+        mask[np.fromiter((picture for (picture,) in ids), np.int64)] = True
     return mask
 
 

@@ -87,15 +87,16 @@ class LocalScores:
         return self._scores
 
     def of(self, pictures: Ids) -> NDArray[np.float64]:
-        found = np.full(len(pictures), np.nan)
+        scores = np.full(len(pictures), np.nan)
         for n, picture in enumerate(pictures.tolist()):
             positions = self.pictures.positions(self.frames.rows(np.array([picture])))
             if positions.size:
-                found[n] = self.scores.scores(positions).max()
-        return found
+                scores[n] = self.scores.scores(positions).max()
+        return scores
 
     def settle(self, allow: Mask | None, refused: Ids, leasts: Sequence[float]) -> None:
-        if self._scores is None and self.query is not None:
+        if self.query is not None:
+            # Also where scores were asked for before: a pass that counts costs less than counting.
             self._scores, allow = self.query.scored(allow, leasts), None
         if refused.size:
             refused = self.pictures.positions(self.frames.rows(refused))
@@ -140,12 +141,12 @@ def held_positions(now: Snapshot, pictures: DescribedPictures) -> Callable[[Ids]
     def positions(ids: Ids) -> Ids:
         if ids.size < _LONG_LIST:
             return pictures.positions(now.frames.rows(ids))
-        found = known.get(id(ids))
-        if found is None or found[0] is not ids:
+        remembered = known.get(id(ids))
+        if remembered is None or remembered[0] is not ids:
             if len(known) >= _LISTS:
                 known.clear()
-            found = known[id(ids)] = ids, pictures.positions(now.frames.rows(ids))
-        return found[1]
+            remembered = known[id(ids)] = ids, pictures.positions(now.frames.rows(ids))
+        return remembered[1]
 
     return positions
 

@@ -197,8 +197,8 @@ def _name_words(source: str, name: str) -> tuple[str, ...]:
     from visterm.pictures.texts import file_words, folder_words
 
     words = (file_words if source == FILE else folder_words)(name, joined=True)
-    found = [stem(token) for word in words for token in tokens(word)]
-    return tuple(_MARK * (one in STOP_WORDS) + one for one in found)
+    stems_of_name = [stem(token) for word in words for token in tokens(word)]
+    return tuple(_MARK * (one in STOP_WORDS) + one for one in stems_of_name)
 
 
 def _keep_lengths(db: sqlite3.Connection, pictures: Ids, lengths: Lengths) -> None:

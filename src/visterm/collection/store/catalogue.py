@@ -170,8 +170,8 @@ class Catalogue:
 
     def get(self, name: str) -> str | None:
         """A setting."""
-        found = self.one("SELECT value FROM settings WHERE name = ?", name)
-        return None if found is None else str(found)
+        value = self.one("SELECT value FROM settings WHERE name = ?", name)
+        return None if value is None else str(value)
 
     def set(self, name: str, value: str | None) -> None:
         """Change a setting, inside a transaction."""

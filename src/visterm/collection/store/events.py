@@ -64,8 +64,9 @@ def finish(catalogue: Catalogue, before: dict[str, Any] | None = None) -> None:
 
 def settle(catalogue: Catalogue, number: int) -> None:
     """Mark a change as done that had nothing to change; the caller holds the lock."""
-    with catalogue.transaction(lasting=False) as db:
-        db.execute("UPDATE events SET state = 'done' WHERE id = ? AND state = 'waiting'", (number,))
+    if catalogue.one("SELECT state FROM events WHERE id = ?", number) == "waiting":
+        with catalogue.transaction(lasting=False) as db:
+            db.execute("UPDATE events SET state = 'done' WHERE id = ?", (number,))
 
 
 def refuse(catalogue: Catalogue, number: int, reason: str | None) -> None:

@@ -140,11 +140,11 @@ def _metric(path: Path, time: float) -> Metric:
 @lru_cache(maxsize=4)
 def _array(path: Path, time: float) -> NDArray[np.float64]:
     try:
-        found = np.load(path, allow_pickle=False).astype(float)
+        array = np.load(path, allow_pickle=False).astype(float)
     except (ValueError, EOFError) as error:
         raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
-    found.flags.writeable = False
-    return found
+    array.flags.writeable = False
+    return array
 
 
 _FIELDS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
@@ -175,8 +175,8 @@ def _version(store: Path, new_words: tuple[str, ...], *row: Any) -> Version:
 
 def current(catalogue: Catalogue, space: str = WORDS) -> Version | None:
     """The version that answers queries in a text space; None before anything was trained."""
-    found = [one for one in every_current(catalogue) if one.space == space]
-    return found[-1] if found else None
+    versions = [one for one in every_current(catalogue) if one.space == space]
+    return versions[-1] if versions else None
 
 
 def caption_changes(catalogue: Catalogue) -> int:

@@ -60,14 +60,14 @@ def learn_completeness(catalogue: Catalogue) -> None:
         rows = pictures.file.at(pictures.located(np.array(some))[0])
         logs = model.log_probabilities(rows)[:, : model.words]
         expected = np.exp(logs.astype(np.float64)).sum(axis=1)
-    found = {
+    learnt = {
         "by_length": by_length(said, lengths, expected),
         "version": model.version.id,
         "changes": changes,
         "captioned": int(worded.size),
     }
     with catalogue.transaction():
-        catalogue.set(COMPLETENESS, json.dumps(found))
+        catalogue.set(COMPLETENESS, json.dumps(learnt))
 
 
 def is_behind(catalogue: Catalogue) -> bool:
@@ -103,10 +103,10 @@ def by_length(
     prior = _PRIOR * float(usual[lengths].mean())
     overall = (said.sum() + prior) / (expected.sum() + _PRIOR)
     share = said.sum() / _TYPICAL[lengths].sum()
-    found = [0.0]
+    rates = [0.0]
     for length in range(1, LENGTHS):
         mine = said[lengths == length]
         words = (mine.sum() + share * _TYPICAL[length]) / (mine.size + 1)
         r = (words + _NEAR * overall) / (expected.mean() + _NEAR)
-        found.append(float(np.clip(r, *_LIMITS)))
-    return found
+        rates.append(float(np.clip(r, *_LIMITS)))
+    return rates
