@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import change_log
 from visterm.collection.change_log import ChangeLog
-from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
@@ -24,6 +23,7 @@ from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import matches, search
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, words_of
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import SharedState, reading, snapshot
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes, current, sweep

@@ -93,7 +93,7 @@ def test_what_clicks_taught_is_explained_too(seen: Collection) -> None:
         offsets = current_offsets(seen.catalogue)
         ((word, direction),) = offsets.directions.items()
         # What clicks would add to a picture like any other is in no place.
-        moved = -float(direction @ offsets.version.mean(len(direction)))
+        moved = -float(direction @ offsets.model.reference.mean)
         link = offsets.link
         assert link is not None
         nothing = log_logistic(link.intercepts[word] + link.slopes[word] * moved)

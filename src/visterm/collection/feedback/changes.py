@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from visterm.collection.feedback.log import (
-    Judgement,
-    entries,
-    set_step,
-    words_of,
-)
-from visterm.collection.feedback.log import write as write_click
 from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.ingest import scopes
 from visterm.collection.media import captions
 from visterm.collection.store import events
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import (
+    Judgement,
+    entries,
+    set_step,
+    words_of,
+    write_click,
+)
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import caption_changes
 from visterm.errors import BadInput
@@ -233,7 +233,7 @@ def prepare(catalogue: Catalogue) -> None:
     """Read what a click needs to know, before somebody waits for it."""
     offsets = current_offsets(catalogue)
     offsets.guard()
-    offsets.version.metric()
+    _ = offsets.model.reference.metric
 
 
 def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
-from visterm.collection.feedback.log import Entry, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Entry, entries, set_step
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import snapshot
-from visterm.collection.store.versions import Version, is_encoded, set_new_words
+from visterm.collection.store.versions import Version, set_new_words
 from visterm.collection.store.word_model import WordModel, read_directions
 from visterm.text.meaning import looked_up
 from visterm.text.names import LONGEST
@@ -84,7 +84,7 @@ class FeedbackOffsets:
     @cached_property
     def encoder_words(self) -> EncoderWords | None:
         """What begun words look like before any click; None without an encoder."""
-        if self.pictures is None or not is_encoded(self.version.extractor):
+        if self.pictures is None or not self.model.is_encoded:
             return None
         from visterm.collection.feedback.encoder_words import EncoderWords
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link, log_logistic
-from visterm.collection.feedback.log import Entry
+from visterm.collection.store.events import Entry
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
@@ -149,22 +148,17 @@ class ClickRegression:
         first = initial or {}
         known = (self._vectors[entry.picture] for _, entry in some)
         stored = [one for one in known if one is not None]
-        vectors = centred(
-            stored, self.model.version.mean(len(stored[0])), self.model.version.metric()
-        )
+        reference = self.model.reference
+        vectors = centred(stored, reference.mean, reference.metric)
         with one_thread():
             products = vectors.products()
-            scale = self._square or products.diagonal().mean() or 1.0
+            scale = reference.square or products.diagonal().mean() or 1.0
             clicked = self._click_set(words, some, vectors, products / scale, now, link)
             for place, word in enumerate(words):
                 if word in first:
                     clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
         numbers = np.array([entry.id for _, entry in some])
         return GatheredClicks(words, numbers, clicked, vectors, VARIANCE / scale, link, first)
-
-    @cached_property
-    def _square(self) -> float | None:
-        return self.model.version.square()
 
     def _click_set(
         self,

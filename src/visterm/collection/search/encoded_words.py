@@ -11,20 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.calibration.calibration import Calibration, Floats
 from visterm.collection.feedback.encoder_words import SEPARATION, word_directions
-from visterm.collection.store.versions import is_encoded
 from visterm.index.columns import WordWeights
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import Snapshot
-    from visterm.collection.store.word_model import WordModel
 
 FREQUENCY = 0.02
 """How many pictures in one show a word of which nothing is known."""
-
-
-def knows_any_word(model: WordModel) -> bool:
-    """Whether pictures are described by an encoder, whose texts can be any."""
-    return is_encoded(model.version.extractor)
 
 
 def encoded_weights(now: Snapshot, words: Sequence[str]) -> list[WordWeights]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection.search.encoded_words import calibrated, encoded_weights, knows_any_word
+from visterm.collection.search.encoded_words import calibrated, encoded_weights
 from visterm.collection.search.evidence import Ids, QueryTerm
 from visterm.collection.store.caption_words import CERTAINTY
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
@@ -75,7 +75,7 @@ def _read(query: Query, now: Snapshot) -> QueryTerms:
     """
     model = now.words
     reader = _Reader(model.vocabulary, now.written, model.words)
-    if knows_any_word(model):
+    if model.is_encoded:
         return _encoded_terms(query, now, reader)
     query, phrases = read_phrases(query, model.vocabulary, reader.is_held)
     vector = query_vector(query, model.vocabulary, reader.meant)

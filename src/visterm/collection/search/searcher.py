@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Entry, by_query, spelt
 from visterm.collection.media.records import captured, file_at, frame_seconds
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
@@ -26,8 +25,10 @@ from visterm.collection.search.query_terms import (
 )
 from visterm.collection.search.ranking import (
     LocalScores,
+    QueryRows,
     RankedRows,
     Ranking,
+    RowScores,
     Scores,
     least_scores,
     query_rows,
@@ -35,8 +36,8 @@ from visterm.collection.search.ranking import (
     word_scores,
 )
 from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
-from visterm.collection.search.row_scores import QueryRows, RowScores
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Entry, by_query, spelt
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import Snapshot, reading
 from visterm.collection.store.urls import Url

@@ -18,7 +18,7 @@ from visterm.collection.store import caption_words
 from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import check_version, make_tables, version_of
-from visterm.errors import VistermError, encodable
+from visterm.errors import VistermError, unencodable
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import SharedState, Snapshot
@@ -227,8 +227,9 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 def _explained(path: Path) -> Iterator[None]:
     """Errors of SQLite and of the system, for people."""
     try:
-        with encodable():
-            yield
+        yield
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from None
     except sqlite3.Error as error:
         raise VistermError(f"{path}: {_reason(str(error))}") from error
     except BrokenPipeError:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.guard import to_json
-from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
 from visterm.collection.ingest.extractors import block_numbers, described_by
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import entries
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.store.word_model import open_word_model
 from visterm.collection.training.advice import advice
