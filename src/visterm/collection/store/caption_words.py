@@ -109,9 +109,8 @@ def holders(db: sqlite3.Connection, key: str, column: str = CAPTION) -> Ids:
 def caption_lengths(db: sqlite3.Connection) -> Lengths:
     """By the number of a picture, how long its caption is; 0, and later ones, have none."""
     chunks = dict(db.execute("SELECT chunk, lengths FROM caption_lengths"))
-    empty = bytes(1 << _CHUNK_BITS)
-    parts = [chunks.get(chunk, empty) for chunk in range(max(chunks, default=-1) + 1)]
-    return np.frombuffer(b"".join(parts), np.uint8)
+    parts = (chunks.get(chunk, b"") for chunk in range(max(chunks, default=-1) + 1))
+    return np.frombuffer(b"".join(map(_whole_chunk, parts)), np.uint8)
 
 
 def captioned(db: sqlite3.Connection) -> Ids:
@@ -204,14 +203,18 @@ def _name_words(source: str, name: str) -> tuple[str, ...]:
 def _keep_lengths(db: sqlite3.Connection, pictures: Ids, lengths: Lengths) -> None:
     for chunk in np.unique(pictures >> _CHUNK_BITS).tolist():
         known = db.execute("SELECT lengths FROM caption_lengths WHERE chunk = ?", (chunk,))
-        kept = np.frombuffer((known.fetchone() or [bytes(1 << _CHUNK_BITS)])[0], np.uint8).copy()
+        kept = np.frombuffer(_whole_chunk((known.fetchone() or [b""])[0]), np.uint8).copy()
         here = pictures[pictures >> _CHUNK_BITS == chunk]
         kept[here - (chunk << _CHUNK_BITS)] = lengths[here - pictures[0]]
-        if kept.any():
-            row = (chunk, kept.tobytes())
-            db.execute("INSERT OR REPLACE INTO caption_lengths VALUES (?, ?)", row)
+        if blob := kept.tobytes().rstrip(b"\0"):
+            db.execute("INSERT OR REPLACE INTO caption_lengths VALUES (?, ?)", (chunk, blob))
         else:
             db.execute("DELETE FROM caption_lengths WHERE chunk = ?", (chunk,))
+
+
+def _whole_chunk(lengths: bytes) -> bytes:
+    """A chunk with the zeros at its end, which are not stored."""
+    return lengths.ljust(1 << _CHUNK_BITS, b"\0")
 
 
 def rebuild(db: sqlite3.Connection) -> None:
