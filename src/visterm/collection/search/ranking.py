@@ -18,7 +18,7 @@ from visterm.collection.search.encoded_words import EncodedCalibration
 from visterm.collection.search.evidence import Evidence, score_parts
 from visterm.collection.search.query_terms import Calibrated, QueryTerms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
-from visterm.collection.store.events import Entry
+from visterm.collection.store.events import Judgement
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import Snapshot
 from visterm.index.columns import ColumnCache
@@ -314,19 +314,19 @@ class Ranking:
     possible: int | None = None
     """How many are possible, after the good ones."""
 
-    def learn(self, entries: Sequence[Entry]) -> None:
+    def learn(self, entries: Sequence[Judgement]) -> None:
         """Let answers to this very query correct its probabilities."""
         self.judged = {entry.picture: entry.relevant for entry in entries}
         known, terms = self.calibration, self.terms
         if terms is None or not isinstance(known, Calibration | EncodedCalibration):
             return  # nothing is known, or captions settle it
         counted = sorted(
-            (entry for entry in entries if entry.step > 0), key=lambda entry: entry.picture
+            (entry for entry in entries if entry.weight > 0), key=lambda entry: entry.picture
         )
         scores = self.scores.of(np.array([entry.picture for entry in counted], np.int64))
         there = np.isfinite(scores)
         odds = known.odds(terms.numbers, terms.weights, scores[there])
-        answers = np.array([(entry.relevant, entry.step) for entry in counted]).reshape(-1, 2)
+        answers = np.array([(entry.relevant, entry.weight) for entry in counted]).reshape(-1, 2)
         self.calibration = known.shifted(judged_shift(odds, answers[there, 0], answers[there, 1]))
         self.leasts = least_scores(self.calibration, terms)
 

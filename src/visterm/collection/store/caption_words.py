@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -46,6 +46,8 @@ _CHUNK_BITS = 16
 _BATCH = 4096
 """Pictures whose words are held in memory together."""
 _REMEMBERED_LISTS = 256
+_VALUES = 500
+"""SQLite takes so many values in one question; not every build takes more."""
 
 Ids = NDArray[np.int64]
 Lengths = NDArray[np.uint8]
@@ -116,6 +118,22 @@ def caption_lengths(db: sqlite3.Connection) -> Lengths:
 def captioned(db: sqlite3.Connection) -> Ids:
     """The pictures that have captions with words, ascending."""
     return np.flatnonzero(caption_lengths(db))
+
+
+def written_stems(
+    db: sqlite3.Connection, pictures: Sequence[int], columns: Sequence[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Each of some pictures with each column and the stems in it.
+
+    These are in order and between spaces, so that a word or name is held if it is found there.
+    """
+    for first in range(0, len(pictures), _VALUES):
+        numbers = ",".join(map(str, pictures[first : first + _VALUES]))
+        question = f"SELECT rowid, {', '.join(columns)} FROM written WHERE rowid IN ({numbers})"
+        for picture, *texts in db.execute(question):
+            for column, text in zip(columns, texts, strict=True):
+                # A stop word is one here, and what lies between the names of two files is no word.
+                yield picture, column, f" {text} ".replace(" _ ", " | ").replace(" _", " ")
 
 
 @dataclass(frozen=True, eq=False)
