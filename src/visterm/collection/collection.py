@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -262,7 +262,7 @@ class Collection:
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.scopes import welcome
-        from visterm.collection.training.first_answers import FirstAnswers
+        from visterm.collection.training.pretrained import answer_early
 
         inside = [scope_of(self.root, path) for path in paths]
         named, files = sorted(set(inside)), [self.root / path for path in inside]
@@ -285,7 +285,7 @@ class Collection:
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
-                on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
+                on_batch=partial(answer_early, self.catalogue, on_first) if self.is_empty else None,
             )
             self._after_adding()
         return report
