@@ -202,3 +202,12 @@ def test_remembered_lists_are_those_of_now(collection: Collection) -> None:
     now = snapshot(catalogue).written
     assert now.holders("anna").tolist() == np.flatnonzero(now.lengths == 1).tolist() != []
     assert snapshot(catalogue).written.holders("anna") is now.holders("anna")
+
+
+def test_a_year_that_a_query_quotes_is_looked_up_as_a_word(collection: Collection) -> None:
+    collection.caption(collection.root / "scene-0001.jpg", "Lisbon, 1987")
+    db = collection.catalogue.db
+    assert holders(db, '"1987"').tolist() == holders(db, "1987").tolist() != []
+    assert [holders(db, key).size for key in ("", '"', "lisbon*", 'x" OR caption:"lisbon')] == [
+        0
+    ] * 4

@@ -100,7 +100,8 @@ def holders(db: sqlite3.Connection, key: str, column: str = CAPTION) -> Ids:
     phrases, parts = [key], key.split(" ")
     if len(parts) > 1 and not all(part in STOP_WORDS for part in parts):
         phrases.append(" ".join(_MARK * (part in STOP_WORDS) + part for part in parts))
-    wanted = " OR ".join(f'{column}:"{phrase}"' for phrase in phrases)
+    quoted = (phrase.replace('"', '""') for phrase in phrases)
+    wanted = " OR ".join(f'{column}:"{phrase}"' for phrase in quoted)
     # As one text: rows would each become a Python object, which takes several times as long.
     (ids,) = db.execute(
         "SELECT group_concat(rowid) FROM written WHERE written MATCH ?", (wanted,)
