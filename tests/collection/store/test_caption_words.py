@@ -208,6 +208,4 @@ def test_a_year_that_a_query_quotes_is_looked_up_as_a_word(collection: Collectio
     collection.caption(collection.root / "scene-0001.jpg", "Lisbon, 1987")
     db = collection.catalogue.db
     assert holders(db, '"1987"').tolist() == holders(db, "1987").tolist() != []
-    assert [holders(db, key).size for key in ("", '"', "lisbon*", 'x" OR caption:"lisbon')] == [
-        0
-    ] * 4
+    assert all(not holders(db, key).size for key in ("", '"', 'x" OR caption:"lisbon'))
