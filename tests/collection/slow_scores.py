@@ -66,7 +66,7 @@ def _seen(now: Snapshot, term: QueryTerm, vector: np.ndarray) -> float:
             value += float(model.values(vector, np.array([word]))[0, 0])
         if word in model.directions:
             direction = model.directions[word]
-            value += float(direction @ (row - model.version.mean(len(direction))))
+            value += float(direction @ (row - model.reference.mean))
         odds = float(model.link.intercepts[word] + model.link.slopes[word] * value)
     return 1 / (1 + math.exp(-odds))
 
