@@ -18,7 +18,6 @@ from visterm.cli.upkeep import add, check, duplicates, remove, status, upgrade, 
 
 app = typer.Typer(
     name="visterm",
-    help="Find pictures from words, and teach it what your words look like.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,7 +38,10 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Find pictures from words, and teach it what your words look like."""
+    """Find pictures from words, and teach it what your words look like.
+
+    Example: cd ~/Pictures; visterm search "tree snow -people"
+    """
 
 
 for command in (
