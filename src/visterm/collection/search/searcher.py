@@ -13,7 +13,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Judgement, by_query, spelt
 from visterm.collection.media.records import Picture, file_at, pictures
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
@@ -27,8 +26,10 @@ from visterm.collection.search.query_terms import (
 )
 from visterm.collection.search.ranking import (
     LocalScores,
+    QueryRows,
     RankedRows,
     Ranking,
+    RowScores,
     Scores,
     least_scores,
     query_rows,
@@ -42,8 +43,8 @@ from visterm.collection.search.request import (
     SearchResponse,
     SearchResult,
 )
-from visterm.collection.search.row_scores import QueryRows, RowScores
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, by_query, spelt
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import Snapshot, reading
 from visterm.collection.store.versions import WORDS
@@ -278,7 +279,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
     """A ranking by what is written alone, where no model has been trained yet."""
-    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    terms = written_terms(query, now.written) if query.words else _NO_TERMS
     if query.words and not any(term.weight > 0 for term in terms.terms):
         _ = now.words  # which says what to do
     there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
