@@ -126,13 +126,13 @@ def parse_query(text: str) -> Query:
     """
     parts = _terms(text)
     if not any(not quoted and term in _OPERATORS for term, quoted in parts):
-        (alternative,) = _run(parts)
-        return Query(alternative.words, *alternative.filters)
+        words, (filters,) = _run(parts)[0]
+        return Query(words, filters)
     alternatives, rest = _alternatives(parts)
     if rest:
         raise BadInput(f"a parenthesis is closed that was not opened in {text!r}")
     if len(alternatives) == 1 and len(given := list(filter(None, alternatives[0].filters))) < 2:
-        return Query(alternatives[0].words, *given)
+        return Query(alternatives[0].words, given[0] if given else NO_FILTERS)
     return Query(alternatives=tuple(dict.fromkeys(alternatives)))
 
 

@@ -114,12 +114,13 @@ class _Asked:
     @property
     def is_all(self) -> bool:
         """Whether nothing but filters is asked for."""
-        has_words = any(part.words for part in (self.query, *self.query.alternatives))
+        has_words = self.query.words or any(words for words, _ in self.query.alternatives)
         return not has_words and not self.sentence and self.request.like is None
 
 
 def _read_request(request: SearchRequest) -> _Asked:
-    query, sentence, beside = Query(), "", ()
+    query, sentence = Query(), ""
+    beside: tuple[tuple[str, float], ...] = ()
     if request.space == WORDS:
         query = parse_query(request.text)
         filters = query.filters & request.filters
