@@ -42,6 +42,7 @@ def put(
                 ((inside[n - 1], f"{n:05d}.jpg", n) for n in numbers),
             )
             rows.name(written, list(numbers))
+            take(catalogue, CNN.name, key)
             db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", captions.items())
 
 

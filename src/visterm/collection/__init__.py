@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from visterm.collection.ingest.pipeline import Stopped
     from visterm.collection.library.descriptions import Description, Likely
     from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.library.review import Doubt as Doubt
     from visterm.collection.library.suggestions import SuggestedWord
     from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.library.word_counts import CountedWord
@@ -94,6 +95,7 @@ _LATER = {
     "cluster_status": "serving",
     "CountedWord": "library.word_counts",
     "DuplicateGroup": "library.duplicates",
+    "Doubt": "library.review",
     "RoundReport": "library.teaching",
     "UndoneStep": "feedback.changes",
     "Description": "library.descriptions",

@@ -229,6 +229,15 @@ def teach(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> Rou
     return answer(catalogue, root, query, _by_number(catalogue, root, answers))
 
 
+@_verb("reviewing captions")
+def review(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> int:
+    from visterm.collection.library.review import review
+
+    changed = review(catalogue, query, _by_number(catalogue, root, answers))
+    _learn_completeness(catalogue)
+    return changed
+
+
 def _by_number(catalogue: Catalogue, root: Path, answers: Answers) -> dict[int, bool]:
     return {number_of(catalogue, root, one): bool(yes) for one, yes in dict(answers).items()}
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from visterm.collection.library.descriptions import Description, Likely
     from visterm.collection.library.duplicates import DuplicateGroup
     from visterm.collection.library.explanations import Explanation
+    from visterm.collection.library.review import Doubt
     from visterm.collection.library.suggestions import SuggestedWord
     from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.library.word_counts import CountedWord
@@ -623,6 +624,20 @@ class Collection:
         """Answer a round of `questions`; returns what it brought, and whether that is enough."""
         return self.log.do(change_log.teach, query=query, answers=answers)
 
+    def doubts(self, word: str, count: int = 10) -> list[Doubt]:
+        """Captions to look at: they hold a word though their pictures do not look so, or lack it
+        though they do."""
+        from visterm.collection.library.review import doubts
+
+        return doubts(self.catalogue, word, count)
+
+    def review(self, word: str, answers: Mapping[int, bool] | Sequence[tuple[int, bool]]) -> int:
+        """Say of pictures whether they show a word: captions get it or lose it, as one step.
+
+        Returns how many captions changed.
+        """
+        return self.log.do(change_log.review, query=word, answers=answers)
+
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
         """Take pictures or folders out of the collection; their files stay.
 
@@ -765,11 +780,15 @@ class Collection:
 
         return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
 
-    def export_keywords(self, pictures: Sequence[int]) -> int:
-        """Write captions as keywords into XMP sidecars; returns how many changed."""
+    def export_keywords(
+        self, pictures: Sequence[int], to: str | os.PathLike[str] | None = None
+    ) -> int:
+        """Write keywords and descriptions into XMP sidecars beside the pictures, or below a folder;
+        returns how many changed."""
         from visterm.collection.library.export import export_keywords
 
-        return export_keywords(self.catalogue, self.root, pictures)
+        where = None if to is None else Path(to)
+        return export_keywords(self.catalogue, self.root, pictures, where)
 
     def near_duplicates(self, *, progress: Progress = silent) -> list[DuplicateGroup]:
         """Groups of pictures that are one picture, with the best one of each proposed.

@@ -25,18 +25,27 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 DATED = "taken_from != 'file'"
 """The time of a file is that of a copy or scan, and says nothing about when a picture was taken."""
+_FACTS = {
+    "camera": "camera LIKE ? ESCAPE '\\'",
+    "lens": "lens LIKE ? ESCAPE '\\'",
+    "person": """id IN (SELECT picture FROM captions
+        WHERE source LIKE '%:people' AND text LIKE ? ESCAPE '\\')""",
+}
 _EARTH_KM = 6371.0
 _MASKS = 64
 """Filters of which it is remembered what they let through."""
 
 
-def allowed(now: Snapshot, pictures: DescribedPictures, filters: Filters) -> Mask | None:
-    """The rows that filters let through, by position; None where there is no filter.
+def allowed(now: Snapshot, pictures: DescribedPictures, *several: Filters) -> Mask | None:
+    """The rows that all of some filters let through, by position; None where there is no filter.
 
     What was asked before is remembered until files or captions change.
     """
-    if not filters:
-        return None
+    masks = [_allowed(now, pictures, filters) for filters in several if filters]
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _allowed(now: Snapshot, pictures: DescribedPictures, filters: Filters) -> Mask:
     by_number = now.masks.get(filters)
     if by_number is None:
         if len(now.masks) >= _MASKS:
@@ -113,6 +122,19 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
         if day is not None:
             conditions.append(f"taken {sign} ? AND {DATED}")
             values.append(_seconds(day))
+    for name, value in filters.facts:
+        if name == "rating":
+            stars = value.lstrip("<=>")
+            conditions.append(f"rating {value.removesuffix(stars) or '='} ?")
+            values.append(int(stars))
+        elif name != "every":
+            conditions.append(_FACTS[name])
+            values.append(f"%{below_pattern(value)[:-2]}%")
+    days = [value for name, value in filters.facts if name == "every"]
+    if days:
+        of_any = " OR ".join(["strftime('%m-%d', taken, 'unixepoch') GLOB ?"] * len(days))
+        conditions.append(f"({of_any}) AND {DATED}")
+        values += [f"{day}*" for day in days]
     return conditions, values
 
 

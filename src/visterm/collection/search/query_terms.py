@@ -49,6 +49,13 @@ class QueryTerms:
     encoded: tuple[str, ...] = ()
     """Words and phrases that an encoder makes a column of, the last of the terms."""
 
+    def joined(self, other: QueryTerms) -> QueryTerms:
+        """What is to be said of the words of two queries, without their terms."""
+        return QueryTerms(
+            [], self.numbers[:0], self.unknown | other.unknown, self.replaced | other.replaced,
+            (*self.unsure, *other.unsure),
+        )  # fmt: skip
+
     @property
     def weights(self) -> NDArray[np.float32]:
         return np.array([term.weight for term in self.terms], np.float32)
@@ -180,6 +187,16 @@ class IndependentWords:
         """What makes a score one of words that count once each."""
         sizes = np.abs(np.asarray(weights, np.float64))
         return float(np.minimum(sizes, 1.0).sum()) / (float(sizes.sum()) or 1.0)
+
+
+class LogProbabilities:
+    """For scores that are logarithms of probabilities already."""
+
+    def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        return np.exp(np.minimum(np.asarray(scores, np.float64), 0.0))
+
+    def least_score(self, words: ArrayLike, weights: ArrayLike, probability: float) -> float:
+        return float(np.nextafter(np.float32(np.log(probability)), np.float32(-np.inf)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,9 @@ CREATE TABLE pictures (
     taken_from TEXT,                        -- exif, xmp, name, file or ''; NULL: not read
     latitude REAL,
     longitude REAL,
+    camera TEXT,
+    lens TEXT,
+    rating INTEGER,                         -- stars, or -1: rejected
     width INTEGER,                          -- of the upright picture, so that whoever lays out a
     height INTEGER,                         -- page opens no file
     video INTEGER REFERENCES pictures ON DELETE CASCADE,
@@ -53,6 +56,9 @@ CREATE TABLE places (
     taken_from TEXT,
     latitude REAL,
     longitude REAL,
+    camera TEXT,
+    lens TEXT,
+    rating INTEGER,
     UNIQUE (folder, name)
 );
 CREATE INDEX places_by_picture ON places (picture);
@@ -81,8 +87,8 @@ INSERT INTO settings VALUES ('place_changes', '0'), ('caption_changes', '0'),
 """
 
 _BEST = """
-    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude) = (
-        SELECT kind, taken, taken_from, latitude, longitude FROM places
+    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude, camera, lens, rating) = (
+        SELECT kind, taken, taken_from, latitude, longitude, camera, lens, rating FROM places
         WHERE picture = pictures.id AND NOT vanished
         ORDER BY taken IS NULL, instr('exif xmp name file', taken_from), taken, id LIMIT 1)
     WHERE id IN ({0});
@@ -103,7 +109,8 @@ END;
 CREATE TRIGGER capture_comes AFTER INSERT ON places BEGIN {_BEST.format("new.picture")} END;
 CREATE TRIGGER capture_goes AFTER DELETE ON places BEGIN {_BEST.format("old.picture")} END;
 CREATE TRIGGER capture_changes AFTER UPDATE OF
-    folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude ON places
+    folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude, camera, lens,
+    rating ON places
 BEGIN {_BEST.format("old.picture, new.picture")} END;
 """
 
