@@ -31,7 +31,8 @@ class State:
     sidecars: Told = field(default_factory=dict)
     """XMP files beside pictures, by name."""
     steps: Told = field(default_factory=dict)
-    """How things were before steps that concern many pictures and can be taken back."""
+    """That a step can be taken back, by how things were before it: in a list of which one failed,
+    those after it have other numbers."""
     starter: Told = field(default_factory=dict)
     """The hash of the starter that somebody shared."""
     encoders: Told = field(default_factory=dict)
@@ -77,8 +78,8 @@ def read_state(root: Path) -> State:
         )
 
 
-_STEPS = """SELECT row_number() OVER (ORDER BY id), before FROM events
-    WHERE state = 'done' AND before IS NOT NULL"""
+_STEPS = """SELECT before, row_number() OVER (PARTITION BY before ORDER BY id), state FROM events
+    WHERE state = 'done' AND before IS NOT NULL ORDER BY id"""
 
 
 def between(before: State, after: State, now: State, *, whole: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""The campaign's report, for the docs: what was tried, and what was found and mended."""
+"""The campaign's report, for the docs: what was tried, and what was found and fixed."""
 
 # ruff: noqa: E501 - rows of a table in Markdown cannot be broken
 
@@ -22,46 +22,41 @@ def write_report(path: Path, found: dict[str, dict[str, Any]]) -> None:
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts))
 
 
-_HEAD = """# The campaign: faults, kills, hostile files
+_HEAD = """# The fault campaign
 
-What the [promise](../explanation/durability.md) is worth: disks that fail at any change, kills at any moment, files that mean harm, and
-a server that is never left alone. All of it is repeated, and this page written, by
+How well the [durability promises](../explanation/durability.md) hold when disks fail at any write, processes are killed at any moment, files
+are hostile, and a server is never idle. This command repeats all of it and writes this page:
 
 <!-- not run: takes more than an hour -->
 ```console
 make campaign POINTS={points}
 ```
 
-which goes on where it was stopped, and without `POINTS` tries every fault point. A sample runs with the tests; one part alone: `python -m benchmarks.campaign --part faults --limit 200 --json`.
+It continues where it was stopped; without `POINTS` it tries every fault point. The tests run a small sample. To run one part:
+`python -m benchmarks.campaign --part faults --limit 200 --json`.
 """
 
 
 _MIXED = """
-The figures below are of its parts, each run by its command, and not all on the same sources.
+The parts below were run one by one, and not all on the same sources.
 """
 
 
 def _faults(found: dict[str, Any]) -> str:
     return f"""## Disks that fail
 
-Every write, sync, rename, unlink and truncation of a command, SQLite's among them, is counted by a small library that is loaded before all
-else. The command then runs again with a fault at the n-th. After each, somebody who knows the format and none of the code
-that writes it looks at what is left; `visterm check`, searches and the next command must agree.
+A small library that is loaded first counts every write, sync, rename, unlink and truncation of a command, including SQLite's. The command
+then runs again with a fault at the n-th of them. Afterwards an independent reader of the format inspects what is left, and `visterm check`, a search and the
+next command must agree with it.
 
-{found["fault_points"]:,} of {found["of"]:,} fault points, drawn at random, with power cuts after commands that had ended among them, were tried, and **{found["broken_promises"]} promises were broken**.
-
-| command | points |
-| --- | ---: |
-{_rows(found["by_command"])}
+{found["fault_points"]:,} of {found["of"]:,} fault points in {len(found["by_command"])} scenarios, drawn at random, were tried. **{found["broken_promises"]} promises were broken.**
 
 | fault | points |
 | --- | ---: |
 {_rows({_FAULTS[name]: count for name, count in found["by_fault"].items()})}
 
-Commands that write and were not tried, neither here nor by kills: `export` and `starter export`, which write files elsewhere, one by one and each whole.
-`watch`, jobs of the server and a search of a new folder do what `add` and `train` do, and text spaces other than LSA's are written as that one is.
-While an encoder is installed, the process that tries it is left out: it writes nothing. The server does captions and clicks itself here; the process that does them
-otherwise calls the same function (`Collection.submit`), and is tried by the kills of the soak below.
+Not tried: `export` and `starter export`, which write complete files elsewhere. `watch`, jobs of the server and the first search of a
+folder do what `add` and `train` do. The server applies captions and clicks itself here; the kills of the soak below are of its writer process.
 """
 
 
@@ -78,14 +73,11 @@ _FAULTS = {
 
 
 def _kills(found: dict[str, Any]) -> str:
+    least = min(found["by_command"].values(), default=0)
     return f"""## Kills
 
-{found["kills"]:,} commands were killed (SIGKILL) at seeded moments; {found["too_late"]:,} others ended before their kill and count as none.
-**{found["broken_promises"]} promises were broken.**
-
-| command | kills |
-| --- | ---: |
-{_rows(found["by_command"])}
+{found["kills"]:,} commands were killed (SIGKILL) at seeded moments, at least {least:,} in each of {len(found["by_command"])} scenarios; {found["too_late"]:,} others ended before
+their kill and do not count. **{found["broken_promises"]} promises were broken.**
 """
 
 
@@ -96,8 +88,8 @@ def _hostile(found: dict[str, Any]) -> str:
     )
     return f"""## Hostile files
 
-{found["hostile_files"]:,} files, damaged or made by a grammar. None may end the process that reads it, take more than ten seconds or 500 MB, or
-be refused without a reason: **{found["broken_promises"]} did.** The slowest took {found["slowest_s"]} s, and the reader never more than
+{found["hostile_files"]:,} files, damaged or generated by a grammar. None may crash its reader, take more than ten seconds or 500 MB, or
+be refused without a reason: **{found["broken_promises"]} did.** The slowest took {found["slowest_s"]} s; the reader used at most
 {found["largest_mb"]} MB.
 
 | kind | read | refused with a reason | neither |
@@ -109,12 +101,11 @@ be refused without a reason: **{found["broken_promises"]} did.** The slowest too
 def _cluster(found: dict[str, Any]) -> str:
     return f"""## A cluster whose parts die
 
-Pictures are added and models trained on a Ray cluster of two nodes, and its shards answer searches, while somebody kills (SIGKILL) one of its
-workers, a node with all that runs on it, the command itself, or a replica that searches. The collection must be what one machine makes that
-nothing happened to, and every answer right or called partial. Of {found["kills"]:,} kills **{found["broken_promises"]} broke a promise**; {found["too_late"]:,} more came too late
-and count as none.
+On a Ray cluster of two nodes that adds, trains and searches, a worker, a node, the command itself or a replica is killed (SIGKILL). The
+collection must equal that of one undisturbed machine, and every answer must be right or marked as partial. Of {found["kills"]:,} kills **{found["broken_promises"]} broke a
+promise**; {found["too_late"]:,} came too late and do not count.
 
-| during, and who was killed | kills |
+| during, what was killed | kills |
 | --- | ---: |
 {_rows(found["by_victim"])}
 """
@@ -122,10 +113,10 @@ and count as none.
 
 def _soak(found: dict[str, Any]) -> str:
     equal = "equals" if found["catalogue_equals_replay"] else "does **not** equal"
-    return f"""## A server that is never left alone
+    return f"""## A busy server
 
-{found["clients"]} people searched, looked, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while the processes
-that add, train, decode, and write captions and clicks for the server were killed (SIGKILL). Before that one of them was alone with the server for a tenth of the time: that is the quiet p99.
+{found["clients"]} clients searched, clicked, captioned, added and trained for {found["seconds"] / 60:.1f} minutes, while the writer and the
+decoders were killed (SIGKILL). For comparison, one client alone used the server for a tenth of that time ("quiet").
 
 | | |
 | --- | ---: |
@@ -135,7 +126,7 @@ that add, train, decode, and write captions and clicks for the server were kille
 | declared refusals (busy, training, interrupted, decoder killed) | {found["declared_refusals"]:,} |
 | other errors | {sum(found["undeclared"].values()):,} |
 | p99 of a search, quiet and busy | {found["quiet_p99_ms"]} ms, {found["p99_ms"]} ms ({found["p99_ratio"]} ×) |
-| memory of the server and its processes for changes and decoding: quiet; at most, once warm, a fifth into it; at most at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
+| memory of all its processes: quiet; at most after a fifth of the time; at most at the end | {found["quiet_memory_mb"]} MB; {found["memory_mb"][0]} MB; {found["memory_mb"][1]} MB ({found["memory_ratio"]} ×) |
 
 The catalogue {equal} a replay of the acknowledged calls. {_limits(found["missed"])}
 """

@@ -254,7 +254,7 @@ def _do_what_waits(root: Path) -> None:
     from visterm.errors import VistermError
 
     with contextlib.suppress(VistermError), Collection.open(root, create=False) as collection:
-        collection.mend()
+        collection.catch_up()
 
 
 def _say_again(root: Path, before: State, now: State) -> None:

@@ -61,11 +61,11 @@ def test_a_search_of_a_server_waits_for_nothing_that_waits(learnt: Collection) -
 
     events.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
     told: list[int] = []
-    shared = SharedState(mend_later=lambda: told.append(reader.waiting))
+    shared = SharedState(catch_up_later=lambda: told.append(reader.waiting))
     with Collection.open(learnt.root, shared=shared) as reader:
         assert reader.search("sky").results
         assert (told, reader.waiting) == ([1], 1)
-        reader.mend()  # as the server's thread for changes does
+        reader.catch_up()  # as the server's thread for changes does
         assert (reader.waiting, len(reader.judgements())) == (0, 1)
         assert reader.search("sky").results
         assert told == [1]

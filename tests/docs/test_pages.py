@@ -159,3 +159,22 @@ def test_files_of_the_code_that_a_page_names_exist(name: str):
         own = path.removeprefix("src/visterm/")
         places = (ROOT / own, ROOT / "src/visterm" / own)
         assert any(place.exists() for place in places), path
+
+
+def test_the_site_has_the_colours_of_the_page():
+    """Light and dark: the variables of the page's style sheet, with the same values."""
+
+    def palettes(path: Path) -> list[dict[str, str]]:
+        rules = re.findall(r"\{([^{}]*--paper:[^{}]*)\}", path.read_text(encoding="utf-8"))
+        return [dict(re.findall(r"(--[\w-]+): (#\w+);", rule)) for rule in rules]
+
+    site, page = palettes(ROOT / "docs/site.css"), palettes(ROOT / "src/visterm/web/page/style.css")
+    assert len(site) == len(page) == 2
+    assert all(len(one) > 7 for one in site)
+    assert site == page
+
+
+def test_the_start_page_leads_to_every_page():
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)", TEXTS["docs/index.md"]))
+    pages = {name.removeprefix("docs/") for name in TEXTS if name.startswith("docs/")}
+    assert linked == pages - {"index.md"}

@@ -14,7 +14,7 @@ from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
 from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
 from visterm.cli.train import encoder, starter, train
-from visterm.cli.upkeep import add, check, duplicates, remove, status, watch
+from visterm.cli.upkeep import add, check, duplicates, remove, status, upgrade, watch
 
 app = typer.Typer(
     name="visterm",
@@ -44,7 +44,7 @@ def _root(
 
 for command in (
     *(parsed_command(), add, caption, describe, explain, feedback, undo, train, status, check),
-    *(remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
+    *(upgrade, remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)

@@ -208,22 +208,22 @@ def explain(
 
     Example: visterm explain holidays/boat.jpg "boat sea"
     """
-    from math import exp
-
     from visterm.collection import as_path
 
     text = " ".join(query)
     explained = collection.explain(as_path(picture), text)
     evidence = explained.evidence
     totals = {word: float(regions.sum()) for word, regions in explained.words.items()}
-    lines = [f"score      {explained.score:+.3f} ({percent(exp(min(0.0, explained.score)))})"]
+    likely = "" if explained.probability is None else f" ({percent(explained.probability)})"
+    lines = [f"score      {explained.score:+.3f}{likely}"]
     if evidence is not None:
         parts = {"sight": evidence.sight, "captions": evidence.caption, "names": evidence.name}
         lines += [f"{name:<10} {value:+.3f}" for name, value in parts.items() if value]
         lines += [f"because    {evidence.says()}"] if evidence.says() else []
     lines += [f"{word:<10} {total:+.3f} in what is seen" for word, total in totals.items()]
     answer = {
-        "picture": picture, "query": text, "score": explained.score, "rest": explained.rest,
-        "evidence": evidence, "words": totals,
+        "picture": picture, "query": text, "score": explained.score,
+        "probability": explained.probability, "rest": explained.rest, "evidence": evidence,
+        "words": totals,
     }  # fmt: skip
     return answer, lines

@@ -7,10 +7,10 @@ loads NumPy and SQLite only: what reports and errors of longer work are, loads w
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from visterm.collection.change_log import Queued
 from visterm.collection.collection import Collection
 from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
-from visterm.collection.open_collection import SharedState
 from visterm.collection.search import (
     PartialAnswer,
     ScoreParts,
@@ -22,10 +22,9 @@ from visterm.collection.sources.folders import has_pictures, is_container
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
-from visterm.collection.store.snapshot import NotTrained
+from visterm.collection.store.snapshot import NotTrained, SharedState
 from visterm.collection.store.urls import Url, as_path
 from visterm.collection.store.versions import WORDS
-from visterm.collection.supervision import Queued
 from visterm.text.query import UnknownWords
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ _LATER = {
     "Status": "status",
     "searching_on": "serving",
     "Stopped": "ingest.pipeline",
-    "SuggestedWord": "prediction.suggestions",
+    "SuggestedWord": "library.suggestions",
     "Trained": "training.trainer",
     "Watcher": "watching",
     "WordRecord": "library.teaching",

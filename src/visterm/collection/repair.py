@@ -45,7 +45,7 @@ class Repairable(Protocol):
     def train(self, *, progress: Progress) -> Any: ...
 
 
-def mend(
+def repaired(
     collection: Repairable, found: Checked, *, progress: Progress = silent, on_skip: OnSkip
 ) -> Checked:
     """Rebuild what can be rebuilt from what is sound, and check again."""

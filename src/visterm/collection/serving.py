@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from visterm.collection.open_collection import SharedState
 from visterm.collection.search.shard import SearchShard
+from visterm.collection.store.snapshot import SharedState
 from visterm.compute import cluster, replicated, running_on
 
 

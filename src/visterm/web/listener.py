@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from visterm.errors import BadInput, VistermError
 
@@ -97,6 +98,7 @@ def serve(
     watches: bool = False,
     learns: bool = False,
     open_browser: bool = False,
+    query: str = "",
     ready: Callable[[str], None] = lambda url: None,
     shared: SharedState | None = None,
 ) -> None:
@@ -112,6 +114,8 @@ def serve(
         A job to begin with: ``add`` or ``train``.
     watches, learns
         As for `make_app`.
+    open_browser, query
+        Whether the page is opened, and what is searched there.
     ready
         Called with the address as soon as the server answers.
     shared
@@ -137,7 +141,10 @@ def serve(
             writer.start(begin)
         ready(address.url)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+            page = address.url
+            if query:
+                page += f"{'?' if address.token is None else '&'}q={quote(query)}"
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
     allow_many_files()
     _server(guard, answering).run(sockets=[address.socket])

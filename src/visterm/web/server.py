@@ -49,7 +49,7 @@ class Server:
         """What notices changes of the folder, where anything does."""
         self.watchers = 0
         """How many streams show the progress of a job."""
-        shared.mend_later = self.writer.mend_later
+        shared.catch_up_later = self.writer.mend_later
 
     def _opened(self) -> Collection:
         return Collection.open(self.folder, store=self.store, shared=self._shared)
@@ -78,7 +78,7 @@ class Server:
         """What a change of the collection returns, as JSON; 202 where it waits for a job to end."""
         changing = self.writer.submit(verb, values)
         if changing is None:
-            await self.questions.ask(lambda collection: collection.put(verb, **values))
+            await self.questions.ask(lambda collection: collection.log.put(verb, **values))
             self.writer.mend_later()  # should the job have ended meanwhile
             result: Any = Queued()
         else:

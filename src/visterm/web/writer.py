@@ -317,7 +317,7 @@ def answer_to(
 
 def _done(collection: Collection, verb: str, values: dict[str, Any], progress: Progress) -> Any:
     if verb == "mend":
-        return collection.mend()
+        return collection.catch_up()
     if verb not in _DOING:
         return collection.submit(verb, **values)
     if hasattr(os, "nice"):

@@ -41,7 +41,7 @@ def files(folder: Path) -> list[Path]:
 def stored(collection: Collection) -> np.ndarray:
     """The stored vectors, in the order of the files."""
     rows = Rows(collection.catalogue, collection.catalogue.get("extractor"))
-    numbers = [collection._number(path) for path in files(collection.root)]
+    numbers = [collection.number(path) for path in files(collection.root)]
     found = rows.of(numbers)
     return np.stack([found[number] for number in numbers])
 

@@ -13,7 +13,7 @@ from slow_scores import assert_ranked, slow_scores
 
 from visterm.collection import Collection
 from visterm.collection.search import SearchRequest
-from visterm.collection.store.snapshot import parts_of
+from visterm.collection.store.snapshot import shared_state
 from visterm.errors import BadInput
 
 COUNT = 60
@@ -81,7 +81,7 @@ def test_columns_of_such_words_are_kept_and_a_few_pictures_are_worth_no_file(
     shapes: Collection,
 ) -> None:
     before = sorted((shapes.store / "features").rglob("*"))
-    kept = parts_of(shapes.catalogue).columns._open
+    kept = shared_state(shapes.catalogue).columns._open
     for number, word in enumerate(("crimson", "azure", "disc", "azure", "crimson")):
         shapes.search(word)
         assert len(kept) == min(number + 1, 3)

@@ -51,7 +51,7 @@ def test_pictures_are_described_as_on_this_machine_and_the_second_time_costs_not
     paths = sorted(drawn.glob("*.jpg"))[:3]
     rows = Rows(home.catalogue, "thumbnails-1")
     for number, expected in enumerate(decoded(*coded(Thumbnails().fit().transform(paths)))):
-        picture = home._number(place.url(f"{number}.jpg"))
+        picture = home.number(place.url(f"{number}.jpg"))
         np.testing.assert_array_equal(rows.of([picture])[picture], expected)
     assert not list(home.store.glob("incoming/*"))
 
@@ -135,7 +135,7 @@ def test_captions_are_read_and_read_again_when_they_change(
     assert add(home) == {}
     assert home.captions(place.url("0.jpg")) == {source: "two boats at sea, far out"}
     home.caption(place.url("0.jpg"), "a ship")
-    shown = effective_captions(home.catalogue, [home._number(place.url("0.jpg"))])
+    shown = effective_captions(home.catalogue, [home.number(place.url("0.jpg"))])
     assert list(shown.values()) == ["a ship"]
 
 

@@ -12,11 +12,10 @@ from visterm.collection import Collection
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import (
     NotTrained,
-    SharedParts,
+    SharedState,
     Snapshot,
-    parts_of,
     reading,
-    share,
+    shared_state,
     snapshot,
 )
 
@@ -81,7 +80,7 @@ def test_threads_and_connections_share_parts_but_not_connections(learnt: Collect
 
     def read() -> None:
         other = Catalogue(learnt.catalogue.store)
-        share(other, parts_of(learnt.catalogue))
+        other.shared = shared_state(learnt.catalogue)
         found.append(parts(other))
         assert snapshot(other).postings.db is other.db
         other.close()
@@ -95,7 +94,7 @@ def test_threads_and_connections_share_parts_but_not_connections(learnt: Collect
 
 def test_a_reader_keeps_its_state_whatever_is_committed_meanwhile(learnt: Collection) -> None:
     other = Catalogue(learnt.catalogue.store)
-    share(other, parts_of(learnt.catalogue))
+    other.shared = shared_state(learnt.catalogue)
     with reading(other) as now:
         count, directions = len(now.pictures("thumbnails-1") or ()), dict(now.words.directions)
         learnt.judge("sea", 3, True)
@@ -136,7 +135,7 @@ def test_a_transaction_never_leaks_what_it_has_not_committed(learnt: Collection)
 
 
 def test_a_part_is_made_once_however_many_threads_want_it() -> None:
-    shared, made = SharedParts(), []
+    shared, made = SharedState(), []
     together = threading.Barrier(4)
 
     def make() -> object:

@@ -278,4 +278,4 @@ def test_given_pictures_are_held_out_in_place_of_a_tenth(learnt: Collection) -> 
     version = current(learnt.catalogue)
     assert version is not None
     stored = json.loads((version.folder / "held.json").read_bytes())
-    assert sorted(stored["pictures"]) == sorted(learnt._number(path) for path in held)
+    assert sorted(stored["pictures"]) == sorted(learnt.number(path) for path in held)

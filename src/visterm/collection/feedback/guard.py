@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.snapshot import parts_of
+from visterm.collection.store.snapshot import shared_state
 from visterm.collection.store.versions import HELD, JUDGED, Version
 from visterm.text.query import QueryVector
 
@@ -87,7 +87,7 @@ def guard_of(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     if HELD not in version.files or JUDGED not in version.files:
         return None
     trained = (version.id, version.time)
-    return parts_of(catalogue).part("guard", trained, lambda: _opened(catalogue, version))
+    return shared_state(catalogue).part("guard", trained, lambda: _opened(catalogue, version))
 
 
 def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:

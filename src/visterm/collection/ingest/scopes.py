@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.sources.folders import FILE, FOLDER, kind_of, list_folder
+from visterm.collection.sources.folders import FILE, FOLDER, is_container, kind_of, list_folder
 from visterm.collection.store.catalogue import Catalogue, below_pattern
+from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, is_within
 from visterm.errors import BadInput
 
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 _KNOWN = "SELECT count(DISTINCT picture) FROM places WHERE vanished >= 0"
 _FREED = 1000, 0.25
 """So many vectors of removed pictures, and such a part of all, are worth the space they take."""
+
+
+def scope_of(root: Path, path: str | os.PathLike[str]) -> str:
+    """What somebody names, as it is followed: a path below the collection's folder, or a URL."""
+    inside = below(root, path)
+    if inside is None and is_container(path):
+        return f"file://{os.path.abspath(path)}"
+    if inside is None:
+        raise BadInput(f"{os.fspath(path)} is outside the collection {root}")
+    return inside
 
 
 def begin(catalogue: Catalogue, root: Path, paths: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -145,6 +146,15 @@ def record(catalogue: Catalogue, picture: int) -> PictureRecord:
             f"there is no picture {picture}; it may have been moved away or removed since"
         )
     return known
+
+
+def number_of(catalogue: Catalogue, root: Path, picture: int | str | os.PathLike[str]) -> int:
+    """The number of a picture, by its number, by that of a frame of it, or by one of its files."""
+    if not isinstance(picture, int):
+        return captions.find_picture(catalogue, root, picture)
+    record(catalogue, picture)  # or say that it has gone
+    video = catalogue.one("SELECT video FROM pictures WHERE id = ?", picture)
+    return picture if video is None else int(video)
 
 
 def located(

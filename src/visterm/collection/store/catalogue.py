@@ -21,7 +21,7 @@ from visterm.collection.store.schema import check_version, make_tables, version_
 from visterm.errors import VistermError, encodable
 
 if TYPE_CHECKING:
-    from visterm.collection.store.snapshot import SharedParts, Snapshot
+    from visterm.collection.store.snapshot import SharedState, Snapshot
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
@@ -50,7 +50,7 @@ class Catalogue:
         self.path = store / CATALOGUE
         self._writing = 0
         self.applying: int | None = None  # the number of the queued change that is being done
-        self.parts: SharedParts | None = None
+        self.shared: SharedState | None = None
         self.latest: tuple[tuple[int, int], Snapshot] | None = None  # with the stamp of its state
         with _explained(self.path):
             self.db = _connect(self.path)

@@ -12,7 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,6 +34,7 @@ from visterm.index.columns import ColumnCache
 
 if TYPE_CHECKING:
     from visterm.collection.store.space_model import SpaceModel
+    from visterm.compute import Replicas
 
 Part = TypeVar("Part")
 
@@ -85,14 +86,21 @@ class State:
         return tuple(self.settings.get(name) for name in names)
 
 
-class SharedParts:
-    """The parts of the latest snapshots of one collection, for all threads of a process."""
+@dataclass
+class SharedState:
+    """What several open objects of one collection share: a server has one a thread.
 
-    def __init__(self) -> None:
-        self.columns = ColumnCache()
-        self._parts: dict[Hashable, tuple[Hashable, Any]] = {}
-        self._making: dict[Hashable, threading.RLock] = {}
-        self._changing = threading.Lock()
+    The parts of their latest snapshots; ``replicas``, where shards of the pictures answer searches;
+    and ``catch_up_later``, which a reader who finds work that a killed writer left calls instead of
+    doing it while somebody waits.
+    """
+
+    replicas: Replicas | None = None
+    catch_up_later: Callable[[], None] | None = None
+    columns: ColumnCache = field(default_factory=ColumnCache)
+    _parts: dict[Hashable, tuple[Hashable, Any]] = field(default_factory=dict)
+    _making: dict[Hashable, threading.RLock] = field(default_factory=dict)
+    _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def part(self, name: Hashable, state: Hashable, make: Callable[[], Part]) -> Part:
         """The part of this name and state, made now unless it is known."""
@@ -115,18 +123,18 @@ class SharedParts:
 class Snapshot:
     """One state of a collection, as one thread reads it."""
 
-    def __init__(self, catalogue: Catalogue, parts: SharedParts) -> None:
+    def __init__(self, catalogue: Catalogue, shared: SharedState) -> None:
         self.catalogue = catalogue
         self.state = State.of(catalogue)
-        self._parts = parts
+        self._shared = shared
 
     def _part(self, name: Hashable, state: Hashable, make: Callable[[], Part]) -> Part:
-        return self._parts.part(name, state, make)
+        return self._shared.part(name, state, make)
 
     @property
     def columns(self) -> ColumnCache:
         """What words say of every row."""
-        return self._parts.columns
+        return self._shared.columns
 
     @cached_property
     def version(self) -> Version | None:
@@ -237,25 +245,20 @@ class Snapshot:
         return self._part(("remembered", name), state, make)
 
 
-def share(catalogue: Catalogue, parts: SharedParts) -> None:
-    """Let a catalogue's snapshots have the parts that others of the same collection have made."""
-    catalogue.parts = parts
-
-
-def parts_of(catalogue: Catalogue) -> SharedParts:
-    """What a catalogue's snapshots have in common."""
-    if catalogue.parts is None:
-        catalogue.parts = SharedParts()
-    return catalogue.parts
+def shared_state(catalogue: Catalogue) -> SharedState:
+    """What a catalogue's snapshots have in common, with those of others that were given it."""
+    if catalogue.shared is None:
+        catalogue.shared = SharedState()
+    return catalogue.shared
 
 
 def snapshot(catalogue: Catalogue) -> Snapshot:
     """The state of now, for a writer, which nobody changes meanwhile."""
     if catalogue.is_writing and catalogue.db.in_transaction:
-        return Snapshot(catalogue, SharedParts())  # of a state that may never be committed
+        return Snapshot(catalogue, SharedState())  # of a state that may never be committed
     stamp = catalogue.stamp()
     if catalogue.latest is None or catalogue.latest[0] != stamp:
-        catalogue.latest = stamp, Snapshot(catalogue, parts_of(catalogue))
+        catalogue.latest = stamp, Snapshot(catalogue, shared_state(catalogue))
     return catalogue.latest[1]
 
 
