@@ -46,13 +46,13 @@ def check_tables(markdown: str, page: str) -> None:
 
 def figure(command: str, path: str) -> str:
     """A figure that a command found, such as ``ours.PAMIR.AvgP`` of ``tpami-9``, one decimal; with
-    a ``%`` behind it a fraction in percent."""
+    a ``%`` behind it a fraction in percent, with ``#`` as it is."""
     value: Any = kept(command)["found"]
-    for name in path.removesuffix("%").strip().split("."):
+    for name in path.rstrip("%# ").split("."):
         value = value.get(name) if isinstance(value, dict) else None
         if value is None:
             raise SystemExit(f"{command} found no {path!r}: run visterm reproduce {command}")
-    if isinstance(value, float):
+    if isinstance(value, float) and not path.endswith("#"):
         return f"{100 * value if path.endswith('%') else value:.1f}"
     return str(value)
 

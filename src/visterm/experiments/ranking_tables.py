@@ -113,7 +113,9 @@ def _marked(
 ) -> Table:
     """The table with p-values over pictures, and deviations over seeds, of AvgP in its rows; each
     row names a part of the queries and the runs. Bold is what is above all others by these, too."""
-    p_values, spread, bold = {}, {}, set(table.bold)
+    p_values: dict[tuple[str, str], float] = {}
+    spread: dict[tuple[str, str], float] = {}
+    bold = set(table.bold)
     for row, (part, runs) in rows.items():
         found = _p_values(runs, experiments, part)
         p_values |= {(row, f"{name} ours"): p for name, p in found.items()}
