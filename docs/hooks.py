@@ -45,16 +45,17 @@ def check_tables(markdown: str, page: str) -> None:
 
 
 def figure(command: str, path: str) -> str:
-    """A figure that a command found, such as ``ours.PAMIR.AvgP`` of ``tpami-9``, one decimal; with
-    a ``%`` behind it a fraction in percent, with ``#`` as it is."""
+    """A figure that a command found, such as ``ours.PAMIR.AvgP`` of ``tpami-9``, rounded no further
+    than it was; with a ``%`` behind it a fraction in percent."""
     value: Any = kept(command)["found"]
-    for name in path.rstrip("%# ").split("."):
+    for name in path.rstrip("% ").split("."):
         value = value.get(name) if isinstance(value, dict) else None
         if value is None:
             raise SystemExit(f"{command} found no {path!r}: run visterm reproduce {command}")
-    if isinstance(value, float) and not path.endswith("#"):
-        return f"{100 * value if path.endswith('%') else value:.1f}"
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    shown = 100 * value if path.endswith("%") else value
+    return str(value) if shown == round(value, 2) else f"{shown:.1f}"
 
 
 def result(command: str) -> str:

@@ -32,6 +32,8 @@ def test_a_page_that_shows_figures_nobody_made_is_refused():
     with pytest.raises(SystemExit, match="found no 'test_sheep'"):
         hooks.on_page_markdown("{{ corel-statistics | test_sheep }}")
     assert hooks.on_page_markdown("{{ corel-statistics | test_pictures }}") == "500"
+    assert hooks.on_page_markdown("{{ corel-statistics | mean_relevant }}") == "2.37"
+    assert hooks.on_page_markdown("{{ corel-statistics | mean_relevant % }}") == "237.0"
     with pytest.raises(SystemExit, match=r"shows a table that no results\.json holds"):
         hooks.check_tables("Said:\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n", "page")
     hooks.check_tables("<!-- typed -->\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n", "page")
