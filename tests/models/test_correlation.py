@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.text.correlation import Moments, canonical, moments
+from visterm.models.cca import Moments, canonical, moments
 
 
 @pytest.mark.parametrize("ridge", [0.1, 1.0])
