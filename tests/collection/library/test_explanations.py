@@ -111,7 +111,7 @@ def test_a_model_that_is_not_linear_leaves_everything_in_the_rest(learnt: Collec
 
 
 def test_unknown_words_and_pictures_are_refused(learnt: Collection) -> None:
-    with pytest.raises(BadInput, match="does not know"):
+    with pytest.raises(BadInput, match="not known yet"):
         learnt.explain(1, "unheardof")
     with pytest.raises(BadInput, match="there is no picture"):
         learnt.explain(10**9, "sea")
