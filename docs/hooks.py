@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from functools import cache
@@ -16,6 +17,8 @@ TYPED = "<!-- typed -->"
 PAGES = ("corel", "features", "bbnn", "iaprtc12", "papers", "annotation", "flickr8k", "index")
 """Pages of results whose tables are written by commands."""
 TYPED_NOTE = "*Typed from an earlier run; the command prints today's figures.*"
+HEADLINES = "<!-- headlines -->"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 P_VALUES = (
     "*Superscripts are p-values against the best of ours beside it, by drawing the test pictures "
     "again, with Holm's correction; bold is significantly above all others of ours.*"
@@ -30,6 +33,8 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     if page is not None and page.file.src_uri in [f"results/{name}.md" for name in PAGES]:
         check_tables(markdown, page.file.src_uri)
     markdown = markdown.replace(TYPED, TYPED_NOTE)
+    if HEADLINES in markdown:
+        markdown = markdown.replace(HEADLINES, headlines())
     markdown = FIGURE.sub(lambda found: figure(*found.groups()), markdown)
     return RESULTS.sub(lambda found: result(found[1]), markdown)
 
@@ -86,6 +91,18 @@ def results() -> dict[str, Any]:
     for file in sorted(PAPERS.glob("*/results.json")):
         found |= json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def headlines() -> str:
+    """The ratios that ``benchmarks.headlines`` wrote last, each as its docstring describes it."""
+    text = ast.get_docstring(ast.parse((BENCHMARKS / "headlines.py").read_text("utf-8"))) or ""
+    kept = json.loads((BENCHMARKS / "headlines.json").read_text("utf-8"))["headlines"]
+    rows = ["| | | | better |", "| --- | --- | --- | --- |"]
+    row = re.compile(r"^(\w+(?:, \w+)*) +(.+?) {2,}(higher|lower)$", re.MULTILINE)
+    for names, about, way in row.findall(text):
+        values = ", ".join(f"{kept[name]:.3g}" for name in names.split(", "))
+        rows.append(f"| `{names}` | {about.replace('``', '`')} | {values} | {way} |")
+    return "\n".join(rows)
 
 
 def _commands() -> str:

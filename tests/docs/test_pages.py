@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -146,6 +147,18 @@ def test_benchmarks_and_tables_that_a_page_names_exist(name: str):
         assert benchmark == "NAME" or exists, benchmark
     for tables in re.findall(r"visterm reproduce((?: [a-z]+-[\w-]+)+)", TEXTS[name]):
         assert set(tables.split()) <= set(entries()), tables
+
+
+def test_the_page_of_speed_shows_every_headline_as_it_was_measured():
+    sys.path.insert(0, str(ROOT / "docs"))
+    from hooks import on_page_markdown
+
+    shown = on_page_markdown(TEXTS["docs/results/speed.md"])
+    measured = json.loads((ROOT / "benchmarks/headlines.json").read_text())["headlines"]
+    assert len(measured) > 10
+    for name, value in measured.items():
+        (row,) = re.findall(rf"^\| `[^|]*\b{name}\b[^|]*` \|.*$", shown, re.MULTILINE)
+        assert f"{value:.3g}" in row
 
 
 @pytest.mark.parametrize("name", TEXTS)

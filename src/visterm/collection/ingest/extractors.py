@@ -122,8 +122,12 @@ def prepare(
     *,
     n_jobs: int = 1,
     progress: Progress = silent,
+    is_taken: bool = True,
 ) -> Extractor:
-    """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on."""
+    """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on.
+
+    ``is_taken`` says that its features are the collection's from now on.
+    """
     extractor = kept(catalogue, name, n_jobs)
     if extractor is None:
         extractor = _fit(name, sample, n_jobs, progress)
@@ -134,6 +138,9 @@ def prepare(
         digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
         with catalogue.transaction() as db:
             db.execute("INSERT INTO extractors VALUES (?, ?, ?)", (key, file.as_posix(), digest))
+    if is_taken and (catalogue.get("features"), current_key(catalogue)) != (name, extractor.key):
+        with catalogue.transaction():
+            take(catalogue, name, extractor.key)
     return extractor
 
 
@@ -149,12 +156,12 @@ def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> E
     from visterm.features import parse_features
 
     extractor = parse_features(name, n_jobs=n_jobs)
-    progress("preparing to look", 0, 1)
+    progress("getting ready", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are reported one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
         extractor.fit(sample)
-    progress("preparing to look", 1, 1)
+    progress("getting ready", 1, 1)
     return extractor
 
 
