@@ -84,7 +84,7 @@ def result(command: str) -> str:
     found = kept(command)
     title, _, table = found["table"].partition("\n\n")
     seed = f"seed {found['options'].get('seed', 0)}"
-    made = f"{seed}, {found['seconds']} s, {found['date']}, source {found['source']}"
+    made = f"{seed}, {found['date']}, source {found['source']}"
     notes = "" if "<sup>" not in table else f"\n\n{P_VALUES}"
     return f"{title}\n\n{table}{notes}\n\n*`visterm reproduce {command}`; {made}.*"
 
