@@ -31,6 +31,7 @@ def put(
         numbers = range(1, len(vectors) + 1)
         inside = folders or [""] * len(vectors)
         with catalogue.transaction() as db:
+            take(catalogue, CNN.name, key)
             db.executemany(
                 "INSERT INTO pictures (id, hash) VALUES (?, ?)",
                 ((n, hashlib.sha256(str(n).encode()).digest()) for n in numbers),

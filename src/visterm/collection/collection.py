@@ -9,21 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import change_log
 from visterm.collection.change_log import ChangeLog
-from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.search import SearchRequest, SearchResponse
-from visterm.collection.search.searcher import matches, search
+from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, words_of
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import SharedState, reading, snapshot
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes, current, sweep
@@ -263,7 +263,7 @@ class Collection:
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.scopes import welcome
-        from visterm.collection.training.first_answers import FirstAnswers
+        from visterm.collection.training.pretrained import answer_early
 
         inside = [scope_of(self.root, path) for path in paths]
         named, files = sorted(set(inside)), [self.root / path for path in inside]
@@ -286,7 +286,7 @@ class Collection:
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
-                on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
+                on_batch=partial(answer_early, self.catalogue, on_first) if self.is_empty else None,
             )
             self._after_adding()
         return report
@@ -437,6 +437,15 @@ class Collection:
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._catch_up_first()
         return search(self.catalogue, self.root, request, self._shared.replicas)
+
+    def search_as(
+        self, response: type[Response], result: MakeResult, request: SearchRequest
+    ) -> Response:
+        """As `search`, in a front end's own form: what a result is made of, `MakeResult` says."""
+        self._catch_up_first()
+        return search_as(
+            response, result, self.catalogue, self.root, request, self._shared.replicas
+        )
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space.

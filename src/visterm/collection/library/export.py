@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from visterm.collection.media import captions
-from visterm.collection.media.records import PictureRecord, captures, records
+from visterm.collection.media.records import PictureRecord, records
+from visterm.collection.media.records import pictures as shown_pictures
 from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput, VistermError
@@ -28,14 +29,13 @@ COLUMNS = ("path", "caption", "taken", "taken_from", "latitude", "longitude", "t
 
 def export_rows(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -> list[dict[str, Any]]:
     """What is known of pictures, in their order, one object each; gone ones are left out."""
-    known = records(catalogue, pictures)
-    texts = captions.effective_captions(catalogue, list(known))
-    taken = captures(catalogue, list(known))
+    known, shown = records(catalogue, pictures), shown_pictures(catalogue, pictures)
+    about = ("taken", "taken_from", "latitude", "longitude", "type")
     return [
         {
             "path": str(known[picture].files[0].at(root)),
-            "caption": texts.get(picture, ""),
-            **taken[picture],
+            "caption": shown[picture].caption or "",
+            **{name: getattr(shown[picture], name) for name in about},
             "hash": known[picture].digest,
         }
         for picture in pictures

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.changes import bring_in
-from visterm.collection.feedback.log import judged_pictures, words_of
 from visterm.collection.library.descriptions import neighbours_of
 from visterm.collection.media.captions import effective_captions
-from visterm.collection.store.caption_words import EVERY, PERSON, holders
+from visterm.collection.store.caption_words import PERSON, captioned, holders
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import judged_pictures, words_of
 from visterm.collection.store.snapshot import reading
 from visterm.errors import BadInput
 from visterm.index.codes import magnitudes
@@ -54,7 +54,7 @@ def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
         if number is None or pictures is None:
             raise BadInput(f"the model does not know {word!r}; visterm train learns from captions")
         held = holders(catalogue.db, model.vocabulary.keys[number])
-        others = np.setdiff1d(holders(catalogue.db, EVERY), held, assume_unique=True)
+        others = np.setdiff1d(captioned(catalogue.db), held, assume_unique=True)
         (codes,) = computed(pictures.file, [model.word_weights(number)])
         chosen = []
         for ids, sign in ((held, 1), (others, -1)):

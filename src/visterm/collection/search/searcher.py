@@ -5,16 +5,15 @@ This is the way of every search, so it loads NumPy and SQLite only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Judgement, by_query, spelt
-from visterm.collection.media.records import captured, file_at, frame_seconds
+from visterm.collection.media.records import Picture, file_at, pictures
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
     Calibrated,
@@ -28,20 +27,27 @@ from visterm.collection.search.query_terms import (
 )
 from visterm.collection.search.ranking import (
     LocalScores,
+    QueryRows,
     RankedRows,
     Ranking,
+    RowScores,
     Scores,
     least_scores,
     query_rows,
     video_rows,
     word_scores,
 )
-from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
-from visterm.collection.search.row_scores import QueryRows, RowScores
+from visterm.collection.search.request import (
+    TIME,
+    ScoreParts,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+)
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, by_query, spelt
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import NotTrained, Snapshot, reading
-from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
 from visterm.errors import BadInput, VistermError
@@ -54,6 +60,8 @@ from visterm.text.tokens import STOP_WORDS
 _ANY_SCORE = -float(np.finfo(np.float32).max)
 _READ_QUERIES, _READ_BYTES = 2048, 1 << 28
 """Queries that are remembered as a state of the collection reads them, and their bytes."""
+Response = TypeVar("Response", bound=SearchResponse)
+MakeResult = Callable[[Picture, float, float | None, bool | None, ScoreParts | None, int], object]
 _NEAREST = 500
 """Pictures that are put in order of time where it is not known how many are good matches."""
 
@@ -62,17 +70,56 @@ def search(
     catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None = None
 ) -> SearchResponse:
     """Answer a request, from ``replicas`` of shards where there are any."""
+
+    def result(
+        picture: Picture,
+        score: float,
+        probability: float | None,
+        judged: bool | None,
+        evidence: ScoreParts | None,
+        frame: int,
+    ) -> SearchResult:
+        return SearchResult(
+            picture.picture,
+            score,
+            file_at(root, picture.path),
+            tuple(file_at(root, path) for path in picture.also),
+            probability,
+            judged,
+            evidence,
+            picture.taken,
+            picture.taken_from,
+            picture.latitude,
+            picture.longitude,
+            picture.type,
+            frame,
+            picture.frame_time,
+        )
+
+    return search_as(SearchResponse, result, catalogue, root, request, replicas)
+
+
+def search_as(
+    response: type[Response],
+    result: MakeResult,
+    catalogue: Catalogue,
+    root: Path,
+    request: SearchRequest,
+    replicas: Replicas | None = None,
+) -> Response:
+    """As `search`, in a front end's own form: a result is made from a picture, its score,
+    probability, judgement and evidence, and the number of the frame that answers best."""
     with reading(catalogue) as now:
         asked = _read_request(request)
         ranking = _ranking(now, root, asked, replicas)
-        page = _Page(now, root, request, asked.filters.folders)
+        page = _Page(now, request, asked.filters.folders, result)
         if request.sort == TIME:
             results, more = page.of(_by_time(now, ranking, asked))
         else:
             results, more = page.of(ranking)
         terms = ranking.terms or _NO_TERMS
-        return SearchResponse(
-            results,
+        return response(
+            results,  # type: ignore[arg-type]
             query=request.text,
             offset=request.offset,
             unknown=terms.unknown,
@@ -237,7 +284,8 @@ def word_ranking(
     known, key = now.queries, (query.words, is_here)
     read = known.get(key)
     if read is None:
-        if len(known) >= _READ_QUERIES or sum(one.nbytes for one in known.values()) >= _READ_BYTES:
+        kept = tuple(known.values())  # at once: other threads put theirs in meanwhile
+        if len(kept) >= _READ_QUERIES or sum(one.nbytes for one in kept) >= _READ_BYTES:
             known.clear()
         read = known[key] = _read(now, query, is_here=is_here)
     scores: Scores
@@ -288,7 +336,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
     """A ranking by what is written alone, where no model has been trained yet."""
-    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    terms = written_terms(query, now.written) if query.words else _NO_TERMS
     if query.words and not any(term.weight > 0 for term in terms.terms):
         _ = now.words  # which says what to do
     there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
@@ -388,88 +436,57 @@ class _Ordered:
         return self._every
 
 
-_PLACES = """SELECT pictures.id, folder, name, pictures.taken, pictures.taken_from,
-        pictures.latitude, pictures.longitude, pictures.kind
-    FROM pictures JOIN places ON places.picture = pictures.id
-    WHERE NOT vanished AND pictures.id IN {numbers}"""
-
-
-@dataclass
-class _Place:
-    """A picture as the catalogue has it: its files, and its time and place."""
-
-    capture: dict[str, Any]
-    names: list[tuple[bool, str, str]] = field(default_factory=list)
-
-    def files(self, root: Path) -> tuple[Path | Url, tuple[Path | Url, ...]]:
-        """Its file and its others: those in the asked-for folders first, then by name."""
-        first, *others = [file_at(root, folder, name) for _, folder, name in sorted(self.names)]
-        return first, tuple(others)
-
-
 @dataclass(frozen=True)
 class _Page:
     """The part of a ranking that is shown: pictures that are there, near-duplicates once."""
 
     now: Snapshot
-    root: Path
     request: SearchRequest
     folders: tuple[str, ...]
+    result: MakeResult
 
     @property
     def needed(self) -> int:
         """How many pictures settle what is shown, and whether there are more."""
         return self.request.offset + self.request.k + 1
 
-    def of(self, ranking: Ranking) -> tuple[list[SearchResult], bool]:
+    def of(self, ranking: Ranking) -> tuple[list[object], bool]:
         """The results, and whether there are more."""
         limit = ranking.cutoff if self.request.good else None
         wanted = self.needed if limit is None else min(self.needed, limit)
         while True:
             ranked = ranking.scores.best(wanted)
-            pictures = ranking.frames.pictures(ranked.rows).tolist()
-            places = self._places(pictures)
+            numbers = ranking.frames.pictures(ranked.rows).tolist()
+            frames = dict(zip(numbers, ranked.rows.tolist(), strict=True)) if ranking.frames else {}
+            known = pictures(self.now.catalogue, numbers, frames, self.folders)
             # A picture that has just vanished may still have a row; then more are asked for.
-            shown = [n for n, picture in enumerate(pictures) if picture in places]
+            shown = [n for n, number in enumerate(numbers) if number in known]
             if self.request.fold:
-                shown = self._folded(pictures, shown)
-            if len(shown) >= self.needed or len(pictures) < wanted or wanted == limit:
+                shown = self._folded(numbers, shown)
+            if len(shown) >= self.needed or len(numbers) < wanted or wanted == limit:
                 break
             wanted = 4 * wanted if limit is None else min(4 * wanted, limit)
         first, last = self.request.offset, self.request.offset + self.request.k
         chosen = shown[first:last]
-        rows = ranked.rows[chosen].tolist()
         scores = ranked.scores[chosen]
-        seconds = frame_seconds(self.now.catalogue, rows) if ranking.frames else {}
         results = [
-            SearchResult(
-                pictures[n],
+            self.result(
+                known[numbers[n]],
                 score,
-                *places[pictures[n]].files(self.root),
                 probability,
-                ranking.judged.get(pictures[n]),
+                ranking.judged.get(numbers[n]),
                 None if ranked.parts is None else ranked.parts[n],
-                **places[pictures[n]].capture,
-                frame=row,
-                frame_time=seconds.get(row),
+                frame,
             )
-            for n, row, score, probability in zip(
-                chosen, rows, scores.tolist(), ranking.probabilities(scores), strict=True
+            for n, frame, score, probability in zip(
+                chosen,
+                ranked.rows[chosen].tolist(),
+                scores.tolist(),
+                ranking.probabilities(scores),
+                strict=True,
             )
         ]
         return results, len(shown) > last
-
-    def _places(self, pictures: list[int]) -> dict[int, _Place]:
-        """Where pictures lie now, and when and where they were taken."""
-        places: dict[int, _Place] = {}
-        for picture, folder, name, *capture in self.now.catalogue.among(_PLACES, pictures):
-            if picture not in places:
-                places[picture] = _Place(captured(*capture))
-            is_away = bool(self.folders) and not any(
-                f"/{one}/".lower() in f"/{folder}/".lower() for one in self.folders
-            )
-            places[picture].names.append((is_away, folder, name))
-        return places
 
     def _folded(self, pictures: list[int], there: list[int]) -> list[int]:
         from visterm.collection.search.likeness import without_near_duplicates
@@ -487,4 +504,4 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"visterm does not know {named} yet; {MORE_WORDS}"
+    return f"not known yet: {named}; {MORE_WORDS}"
