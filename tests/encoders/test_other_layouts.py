@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.drawn_encoder import CONCEPTS, draw, table, tokenizer, write
+from PIL import Image
 
 from visterm import encoders
 from visterm.encoders.adoption import clip_tokenizer, from_open_clip
@@ -169,6 +170,51 @@ def test_rclips_model_is_installed_from_its_folder(home: Path, tmp_path: Path) -
     # Its graphs want 256 pixels and 49,408 words; the tiny ones have 32 and 22, and say so.
     with pytest.raises(BadInput, match="cannot be run"):
         encoders.add(str(source))
+    colours, places = rclip_graphs(source / RCLIP)
+    added = encoders.add(str(source), name="rclip")
+    assert (added.dimensions, added.reads_texts) == (4, True)
+    opened = encoders.open_encoder("rclip")
+    ids = np.zeros(77)
+    ids[: len(slowly("a dog"))] = slowly("a dog")
+    expected = ids @ places
+    np.testing.assert_allclose(
+        opened.text_rows(["a DOG"])[0], expected / np.linalg.norm(expected), rtol=1e-4
+    )
+    pixels = np.random.default_rng(0).integers(0, 256, (300, 400, 3)).astype(np.uint8)
+    square = Image.fromarray(pixels).resize((341, 256), Image.Resampling.BICUBIC)
+    square = square.crop((42, 0, 298, 256))
+    fed = (np.asarray(square) / 255 - CLIP["mean"]) / CLIP["std"]
+    row = fed.mean(axis=(0, 1)) @ colours
+    np.testing.assert_allclose(
+        opened.picture_rows([pixels] * 2)[1], row / np.linalg.norm(row), rtol=1e-3
+    )
+
+
+def rclip_graphs(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Write graphs of rclip's shapes, for one picture and one text at a time; returns weights."""
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    random = np.random.default_rng(5)
+    colours, places = random.standard_normal((3, 4)), random.standard_normal((77, 4))
+    mean = [
+        helper.make_node("GlobalAveragePool", ["image"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["row"]),
+    ]
+    cast = [helper.make_node("Cast", ["text"], ["row"], to=TensorProto.FLOAT)]
+    for name, nodes, weights, given in (
+        ("visual", mean, colours, ("image", TensorProto.FLOAT, [1, 3, 256, 256])),
+        ("textual", cast, places, ("text", TensorProto.INT64, [1, 77])),
+    ):
+        graph = helper.make_graph(
+            [*nodes, helper.make_node("MatMul", ["row", "weights"], ["vector"])],
+            name,
+            [helper.make_tensor_value_info(*given)],
+            [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [1, 4])],
+            [numpy_helper.from_array(weights.astype(np.float32), "weights")],
+        )
+        opset = [helper.make_opsetid("", 13)]
+        save(helper.make_model(graph, opset_imports=opset, ir_version=8), folder / f"{name}.onnx")
+    return colours, places
 
 
 DOCUMENTED = {

@@ -18,6 +18,7 @@ from visterm.encoders.layout import (
     PREPROCESSOR,
     RCLIP,
     TOKENIZER,
+    read_json,
 )
 from visterm.errors import BadInput, needs_extra
 
@@ -46,7 +47,7 @@ def adopt(folder: Path) -> None:
             (folder / target).parent.mkdir(exist_ok=True)
             (folder / name).rename(folder / target)
     if (folder / OPEN_CLIP_PREPROCESSOR).is_file():
-        _write(folder / PREPROCESSOR, from_open_clip(_read(folder / OPEN_CLIP_PREPROCESSOR)))
+        _write(folder / PREPROCESSOR, from_open_clip(read_json(folder, OPEN_CLIP_PREPROCESSOR)))
     if is_rclip:
         (folder / RCLIP).rmdir()
         _write(folder / PREPROCESSOR, from_open_clip({"size": 256, **_CLIP}))
@@ -115,16 +116,6 @@ def clip_tokenizer(merges: Path) -> Any:
         single=f"{words[-2]} $A {words[-1]}", special_tokens=special
     )
     return tokenizer
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path.name} cannot be read as JSON: {error}") from None
-    if not isinstance(said, dict):
-        raise BadInput(f"{path.name} must hold one JSON object")
-    return said
 
 
 def _write(path: Path, said: dict[str, Any]) -> None:

@@ -193,7 +193,7 @@ def read_layout(folder: Path, precision: str | None = None) -> Layout:
     files = offered(folder)
     names = names_of(files, precision)
     settings = {
-        name: _json(folder, name)
+        name: read_json(folder, name)
         for name in names
         if name in (PREPROCESSOR, _MODEL_SETTINGS, _TOKENIZER_SETTINGS)
     }
@@ -227,7 +227,8 @@ def _graph(files: Collection[str], stems: tuple[str, ...], precision: str) -> st
     return next((name for name in names if name in files), None)
 
 
-def _json(folder: Path, name: str) -> dict[str, Any]:
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """A configuration among an encoder's files."""
     try:
         if (folder / name).stat().st_size > _LARGEST_TEXT:
             raise BadInput(f"{name} is too large to be a configuration")
