@@ -286,7 +286,7 @@ def scored(spaces: Spaces, true: csr_array, method: Method) -> tuple[Rows, dict[
         found = fused(parts, (1 / len(how),) * len(how))
         return learn_choice(found.left_out, model.labels).probabilities(found.asked), {}
     learner = make_model(how, max_words=1, presets=False)
-    if learner.name != "concept_svm":
+    if learner.name != "concept-svm":
         held = pictures[p.validation], true[p.validation]
         learner.fit(pictures[p.train], true[p.train], validation=held, progress=spaces.progress)
         chosen = learner.decided() | {"validation": learner.validation_}

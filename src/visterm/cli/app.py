@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
+from visterm.cli.agents import mcp
 from visterm.cli.demo import demo
 from visterm.cli.describe import describe, explain
 from visterm.cli.evaluate import evaluate, reproduce, tune
+from visterm.cli.review import review
 from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
 from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
@@ -18,7 +20,6 @@ from visterm.cli.upkeep import add, check, duplicates, remove, status, upgrade, 
 
 app = typer.Typer(
     name="visterm",
-    help="Find pictures from words, and teach it what your words look like.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,12 +40,16 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Find pictures from words, and teach it what your words look like."""
+    """Find pictures from words, and teach it what your words look like.
+
+    Example: cd ~/Pictures; visterm search "tree snow -people"
+    """
 
 
 for command in (
     *(parsed_command(), add, caption, describe, explain, feedback, undo, train, status, check),
-    *(upgrade, remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
+    *(upgrade, remove, serve, mcp, watch, teach, review, duplicates, export, demo),
+    *(evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)

@@ -77,7 +77,10 @@ def train(
 
 starter = typer.Typer(
     name="starter",
-    help="Share what a collection knows of words with another.",
+    help="""Share what a collection knows of words with another.
+
+    Example: visterm starter export birds.starter
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -128,7 +131,10 @@ def use(
 
 encoder = typer.Typer(
     name="encoder",
-    help="Install networks, and encoders that know any word.",
+    help="""Install networks, and encoders that know any word.
+
+    Example: visterm encoder list
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -153,6 +159,10 @@ def add_encoder(
         list[str] | None,
         typer.Option(help="A text around words, as in 'a photo of {}'; several are averaged."),
     ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(help="What comes before every text, such as a language's code: deu_Latn."),
+    ] = None,
 ) -> Answer:
     """Install an encoder, once its files have passed every check.
 
@@ -171,6 +181,7 @@ def add_encoder(
             name=name,
             precision=precision,
             prompts=prompt or encoders.PROMPTS,
+            prefix=prefix,
             progress=progress,
         )
     advice = f"visterm add --features {manifest.name} describes pictures with it"

@@ -38,6 +38,9 @@ def _home(folder: Path, store: Path | None, options: Mapping[str, Any]) -> Path:
     paths = [Path(path) for path in options["paths"] or () if not is_container(path)]
     if store is not None or not paths or (home.exists and all(map(home.holds, paths))):
         return folder
+    for path in paths:  # before a folder above what was mistyped is made a collection
+        if not path.exists():
+            raise BadInput(f"there is no {path}")
     folders = [path if path.is_dir() else path.parent for path in paths]
     if len(paths) == 1:
         return folders[0]
@@ -177,8 +180,8 @@ def watch(
         for news in follow(opened, polling=poll, learns=learn, on_skip=skipping):
             if json:
                 print(json_text({**vars(news.added), "trained": news.trained}), flush=True)
-            elif news.trained or (line := summary(news.added)) != "nothing new":
-                print("learnt from the captions" if news.trained else line, flush=True)
+            elif line := "learnt from the captions" if news.trained else summary(news.added):
+                print(line, flush=True)
 
 
 @on_collection
@@ -246,7 +249,8 @@ def duplicates(
         lines += [] if others else [short_path(best)]
         lines += [f"{indent}{short_path(path)}" for path in rest]
     if not others:
-        lines.append(f"{counted(len(groups), 'group')}; the first of each is the best one")
+        which = "; the first of each has the most pixels" if groups else ""
+        lines.append(f"{counted(len(groups), 'group')} of near-duplicates{which}")
     return {"groups": shown}, lines
 
 
@@ -275,7 +279,8 @@ def remove(
         collection.forget_everything()
     else:
         count = collection.remove(paths or [])
-    line = f"{counted(count, 'picture')} forgotten; the files are untouched"
+    back = "" if everything else "; visterm undo takes this back"
+    line = f"{counted(count, 'picture')} forgotten, the files are untouched{back}"
     return {"removed": count}, line
 
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from visterm.collection.feedback.log import Judgement, entries, judged_pictures, words_of
 from visterm.collection.ingest.scopes import scope_of
 from visterm.collection.media.records import number_of
 from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, judged_pictures, words_of
 from visterm.collection.store.location import may_write
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import NotTrained
@@ -229,6 +229,15 @@ def teach(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> Rou
     return answer(catalogue, root, query, _by_number(catalogue, root, answers))
 
 
+@_verb("reviewing captions")
+def review(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> int:
+    from visterm.collection.library.review import review
+
+    changed = review(catalogue, query, _by_number(catalogue, root, answers))
+    _learn_completeness(catalogue)
+    return changed
+
+
 def _by_number(catalogue: Catalogue, root: Path, answers: Answers) -> dict[int, bool]:
     return {number_of(catalogue, root, one): bool(yes) for one, yes in dict(answers).items()}
 
@@ -261,7 +270,7 @@ def undo(catalogue: Catalogue, root: Path, number: int | None = None) -> Judgeme
         missing = "nothing to undo" if number is None else f"no yes or no has the number {number}"
         raise BadInput(f"{missing}; visterm feedback lists what was said")
     changes.forget_clicks(catalogue, clicks[-1].id)
-    return clicks[-1].judgement
+    return clicks[-1]
 
 
 @_verb("taking all clicks back")

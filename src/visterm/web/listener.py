@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from visterm.errors import BadInput, VistermError
 
@@ -61,6 +62,16 @@ class Address:
         end = "" if self.token is None else f"?token={self.token}"
         return f"http://{host}:{self.port}/{end}"
 
+    def search(self, query: str) -> str:
+        """The same with a search, or without one where there are no words.
+
+        >>> Address(socket.socket(), "::", 80, token=None).search("red car")
+        'http://[::1]:80/?q=red%20car'
+        """
+        if not query:
+            return self.url
+        return f"{self.url}{'?' if self.token is None else '&'}q={quote(query)}"
+
 
 def listen(host: str = "127.0.0.1", port: int | None = None, token: str | None = None) -> Address:
     """Take an address; beyond loopback with a token, made up where none is given.
@@ -97,6 +108,7 @@ def serve(
     watches: bool = False,
     learns: bool = False,
     open_browser: bool = False,
+    query: str = "",
     ready: Callable[[str], None] = lambda url: None,
     shared: SharedState | None = None,
 ) -> None:
@@ -112,6 +124,8 @@ def serve(
         A job to begin with: ``add`` or ``train``.
     watches, learns
         As for `make_app`.
+    open_browser, query
+        Whether the page is opened, and what is searched there.
     ready
         Called with the address as soon as the server answers.
     shared
@@ -137,7 +151,8 @@ def serve(
             writer.start(begin)
         ready(address.url)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+            page = address.search(query)
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
     allow_many_files()
     _server(guard, answering).run(sockets=[address.socket])

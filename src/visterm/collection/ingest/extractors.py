@@ -156,12 +156,12 @@ def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> E
     from visterm.features import parse_features
 
     extractor = parse_features(name, n_jobs=n_jobs)
-    progress("preparing to look", 0, 1)
+    progress("getting ready", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are reported one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
         extractor.fit(sample)
-    progress("preparing to look", 1, 1)
+    progress("getting ready", 1, 1)
     return extractor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from visterm.starter import Starter
 
 
+WORTH_TWO_ANSWERS = 256
+"""Files that are left when somebody who waits is told the first ones: of fewer, all come soon."""
 OWN = "starter.safetensors"
 """A starter that somebody shared, in the store of a collection that begins with it."""
 
@@ -119,3 +122,11 @@ def starter_version(catalogue: Catalogue, extractor: str | None) -> Version | No
         extractor=extractor,
         words=len(vocabulary),
     )
+
+
+def answer_early(
+    catalogue: Catalogue, on_first: Callable[[int, int], None] | None, done: int, total: int
+) -> None:
+    """Let the starter answer from the first batch of an ``add``, of so many files out of all."""
+    if done < total and begin(catalogue) and on_first and total - done >= WORTH_TWO_ANSWERS:
+        on_first(done, total)
