@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.encoders.tiny_network import SIDE, write_network
+from tests.encoders.tiny_network import install
 
-from visterm import encoders
 from visterm.collection import Collection
 from visterm.collection.store.versions import current
 from visterm.errors import BadInput, VistermError
@@ -43,17 +41,7 @@ Collection.open(sys.argv[1]).upgrade("tiny", progress=progress)
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A network of drawn weights, installed under this name."""
     monkeypatch.setenv("VISTERM_ENCODERS", str(tmp_path / "installed"))
-    source = tmp_path / "source"
-    (source / "onnx").mkdir(parents=True)
-    write_network(source / "onnx" / "model.onnx")
-    encoders.layout.add_output(source / "onnx" / "model.onnx", "tokens")
-    recipe = {
-        "size": {"height": SIDE, "width": SIDE},
-        "image_mean": [0.5] * 3,
-        "image_std": [0.25] * 3,
-    }
-    (source / "preprocessor_config.json").write_text(json.dumps(recipe))
-    return encoders.add(str(source), name="tiny").name
+    return install(tmp_path)
 
 
 def answers(collection: Collection) -> list[list[tuple[int, float]]]:

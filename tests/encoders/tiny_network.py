@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,22 @@ def write_network(path: Path) -> Path:
     checker.check_model(model)
     save(model, path)
     return path
+
+
+def install(folder: Path, name: str = "tiny", shade: float = 0.5) -> str:
+    """Install the network as one for pictures; ``shade`` is the mean that it expects."""
+    from visterm import encoders
+
+    source = folder / f"{name}-{shade}"
+    (source / "onnx").mkdir(parents=True)
+    encoders.layout.add_output(write_network(source / "onnx" / "model.onnx"), "tokens")
+    recipe = {
+        "size": {"height": SIDE, "width": SIDE},
+        "image_mean": [shade] * 3,
+        "image_std": [0.25] * 3,
+    }
+    (source / "preprocessor_config.json").write_text(json.dumps(recipe))
+    return encoders.add(str(source), name=name).name
 
 
 def tokens_of(pixels: NDArray[np.uint8], preprocessor: dict[str, Any]) -> NDArray[np.float64]:

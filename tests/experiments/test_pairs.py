@@ -263,3 +263,34 @@ def test_phrases_become_single_words_and_rare_ones_are_left_out():
     assert told[0].split() == ["man-walk", "walk-on-road"]
     assert told[-1] == ""
     assert LabelSets(told).true.sum() == 20
+
+
+def test_vectors_of_an_installed_network_are_kept_by_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from papers.pairs import cnn_vectors, network_key, seen_by
+    from tests.encoders.tiny_network import install
+
+    from visterm.datasets.scenes import draw_scenes
+
+    monkeypatch.setenv("VISTERM_ENCODERS", str(tmp_path / "installed"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    draw_scenes(tmp_path / "drawn", 3, size=(48, 32))
+    paths = sorted((tmp_path / "drawn").glob("*.jpg"))
+    rows, keys = [], []
+    for shade in (0.5, 0.3):
+        name = install(tmp_path, shade=shade)
+        keys.append(network_key(name))
+        rows.append(cnn_vectors(paths, seen_by(name, ())))
+        assert np.array_equal(cnn_vectors(paths, seen_by(name, ())), rows[-1])
+    assert rows[0].shape == (3, 12)
+    assert keys[0] != keys[1]
+    assert not np.array_equal(rows[0], rows[1])
+    assert seen_by(None, ()) == network_key(None) == ()
+
+
+def test_a_table_that_names_its_own_features_takes_no_others() -> None:
+    from visterm.experiments.tables import reproduce
+
+    with pytest.raises(BadInput, match="names its own features"):
+        reproduce("tpami-9", features="cnn")
