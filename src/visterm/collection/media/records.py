@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -135,7 +136,15 @@ def located(
 
 def file_at(root: Path, path: str) -> Path | Url:
     """A file below the collection's folder, or its URL."""
-    return Url(path) if is_url(path) else root / path
+    folder, _, name = path.rpartition("/")
+    inside = _folder_at(root, folder)
+    return Url(path) if inside is None else inside / name
+
+
+@lru_cache(maxsize=4096)
+def _folder_at(root: Path, folder: str) -> Path | None:
+    """The path of a folder, None for a URL; reading it takes longer than ranking its pictures."""
+    return None if is_url(folder) else root / folder
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
