@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from visterm.collection.media import captions
+from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
@@ -176,6 +177,7 @@ def pictures(
         for (rows,) in catalogue.among(_SHOWN, asked)
         for number, *facts in json.loads(rows)
     }
+    address = "/api/v1" if catalogue.shared is None else catalogue.shared.address
     shown = {}
     for number in dict.fromkeys(numbers):
         _, _, width, height, *capture, kind, files, texts = known.get(number, _GONE)
@@ -191,10 +193,10 @@ def pictures(
             number,
             path,
             also,
-            captions.effective_caption(texts) if texts else None,
+            effective_caption(texts) if texts else None,
             width,
             height,
-            f"/api/v1/pictures/{still}/thumbnail?v={tag}",
+            f"{address}/pictures/{still}/thumbnail?v={tag}",
             second,
             None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
             source or None,
