@@ -19,6 +19,7 @@ import webbrowser
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from visterm.errors import BadInput, VistermError
@@ -166,12 +167,19 @@ def serve(
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
+    def ending() -> None:
+        for server in guard.app.state.servers:  # type: ignore[attr-defined]
+            server.writer.end()
+
     allow_many_files()
-    _server(guard, answering).run(sockets=[address.socket])
+    _server(guard, answering, ending).run(sockets=[address.socket])
 
 
-def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
-    """What serves an application; it calls ``answering`` once it does."""
+def _server(
+    guard: Guard, answering: Callable[[], None], ending: Callable[[], None]
+) -> uvicorn.Server:
+    """What serves an application; it calls ``answering`` once it does, and ``ending`` as soon as a
+    signal tells it to end: streams of a job would keep it waiting."""
     import uvicorn
 
     class Announcing(uvicorn.Server):
@@ -179,6 +187,10 @@ def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
             await super().startup(sockets)
             if self.started:
                 answering()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            ending()
+            super().handle_exit(sig, frame)
 
     config = uvicorn.Config(
         guard,
