@@ -32,7 +32,8 @@ STAGES = {
     "collection, index and words": "import numpy, visterm.cli.search, visterm.collection",
 }
 SEARCH = (
-    f"import sys; sys.argv = ['visterm', 'search', {QUERY!r}]; from visterm.cli import main; main()"
+    f"import sys; sys.argv = ['visterm', 'search', {QUERY!r}]; "
+    "from visterm.cli import console; console()"
 )
 
 

@@ -16,7 +16,7 @@ click_over_read     from a click to its new ranking, over the same              
 train_growth        training in this collection over training in one of a tenth              lower
 serve               searches a second over HTTP, times the processor seconds of a yardstick  higher
 serve_work          processor time of such a search over the yardstick                       lower
-memory_mb           that the server has to itself                                            lower
+memory_mb           megabytes that the server has to itself                                  lower
 cold_start          ``visterm search`` over ``import numpy``, whole processes                lower
 pamir               triplets of PAMIR's loop: times as fast as the same in NumPy             higher
 extraction          the CNN's vector of a picture from its file over the yardstick           lower

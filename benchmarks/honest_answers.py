@@ -45,7 +45,8 @@ from visterm.collection import Collection, SearchResult
 from visterm.collection.training.pretrained import begin
 from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k
 from visterm.text.query import UnknownWords
-from visterm.text.tokens import PICTURE_TALK, STOP_WORDS, stem, tokens
+from visterm.text.tokens import STOP_WORDS, stem, tokens
+from visterm.text.unoffered_words import PICTURE_TALK
 
 CAPTIONED = 300
 DRAWS = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from functools import cache
@@ -12,6 +13,8 @@ MARK = "<!-- commands -->"
 RESULTS = re.compile(r"<!-- results: (.+?) -->")
 TYPED = "<!-- typed -->"
 TYPED_NOTE = "*Typed from an earlier run; the command prints today's figures.*"
+HEADLINES = "<!-- headlines -->"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 PAPERS = Path(__file__).parents[1] / "papers"
 
 
@@ -20,6 +23,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     if MARK in markdown:
         markdown = markdown.replace(MARK, _commands())
     markdown = markdown.replace(TYPED, TYPED_NOTE)
+    if HEADLINES in markdown:
+        markdown = markdown.replace(HEADLINES, headlines())
     return RESULTS.sub(lambda found: result(found[1]), markdown)
 
 
@@ -43,6 +48,18 @@ def results() -> dict[str, Any]:
     for file in sorted(PAPERS.glob("*/results.json")):
         found |= json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def headlines() -> str:
+    """The ratios that ``benchmarks.headlines`` wrote last, each as its docstring describes it."""
+    text = ast.get_docstring(ast.parse((BENCHMARKS / "headlines.py").read_text("utf-8"))) or ""
+    kept = json.loads((BENCHMARKS / "headlines.json").read_text("utf-8"))["headlines"]
+    rows = ["| | | | better |", "| --- | --- | --- | --- |"]
+    row = re.compile(r"^(\w+(?:, \w+)*) +(.+?) {2,}(higher|lower)$", re.MULTILINE)
+    for names, about, way in row.findall(text):
+        values = ", ".join(f"{kept[name]:.3g}" for name in names.split(", "))
+        rows.append(f"| `{names}` | {about.replace('``', '`')} | {values} | {way} |")
+    return "\n".join(rows)
 
 
 def _commands() -> str:

@@ -76,6 +76,7 @@ def why(page: Page) -> None:
 SHOTS: dict[str, tuple[str, dict[str, Any], Callable[[Page], None]]] = {
     "page": ("/?q=monkey", DESKTOP, as_found),
     "page-own-word": ("/?q=windmill", DESKTOP, as_found),
+    "page-new-word": ("/?q=multimeter", DESKTOP, as_found),
     "page-filters": ("/?q=arch+in%3Aplaces", DESKTOP, as_found),
     "page-teaching": ("/?q=castle", DESKTOP, teaching),
     "page-word": ("/?q=windmill", DESKTOP, known_word),

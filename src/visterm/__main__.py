@@ -1,6 +1,6 @@
 """``python -m visterm``: the command line."""
 
-from visterm.cli import main
+from visterm.cli import console
 
 if __name__ == "__main__":
-    main()
+    console()

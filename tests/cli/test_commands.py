@@ -7,11 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from visterm import __version__
+from visterm.cli.app import app
 from visterm.cli.train import NAMES
 from visterm.collection import Collection
 from visterm.datasets import read_tsv
@@ -42,6 +47,23 @@ def test_help_lists_the_commands_with_what_they_do() -> None:
         assert f"\n  {command} " in shown.stdout
     commands = shown.stdout.partition("Commands:")[2]
     assert "..." not in commands, "a summary is cut off"
+
+
+def _commands(command: Any, *above: str) -> Iterator[tuple[str, ...]]:
+    """All commands that there are, those in groups too, and the groups themselves."""
+    yield above
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, *above, name)
+
+
+ALL_COMMANDS = list(_commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("words", ALL_COMMANDS, ids=" ".join)
+def test_the_help_of_every_command_has_an_example(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(app, [*words, "--help"], prog_name="visterm")
+    assert shown.exit_code == 0
+    assert re.search(rf"Example: .*visterm {' '.join(words)}", shown.output), shown.output
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def evaluate(folder: Path, *words: str) -> str:
 
 def test_the_best_model_is_measured_on_other_features(tables: Path) -> None:
     found = json.loads(evaluate(tables, "--preset", "best", "--features", SMALL, "--json"))
-    assert (found["model"], found["features"]) == ("kernel_ridge", SMALL)
+    assert (found["model"], found["features"]) == ("kernel-ridge", SMALL)
     assert found["AvgP"] > 0
 
 

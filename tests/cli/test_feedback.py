@@ -46,20 +46,34 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_yes_and_a_no_are_learnt_listed_and_taken_back(folder: Path) -> None:
-    assert visterm("feedback", cwd=folder).stdout == "nothing was said yet\n"
+    assert visterm("feedback", cwd=folder).stdout == "no answers yet\n"
     before = told("search", "sea", "-k", "135", cwd=folder)["results"]
     low, high = before[100]["path"], before[0]["path"]
-    said = told("feedback", "yes", "sea", low, cwd=folder)["yes"]
-    assert [(one["query"], one["relevant"], one["path"]) for one in said] == [("sea", True, low)]
-    assert told("feedback", "no", "sea", high, cwd=folder)["no"][0]["relevant"] is False
+    assert told("feedback", "yes", "sea", low, cwd=folder) == {"yes": 1}
+    assert told("feedback", "no", "sea", high, cwd=folder) == {"no": 1}
+    said = told("feedback", cwd=folder)["list"]
+    assert [(one["query"], one["relevant"], one["path"]) for one in said] == [
+        ("sea", True, low),
+        ("sea", False, high),
+    ]
     after = [one["path"] for one in told("search", "sea", "-k", "135", cwd=folder)["results"]]
     assert after.index(low) < 100
     listed = visterm("feedback", "list", cwd=folder).stdout.splitlines()
     assert [line.split()[1:3] for line in listed] == [["yes", "sea"], ["no", "sea"]]
     first = str(said[0]["id"])
     assert told("feedback", "undo", first, cwd=folder)["undo"][0]["path"] == low
-    assert visterm("feedback", "reset", cwd=folder).stdout.endswith("1 taken back\n")
+    assert visterm("feedback", "reset", cwd=folder).stdout.endswith("1 answer taken back\n")
     assert told("search", "sea", "-k", "135", cwd=folder)["results"] == before
+
+
+def test_several_answers_are_one_step(folder: Path) -> None:
+    refused = visterm("feedback", "yes", "sea", "sea1.png", "nowhere.png", cwd=folder)
+    assert refused.returncode == 2
+    assert told("feedback", cwd=folder)["list"] == [], "nothing of what was refused is kept"
+    ran = visterm("feedback", "yes", "sea", "sea1.png", "sea2.png", cwd=folder)
+    assert ran.stdout == "2 answers given; visterm undo takes this back\n"
+    assert told("undo", cwd=folder)["pictures"] == 2
+    assert told("feedback", cwd=folder)["list"] == []
 
 
 @pytest.mark.parametrize(
@@ -87,3 +101,28 @@ def test_good_matches_end_at_the_cutoff(folder: Path) -> None:
     assert good["results"] == whole["results"][: whole["cutoff"]]
     chances = [one["probability"] for one in whole["results"]]
     assert chances == sorted(chances, reverse=True)
+
+
+def test_a_search_says_where_good_matches_end_and_how_many_more_there_are(folder: Path) -> None:
+    whole = told("search", "sea", "-k", "135", cwd=folder)
+    good = whole["cutoff"]
+    few = visterm("search", "sea", "-k", str(good - 1), "--good", cwd=folder)
+    assert few.stderr.splitlines()[-1] == f"visterm: 1 more good match; -k {good} shows all"
+    one = visterm("search", "sea", "-k", "1", cwd=folder)
+    assert f"{good - 1} more good matches; -k {good} shows all" in one.stderr
+    ran = visterm("search", "sea", "-k", "135", cwd=folder)
+    assert "good matches end here" in ran.stderr
+    percentages = [line.split("%")[0].strip("<> ") for line in ran.stdout.splitlines()]
+    assert all(text.isdigit() for text in percentages), "no raw scores"
+
+
+def test_an_explanation_speaks_in_percentages_and_factors(folder: Path) -> None:
+    best = told("search", "sea", "-k", "1", cwd=folder)["results"][0]
+    about = told("explain", best["path"], "sea", cwd=folder)
+    assert about["score"] == pytest.approx(best["score"], abs=1e-5)
+    first, seen, *others = visterm("explain", best["path"], "sea", cwd=folder).stdout.splitlines()
+    assert first.split("%")[1].strip() == Path(best["path"]).name
+    assert seen.startswith("  by what is seen: ")
+    assert "  its caption says sea" in others
+    assert "  sea: " in "\n".join(others)
+    assert "times as likely" in "\n".join(others)

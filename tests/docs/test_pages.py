@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -171,6 +172,18 @@ def test_a_page_that_shows_a_table_nobody_made_is_refused():
     with pytest.raises(SystemExit, match="run visterm reproduce tpami-99 --seed 3"):
         on_page_markdown("<!-- results: tpami-99 --seed 3 -->")
     assert "earlier run" in on_page_markdown("<!-- typed -->")
+
+
+def test_the_page_of_speed_shows_every_headline_as_it_was_measured():
+    sys.path.insert(0, str(ROOT / "docs"))
+    from hooks import on_page_markdown
+
+    shown = on_page_markdown(TEXTS["docs/results/speed.md"])
+    measured = json.loads((ROOT / "benchmarks/headlines.json").read_text())["headlines"]
+    assert len(measured) > 10
+    for name, value in measured.items():
+        (row,) = re.findall(rf"^\| `[^|]*\b{name}\b[^|]*` \|.*$", shown, re.MULTILINE)
+        assert f"{value:.3g}" in row
 
 
 @pytest.mark.parametrize("name", TEXTS)

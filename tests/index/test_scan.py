@@ -63,7 +63,6 @@ def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if is_compiled:
         loops.prepare()
     monkeypatch.setattr(loops, "is_worth", lambda *_, **limits: is_compiled)
-    monkeypatch.setattr(loops, "is_loaded", lambda: is_compiled)
 
 
 @pytest.mark.usefixtures("each_way")

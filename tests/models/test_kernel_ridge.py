@@ -36,5 +36,5 @@ def test_more_pictures_than_can_be_compared_are_refused_with_advice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_ridge, "_TABLE_BYTES", 4 * 39 * 39)
-    with pytest.raises(BadInput, match=r"40 pictures with each other.*kernel_pamir"):
+    with pytest.raises(BadInput, match=r"40 pictures with each other.*kernel-pamir"):
         KernelRidge().fit(PICTURES, CAPTIONS)

@@ -131,7 +131,7 @@ def test_words_of_like_meaning_lend_weights_and_left_out_scores_alike() -> None:
     meanings = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 0.0], [0.0, 0.0]])
     own = Ridge(alpha=2.0).fit(vectors, captions)
     lent = Ridge(alpha=2.0).fit(vectors, captions, meanings=meanings)
-    share = 0.5 * 10 / (10 + 2) * 0.8
+    share = 0.25 * 5 / (5 + 2) * 0.8
     np.testing.assert_allclose(
         lent.weights_[1], own.weights_[1] + share * own.weights_[0], rtol=1e-4, atol=1e-6
     )

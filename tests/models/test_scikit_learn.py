@@ -20,13 +20,13 @@ from visterm.text import Relevance
 
 SMALL: dict[str, dict[str, Any]] = {
     "pamir": {"max_iter": 200},
-    "kernel_pamir": {"max_iter": 200},
+    "kernel-pamir": {"max_iter": 200},
     "bbnn": {"block_width": 1, "max_iter": 1, "epoch_pairs": 50, "batch_size": 10},
     "cmtt": {"n_components": 2},
     "plsa": {"n_components": 2, "text_steps": 2},
     "bitr": {"max_iter": 5},
     "wsabie": {"n_components": 4, "max_iter": 2},
-    "knn": {"n_neighbors": 3},
+    "weighted-knn": {"n_neighbors": 3},
     "contrastive": {"n_components": 4, "max_iter": 1, "batch_size": 10},
 }
 PICTURES = np.random.default_rng(0).random((40, 5))

@@ -150,7 +150,7 @@ def test_classes_that_exclude_each_other_share_what_a_picture_shows(starter: Sta
     assert [banjo, guitar] in calibration.rivals.tolist()
     logs = np.full((1, len(starter.vocabulary)), -9.0)
     logs[0, [guitar, banjo]] = np.log([0.99, 0.97])
-    found = calibration.word_probabilities(logs)[0]
+    found = calibration.exclusive(logs)[0]
     assert found[guitar] == pytest.approx(0.99)
     assert found[banjo] < 0.4
     joint, _ = starter.initial_model(Vocabulary.from_captions(["grandma banjo", "max"]), 2)

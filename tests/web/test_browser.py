@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -392,14 +393,52 @@ def test_an_empty_collection_says_what_to_do_and_does_it(tmp_path: Path, visit: 
 
 def test_words_nobody_taught_come_with_words_that_were(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=moutain")
-    expect(page.locator("#said")).to_contain_text("is taken for “mountain”")
+    expect(page.locator("#said")).to_contain_text("is searched as “mountain”")
     page.goto(f"{served.url}/?q=boast")  # an English word is no slip
-    expect(page.locator("#message")).to_contain_text("does not know these words yet")
-    page.locator("#message .chip", has_text="boat").click()
+    expect(page.locator("#summary")).to_contain_text("does not know “boast” yet")
+    page.locator("#chips .chip", has_text="boat").click()
     expect(page.locator("#heading")).to_have_text("boat")
     assert len(order(page)) == 60
     page.goto(f"{served.url}/?q=%22open")
     expect(page.locator("#message")).to_contain_text("quote is not closed")
+
+
+def test_a_word_nobody_knows_is_created_by_saying_yes_to_a_picture(
+    changed: Server, visit: Opener
+) -> None:
+    page = visit(f"{changed.url}/?q=zorblax")
+    expect(page.locator("#summary")).to_contain_text("Say yes (✓) to a picture")
+    expect(page.locator("#teach")).to_be_hidden()
+    tiles = page.locator(".tile.there")
+    picture = tiles.nth(2).get_attribute("data-picture")
+    expect(tiles.nth(2).locator(".no")).to_be_hidden()
+    tiles.nth(2).locator(".yes").click()
+    expect(page.locator("#summary")).not_to_contain_text("does not know")
+    expect(page.locator(".tile").first).to_have_attribute("data-picture", str(picture))
+    expect(page.locator("#teach")).to_be_visible()
+    page.locator(".toast button", has_text="Undo").click()
+    expect(page.locator("#summary")).to_contain_text("does not know “zorblax” yet")
+    expect(page.locator("#teach")).to_be_hidden()
+
+
+def fulfilled(answer: str, route: sync_api.Route) -> None:
+    """Answer a request in place of the server."""
+    route.fulfill(status=201, body=answer, content_type="application/json")
+
+
+def test_an_answer_that_contradicts_captions_says_that_it_counts_less(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(f"{served.url}/?q=sea")
+    order(page)
+    for weight, said in ((0, "the ranking stays"), (0.25, "It counts less")):
+        made = {"id": 1, "query": "sea", "picture": 1, "relevant": True, "time": 0}
+        answer = json.dumps(made | {"weight": weight})
+        page.unroute_all()
+        page.route("**/api/v1/feedback", partial(fulfilled, answer))
+        page.locator(".tile .open").nth(3).focus()
+        page.keyboard.press("y")
+        expect(page.locator(".toast")).to_contain_text(said)
 
 
 def test_an_answer_from_some_of_the_pictures_says_so(served: Server, visit: Opener) -> None:
@@ -482,7 +521,7 @@ def test_it_can_be_read_aloud(served: Server, visit: Opener) -> None:
     assert nameless == []
     expect(page.get_by_role("search")).to_be_visible()
     expect(page.get_by_role("combobox", name="Search pictures by words")).to_be_visible()
-    assert "place 1" in (page.locator(".tile .open").first.get_attribute("aria-label") or "")
+    assert "result 1" in (page.locator(".tile .open").first.get_attribute("aria-label") or "")
     assert page.locator("h1").count() == 1
 
 
@@ -539,9 +578,9 @@ def test_a_folder_that_says_so_is_named_in_the_grid_and_in_the_view(
         expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
         tile = page.locator(".tile.written").first
         expect(tile).to_have_attribute("data-says", "folder: alps")
-        assert "its folder says alps" in tile.locator(".open").get_attribute("aria-label")
+        assert "its folder has alps" in tile.locator(".open").get_attribute("aria-label")
         tile.locator(".open").click()
-        expect(page.locator("#view .why .written")).to_have_text("Its folder says “alps”.")
+        expect(page.locator("#view .why .written")).to_have_text("Its folder has “alps”.")
         fits = "card => card.scrollWidth <= card.clientWidth"
         assert page.locator("#view .judge").evaluate(fits), "nothing is cut off"
     finally:
@@ -820,6 +859,9 @@ def other_views(page: Page) -> Iterator[str]:
     expect(page.locator("#like")).to_be_visible()
     yield "similar"
     page.goto(f"{page.url.split('?')[0]}?q=boast")
+    page.locator(".only-yes .tile").first.wait_for()
+    yield "new word"
+    page.goto(f"{page.url.split('?')[0]}?q=%22open")
     page.locator("#message").wait_for()
     yield "message"
 
@@ -1091,6 +1133,22 @@ def test_a_phone_selects_by_a_long_press_and_a_drag(served: Server, visit: Opene
     expect(page.locator("#selection")).to_be_in_viewport()
     page.locator(".tile .open").nth(4).tap()
     expect(page.locator(".tile.chosen")).to_have_count(4)
+
+
+def test_a_finger_lifted_right_after_a_long_press_keeps_the_selection(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(f"{served.url}/?q=sea", width=390, height=844, has_touch=True, is_mobile=True)
+    order(page)
+    touch = fingers(page)
+    box = page.locator(".tile").first.bounding_box()
+    touch("touchStart", [(box["x"] + 20, box["y"] + 20)])
+    page.locator(".tile.chosen").wait_for()
+    touch("touchEnd", [])  # so soon that the browser takes it for a click
+    page.wait_for_timeout(200)
+    expect(page.locator(".tile.chosen")).to_have_count(1)
+    page.locator(".tile .open").nth(1).tap()
+    expect(page.locator(".tile.chosen")).to_have_count(2)
 
 
 def test_a_phone_reaches_order_filters_help_and_teaching(served: Server, visit: Opener) -> None:

@@ -190,14 +190,13 @@ class Calibration:
         odds = min((wanted - scale.intercept) / scale.slope, wanted + _DOUBT)
         return float(log_logistic(np.asarray(odds))) / scale.per_word
 
-    def word_probabilities(self, logs: ArrayLike) -> Floats:
-        """The probability that a picture shows each word, from log-probabilities of all words.
-
-        Words with rivals share with them what a picture shows, in proportion to their odds.
+    def exclusive(self, logs: ArrayLike) -> Floats:
+        """Probabilities of all words where those with rivals share what a picture shows with them,
+        in proportion to their odds: which of words that exclude each other to choose.
 
         >>> pair = Calibration(Link(np.zeros(2), np.ones(2)), np.zeros(2), np.ones(2), np.zeros(2),
         ...     rivals=np.array([[1, 0]]))
-        >>> pair.word_probabilities(np.log([[0.9, 0.75]])).round(2).tolist()
+        >>> pair.exclusive(np.log([[0.9, 0.75]])).round(2).tolist()
         [[0.9, 0.19]]
         """
         known = np.minimum(np.asarray(logs, np.float64), 0.0)

@@ -14,11 +14,10 @@ from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
 from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
 from visterm.cli.train import encoder, starter, train
-from visterm.cli.upkeep import add, check, duplicates, remove, status, watch
+from visterm.cli.upkeep import add, check, duplicates, remove, status, upgrade, watch
 
 app = typer.Typer(
     name="visterm",
-    help="Find pictures from words, and teach it what your words look like.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,12 +38,15 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Find pictures from words, and teach it what your words look like."""
+    """Find pictures from words, and teach it what your words look like.
+
+    Example: cd ~/Pictures; visterm search "tree snow -people"
+    """
 
 
 for command in (
     *(parsed_command(), add, caption, describe, explain, feedback, undo, train, status, check),
-    *(remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
+    *(upgrade, remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)

@@ -138,10 +138,17 @@ def _search(collection: Collection, query: str, *, quiet: bool) -> dict[str, Sea
 
 
 def _end_in_the_page(tour: Tour) -> None:
-    from visterm.cli.serve import serve
+    from visterm.web.listener import listen, serve
 
     print(
-        f"\nNow in a browser: search for {tour.word}, say yes or no to what you see, and press U "
-        "to undo it."
+        f"\nNow in a browser: the search for {tour.word}. Say yes or no to what you see, and press "
+        "U to undo it."
     )
-    serve([tour.folder], as_is=True)
+    serve(
+        tour.folder,
+        listen("127.0.0.1"),
+        store=tour.folder / ".visterm",
+        open_browser=sys.stdout.isatty(),
+        query=tour.word,
+        ready=lambda url: print(f"{short_path(tour.folder)} is served at {url}\nCtrl-C ends it."),
+    )

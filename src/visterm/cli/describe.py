@@ -18,6 +18,7 @@ from visterm.cli.output import (
     say,
     short_path,
     skipping,
+    times,
 )
 from visterm.errors import BadInput, MissingExtra, VistermError
 
@@ -201,10 +202,11 @@ def explain(
     picture: Annotated[str, typer.Argument(help="A picture of the collection.")],
     query: Annotated[list[str], typer.Argument(help="The words of a search.")],
 ) -> Answer:
-    """Say why a picture has its score for a search.
+    """Say why a picture is found by a search, or is not.
 
-    Scores are log-probabilities: 0 is certain, and what sight, captions and names add is summed.
-    Where the model can tell, it says how much of what is seen belongs to each word.
+    First how likely the picture answers; then how likely it is by what is to be seen in it alone,
+    what captions and names add to that, and how much likelier than in other pictures each word is
+    by what is seen, where the model can tell.
 
     Example: visterm explain holidays/boat.jpg "boat sea"
     """
@@ -212,18 +214,20 @@ def explain(
 
     from visterm.collection import as_path
 
-    text = " ".join(query)
-    explained = collection.explain(as_path(picture), text)
-    evidence = explained.evidence
-    totals = {word: float(regions.sum()) for word, regions in explained.words.items()}
-    lines = [f"score      {explained.score:+.3f} ({percent(exp(min(0.0, explained.score)))})"]
+    path, text = as_path(picture), " ".join(query)
+    explained = collection.explain(path, text)
+    evidence, totals = explained.evidence, {w: float(r.sum()) for w, r in explained.words.items()}
+    likely = "" if explained.probability is None else percent(explained.probability)
+    lines = [f"{likely:>6}  {short_path(path)}"]
     if evidence is not None:
-        parts = {"sight": evidence.sight, "captions": evidence.caption, "names": evidence.name}
-        lines += [f"{name:<10} {value:+.3f}" for name, value in parts.items() if value]
-        lines += [f"because    {evidence.says()}"] if evidence.says() else []
-    lines += [f"{word:<10} {total:+.3f} in what is seen" for word, total in totals.items()]
+        lines.append(f"  by what is seen: {percent(exp(min(0.0, evidence.sight)))}")
+        written = {"captions": evidence.caption, "names": evidence.name}
+        lines += [f"  by {who}: {times(n, 'without')}" for who, n in written.items() if n]
+        lines += [f"  {evidence.says()}"] if evidence.says() else []
+    lines += [f"  {word}: {times(n, 'in other pictures')}" for word, n in totals.items()]
     answer = {
-        "picture": picture, "query": text, "score": explained.score, "rest": explained.rest,
-        "evidence": evidence, "words": totals,
+        "picture": picture, "query": text, "score": explained.score,
+        "probability": explained.probability, "rest": explained.rest, "evidence": evidence,
+        "words": totals,
     }  # fmt: skip
     return answer, lines

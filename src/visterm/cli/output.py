@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
         Trained,
         Url,
     )
+
+
+AVGP = "average precision"
+"""How high up the pictures that answer stand in a ranking: 100 % where all of them come first."""
+_MOST_TIMES = 11.5
+"""Of a factor of 100,000 and more nobody wants to know how much more."""
 
 
 def show(answer: object, lines: Iterable[str] | str = (), *, json: bool) -> None:
@@ -86,13 +93,33 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def times(log_factor: float, other: str) -> str:
+    """By how much something is likelier than it is otherwise, as people say it.
+
+    >>> times(6.16, "there"), times(-1.2, "there"), times(0.01, "there")
+    ('470 times as likely as there', '3.3 times less likely than there', 'as likely as there')
+    """
+    factor = math.exp(min(abs(log_factor), _MOST_TIMES))
+    if factor < 1.05:
+        return f"as likely as {other}"
+    much = f"{factor:.2g}" if factor < 100 else f"{int(float(f'{factor:.2g}')):,}"
+    return f"{much} times " + (
+        f"as likely as {other}" if log_factor > 0 else f"less likely than {other}"
+    )
+
+
 def summary(report: Added) -> str:
-    """What an ``add`` did, in one line."""
+    """What an ``add`` did, in one line; "" where it found nothing."""
     names = ("new", "changed", "moved", "duplicates", "returned", "vanished")
     counts = {name: getattr(report, name) for name in names} | {"skipped": len(report.skipped)}
-    if counts["duplicates"] == 1:
-        counts = {name.replace("duplicates", "duplicate"): n for name, n in counts.items()}
-    return ", ".join(f"{n:,} {name}" for name, n in counts.items() if n) or "nothing new"
+    kinds = [(n, name.removesuffix("s") if n == 1 else name) for name, n in counts.items() if n]
+    if not kinds:
+        return ""
+    (count, kind), *others = kinds
+    first = (
+        f"{count:,} {kind}" if kind.startswith("duplicate") else counted(count, f"{kind} picture")
+    )
+    return ", ".join([first, *(f"{n:,} {name}" for n, name in others)])
 
 
 def lines_now_and_then(seconds: float = 30.0) -> Progress:
@@ -177,26 +204,27 @@ def print_results(response: SearchResponse, *, only_paths: bool, only_good: bool
         if rank in endings:
             say(endings[rank])
         print(_result_line(result), flush=bool(endings))
-    if not response.results:
-        say(
-            "no picture is a good match; without --good, the nearest ones are shown"
-            if only_good and response.cutoff == 0
-            else "no picture fits these conditions"
-        )
-    elif only_good:
-        _print_how_many_more(response)
+    if below := _below(response, only_good=only_good):
+        say(below)
 
 
-def _print_how_many_more(response: SearchResponse) -> None:
-    good = response.cutoff or 0
-    if response.more and good > len(response.results):
-        more = counted(good - len(response.results), "more good match", "more good matches")
-        say(f"{more}; -k {good} shows all")
-    elif response.possible:
-        say(
-            f"without --good, {counted(response.possible, 'possible match', 'possible matches')} "
-            "would follow"
-        )
+def _below(response: SearchResponse, *, only_good: bool) -> str:
+    """What is said below the results."""
+    shown, good = len(response.results), response.cutoff
+    if not shown:
+        if only_good and good == 0:
+            return "no picture is a good match; without --good, the nearest ones are shown"
+        return "no picture fits these conditions"
+    if good is None:
+        unknown = "where good matches end is not known for these words, so all are shown"
+        return unknown if only_good else ""
+    if good > shown:
+        more = counted(good - shown, "more good match", "more good matches")
+        return f"{more}; -k {good} shows all"
+    if only_good and response.possible:
+        possible = counted(response.possible, "possible match", "possible matches")
+        return f"good matches end here; without --good, {possible} would follow"
+    return ""
 
 
 def _endings(response: SearchResponse) -> dict[int, str]:
@@ -205,13 +233,15 @@ def _endings(response: SearchResponse) -> dict[int, str]:
         return {}
     good, possible = response.cutoff, response.possible
     if not good and not possible:
-        return {0: "nothing here looks like it; the nearest ones are"}
-    endings = {good + possible: "the others are unlikely"}
-    if good and possible:
-        endings[good] = "good matches end here; possible ones follow"
-    elif possible:
-        endings[0] = "no good match; possible ones are"
-    return endings
+        return {0: "nothing here looks like it; the nearest ones are shown"}
+    if not possible:
+        return {good: "good matches end here; the others are unlikely"}
+    begin = (
+        "good matches end here; possible ones follow"
+        if good
+        else "no good match; these are possible"
+    )
+    return {good: begin, good + possible: "possible matches end here; the others are unlikely"}
 
 
 def _result_line(result: SearchResult) -> str:
@@ -237,8 +267,10 @@ def _status_rows(status: Status) -> Iterator[tuple[str, str]]:
     yield "folder", status.folder + ("" if status.up_to_date else " (has changed: visterm add)")
     yield from (("follows", followed) for followed in status.followed if followed)
     yield "pictures", f"{status.pictures:,} in {counted(status.files, 'file')}"
-    yield "vanished", f"{status.vanished:,}"
-    yield "skipped", f"{status.skipped:,}"
+    if status.vanished:
+        yield "vanished", f"{status.vanished:,}; they come back with their files"
+    if status.skipped:
+        yield "skipped", f"{counted(status.skipped, 'file')} that cannot be read"
     sources = ", ".join(f"{source} {count:,}" for source, count in status.sources.items())
     yield "captioned", f"{status.captioned:,}" + (f" ({sources})" if sources else "")
     if status.names != "none":
@@ -252,9 +284,10 @@ def _status_rows(status: Status) -> Iterator[tuple[str, str]]:
         learnt = counted(model["words"], "word")
         if model["learnt_from"]:
             learnt += f" from {counted(model['learnt_from'], 'picture')}"
-        quality = "" if model["avgp"] is None else f", AvgP {100 * model['avgp']:.1f} %"
-        yield "model", f"{model['name']} {model['version']}, {learnt}{quality}"
-        yield "index", index.get("problem") or counted(index["pictures"], "picture")
+        quality = "" if model["avgp"] is None else f"; {AVGP} {_hundredths(model['avgp'])}"
+        yield "model", f"{model['name']}, version {model['version']}, {learnt}{quality}"
+        if index.get("problem"):
+            yield "index", index["problem"]
     yield "sizes", ", ".join(f"{part} {n / 1e6:,.1f} MB" for part, n in status.bytes.items())
     yield from (
         ("set aside", f"{change}; say it again if it still counts") for change in status.set_aside
@@ -264,7 +297,7 @@ def _status_rows(status: Status) -> Iterator[tuple[str, str]]:
 def added_lines(collection: Collection, report: Added, seconds: float) -> Iterator[str]:
     """What an ``add`` did, and what to do next."""
     rate = f", {report.extracted / seconds:,.0f} pictures a second" if report.extracted else ""
-    yield f"{summary(report)} in {seconds:.1f} s{rate}"
+    yield f"{summary(report) or 'nothing new'}, {seconds:.1f} s{rate}"
     if report.nodes:
         again = counted(report.retries, "batch", "batches")
         yield f"described on {counted(report.nodes, 'node')}, {again} begun again"
@@ -281,14 +314,14 @@ def trained_lines(done: Trained, seconds: float) -> Iterator[str]:
     """What a training brought, measured on pictures that were held out."""
     words, pictures = counted(done.words, "word"), counted(done.pictures, "picture")
     yield f"learnt {words} from {pictures} in {seconds:.1f} s"
-    held_out = counted(done.held_out, "held-out picture")
+    held_out = f"{counted(done.held_out, 'captioned picture')} that it did not learn from"
     if done.avgp is None:
         yield f"{held_out} {'is' if done.held_out == 1 else 'are'} too few to measure how well"
     else:
-        yield f"AvgP on {held_out}: {_hundredths(done.avgp)}"
-        yield f"  a random order: {_hundredths(done.untrained_avgp)}"
+        yield f"{AVGP} on {held_out}: {_hundredths(done.avgp)}"
+        yield f"  of a random order: {_hundredths(done.untrained_avgp)}"
         if done.previous_avgp is not None:
-            yield f"  the model before: {_hundredths(done.previous_avgp)}"
+            yield f"  of the model before: {_hundredths(done.previous_avgp)}"
     if done.interrupted:
         yield "you stopped it; this is the best model until then"
     if done.kept == "previous":
@@ -307,14 +340,14 @@ def description_lines(description: Description) -> Iterator[str]:
     for source, text in description.own.items():
         yield f"  own       {text.replace(chr(10), ' · ')}  ({source})"
     words = [
-        f"{likely.word} ({likely.score:.3f})"
+        likely.word
         if likely.probability is None
-        else f"{likely.word} {likely.probability:.2f}"
+        else f"{likely.word} {percent(likely.probability)}"
         for likely in description.words
     ]
-    phrases = [f"{phrase.phrase} {phrase.share:.2f}" for phrase in description.phrases]
+    phrases = [f"{phrase.phrase} {percent(phrase.share)}" for phrase in description.phrases]
     for name, texts in (("words", words), ("phrases", phrases)):
         if texts:
             yield f"  {name:<8}  {' · '.join(texts)}"
     for near in description.captions:
-        yield f"  like      {near.score:.2f}  {near.text}  ({short_path(near.path)})"
+        yield f"  like      {near.text}  ({short_path(near.path)})"

@@ -245,7 +245,7 @@ def _add(collection: Collection, options: SearchOptions, request: SearchRequest 
     except Stopped as stopped:
         say(f"stopped; kept so far: {summary(stopped.report)}; the next search goes on from there")
         sys.exit(130)
-    if (news := summary(report)) != "nothing new":
+    if news := summary(report):
         say(news)
     return is_answered
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visterm.cli.options import Answer, ListFile, chosen, on_collection, unknown_rows
-from visterm.cli.output import counted, say, short_path
+from visterm.cli.output import AVGP, counted, percent, say, short_path
 from visterm.errors import BadInput
 from visterm.files import write_whole
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, RoundReport
 
+_SOURCES = {"person": "by you", "table": "from a table"}
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
@@ -48,7 +49,8 @@ def caption(
     if listed is not None:
         text = " ".join([picture or "", *(words or [])]).strip()
         count = collection.caption_many(chosen(collection, [], listed), text, more=more)
-        return {"pictures": count}, f"{counted(count, 'picture')} captioned"
+        line = f"{counted(count, 'picture')} captioned; visterm undo takes this back"
+        return {"pictures": count}, line
     if (picture is None) == (table is None):
         raise BadInput("name a picture and its words, or a table with --from")
     if table is not None:
@@ -62,17 +64,20 @@ def caption(
         return {name: getattr(report, name) for name in fields}, line
     path = as_path(picture or "")
     before = collection.captions(path)
-    answer: dict[str, Any] = {"picture": path}
-    lines = []
     if words:
         collection.caption(path, " ".join(words))
-        answer["before"] = before
-        replaced = before.get("person")
-        lines = [f"was: {_one_line(replaced)}"] if replaced else []
-        lines.append("visterm undo takes this back")
-    captions = answer["captions"] = collection.captions(path)
-    known = [f"{source:<24} {_one_line(text)}" for source, text in captions.items()]
-    return answer, [*(known or ["no captions"]), *lines]
+        now = collection.captions(path)
+        lines = [*_caption_lines("before", before), *_caption_lines("now", now)]
+        answer = {"picture": path, "before": before, "captions": now}
+        return answer, [*lines, "visterm undo takes this back"]
+    return {"picture": path, "captions": before}, _caption_lines("", before)
+
+
+def _caption_lines(when: str, captions: dict[str, str]) -> list[str]:
+    """Captions with where they come from."""
+    start = f"{when + ':':<8}" if when else ""
+    lines = [f"{start}{_one_line(text)}  ({_SOURCES.get(s, s)})" for s, text in captions.items()]
+    return lines or [f"{start}no caption"]
 
 
 def _one_line(text: str) -> str:
@@ -109,19 +114,20 @@ def feedback(
     """
     from visterm.collection import as_path
 
-    given, is_answer = rest or [], what in (Verb.YES, Verb.NO)
-    if listed is not None:
-        if not is_answer or not given:
-            raise BadInput("a list takes yes or no and a query")
-        answers = dict.fromkeys(chosen(collection, [], listed), what is Verb.YES)
-        count = collection.judge_many(" ".join(given), answers)
-        return {what.value: count}, f"{counted(count, 'answer')} given"
-    if is_answer:
-        if len(given) < 2:
+    given = rest or []
+    if what in (Verb.YES, Verb.NO):
+        if len(given) < (1 if listed else 2):
             raise BadInput(f'name a query and a picture: visterm feedback {what} "snow" a.jpg')
-        query, *pictures = given
-        judgements = [collection.judge(query, as_path(p), what is Verb.YES) for p in pictures]
-    elif what is Verb.UNDO:
+        if listed is not None:
+            query, numbers = " ".join(given), chosen(collection, [], listed)
+        else:
+            query, numbers = given[0], [collection.number(as_path(one)) for one in given[1:]]
+        count = collection.judge_many(query, dict.fromkeys(numbers, what is Verb.YES))
+        line = f"{counted(count, 'answer')} given; visterm undo takes this back"
+        return {what.value: count}, line
+    if listed is not None:
+        raise BadInput("a list takes yes or no and a query")
+    if what is Verb.UNDO:
         judgements = [collection.undo(_number(given))]
     elif given:
         raise BadInput(f"{what} takes nothing more, and not {given[0]!r}")
@@ -133,13 +139,13 @@ def feedback(
     shown, lines = [], []
     for judgement in judgements:
         record = records.get(judgement.picture)
-        path = record and str(record.files[0].at(collection.root))
-        shown.append({**vars(judgement), "path": path})
-        answer = "yes" if judgement.relevant else "no"
-        lines.append(f"{judgement.id:>6}  {answer:<3}  {judgement.query:<24}  {path}")
+        path = record and record.files[0].at(collection.root)
+        shown.append({**vars(judgement), "path": path and str(path)})
+        answer, where = "yes" if judgement.relevant else "no", path and short_path(path)
+        lines.append(f"{judgement.id:>6}  {answer:<3}  {judgement.query:<24}  {where or 'gone'}")
     if what in (Verb.UNDO, Verb.RESET):
-        lines.append(f"{len(shown):,} taken back")
-    return {what.value: shown}, lines or ["nothing was said yet"]
+        lines.append(f"{counted(len(shown), 'answer')} taken back")
+    return {what.value: shown}, lines or ["no answers yet"]
 
 
 def _number(given: list[str]) -> int | None:
@@ -218,10 +224,10 @@ def _asked(text: str, paths: dict[int, str]) -> dict[int, bool]:
 
 
 def _line(number: int, report: RoundReport) -> str:
-    line = f"round {number}: {report.foreseen:.0%} of the answers were foreseen"
+    line = f"round {number}: {percent(report.foreseen)} of your answers were expected"
     if report.before is not None and report.after is not None:
         change = 100 * (report.after - report.before)
-        line += f"; AvgP on held-out pictures {100 * report.after:.1f} ({change:+.1f})"
+        line += f"; {AVGP} {100 * report.after:.1f} % ({change:+.1f})"
     return line
 
 

@@ -77,7 +77,10 @@ def train(
 
 starter = typer.Typer(
     name="starter",
-    help="Share what a collection knows of words with another.",
+    help="""Share what a collection knows of words with another.
+
+    Example: visterm starter export birds.starter
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -128,7 +131,10 @@ def use(
 
 encoder = typer.Typer(
     name="encoder",
-    help="Install networks, and encoders that know any word.",
+    help="""Install networks, and encoders that know any word.
+
+    Example: visterm encoder list
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -1,4 +1,4 @@
-"""visterm add, watch, status, check, duplicates and remove: a collection kept in order."""
+"""visterm add, upgrade, watch, status, check, duplicates and remove: a collection in order."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ def _home(folder: Path, store: Path | None, options: Mapping[str, Any]) -> Path:
     paths = [Path(path) for path in options["paths"] or () if not is_container(path)]
     if store is not None or not paths or (home.exists and all(map(home.holds, paths))):
         return folder
+    for path in paths:  # before a folder above what was mistyped is made a collection
+        if not path.exists():
+            raise BadInput(f"there is no {path}")
     folders = [path if path.is_dir() else path.parent for path in paths]
     if len(paths) == 1:
         return folders[0]
@@ -116,6 +119,38 @@ def add(
     return answer, added_lines(collection, report, seconds)
 
 
+@on_collection
+def upgrade(
+    collection: Collection,
+    features: Annotated[
+        str, typer.Option(help="The features to change to: dinov2-small, cnn(size=288), cnn …")
+    ],
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Delete the vectors of other features afterwards.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
+    ray: Ray = None,
+) -> Answer:
+    """Change to other features, once every picture has them.
+
+    Until then searches answer by the features of before. Ctrl-C keeps what is done, and the same
+    command goes on from there. Captions and clicks are learnt again. visterm undo changes back.
+
+    Example: visterm upgrade --features dinov2-small
+    """
+    with progress_bar() as progress:
+        done = collection.upgrade(
+            features, drop=drop, n_jobs=workers, ray=ray, progress=progress, on_skip=skipping
+        )
+    held = "" if done.avgp is None else f", AvgP {100 * done.avgp:.1f} % on held-out captions"
+    lines = [f"{counted(done.pictures, 'picture')} described by {features}{held}"]
+    if done.dropped:
+        lines.append(f"deleted: the vectors of {', '.join(done.dropped)}")
+    elif done.switched:
+        lines.append("visterm undo changes back; --drop frees the space of the features of before")
+    return vars(done), lines
+
+
 def watch(
     poll: Annotated[
         bool | None,
@@ -145,8 +180,8 @@ def watch(
         for news in follow(opened, polling=poll, learns=learn, on_skip=skipping):
             if json:
                 print(json_text({**vars(news.added), "trained": news.trained}), flush=True)
-            elif news.trained or (line := summary(news.added)) != "nothing new":
-                print("learnt from the captions" if news.trained else line, flush=True)
+            elif line := "learnt from the captions" if news.trained else summary(news.added):
+                print(line, flush=True)
 
 
 @on_collection
@@ -214,7 +249,8 @@ def duplicates(
         lines += [] if others else [short_path(best)]
         lines += [f"{indent}{short_path(path)}" for path in rest]
     if not others:
-        lines.append(f"{counted(len(groups), 'group')}; the first of each is the best one")
+        which = "; the first of each has the most pixels" if groups else ""
+        lines.append(f"{counted(len(groups), 'group')} of near-duplicates{which}")
     return {"groups": shown}, lines
 
 
@@ -243,7 +279,8 @@ def remove(
         collection.forget_everything()
     else:
         count = collection.remove(paths or [])
-    line = f"{counted(count, 'picture')} forgotten; the files are untouched"
+    back = "" if everything else "; visterm undo takes this back"
+    line = f"{counted(count, 'picture')} forgotten, the files are untouched{back}"
     return {"removed": count}, line
 
 

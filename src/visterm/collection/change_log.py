@@ -261,7 +261,7 @@ def undo(catalogue: Catalogue, root: Path, number: int | None = None) -> Judgeme
         missing = "nothing to undo" if number is None else f"no yes or no has the number {number}"
         raise BadInput(f"{missing}; visterm feedback lists what was said")
     changes.forget_clicks(catalogue, clicks[-1].id)
-    return clicks[-1].judgement
+    return clicks[-1]
 
 
 @verb("taking all clicks back")

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from visterm.collection.search.quick_filters import QuickFilter
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
+    from visterm.collection.upgrade import Upgraded
     from visterm.features.own_features import Embedder
 
 CHECKED_FILES = 5000
@@ -289,6 +290,42 @@ class Collection:
             self._after_adding()
         return report
 
+    def upgrade(
+        self,
+        features: str,
+        *,
+        drop: bool = False,
+        n_jobs: int | None = None,
+        ray: str | None = None,
+        progress: Progress = silent,
+        on_skip: OnSkip = _ignore,
+    ) -> Upgraded:
+        """Describe every picture by other features, and let these answer once all have them.
+
+        Until then the features of before answer, and whoever is stopped goes on where it ended.
+        Captions and clicks are learnt again; `undo_last` brings the features of before back, unless
+        ``drop`` deletes them. Other parameters as in `add`.
+        """
+        from visterm.collection.training.completeness import learn_completeness
+        from visterm.collection.upgrade import upgrade
+
+        self.add(n_jobs=n_jobs, remote=False, progress=progress, on_skip=on_skip)
+        with running_on(ray):
+            report = upgrade(
+                self.catalogue,
+                self.root,
+                features,
+                self._writing,
+                drop=drop,
+                n_jobs=n_jobs or _processes(),
+                progress=progress,
+                on_skip=on_skip,
+            )
+        with self._writing("counting captions"):
+            learn_completeness(self.catalogue)
+            self._note_training()
+        return report
+
     def _after_adding(self) -> None:
         """Bring to the new pictures what is made from them; the caller holds the lock."""
         from visterm.collection.feedback.offsets import relearn
@@ -344,13 +381,15 @@ class Collection:
                 if is_stale(self.catalogue, space):
                     train_space(self.catalogue, space, progress=progress)
             learn_completeness(self.catalogue)
-            with self.catalogue.transaction():
-                self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
-                in_vain = trained.kept == "previous"
-                self.catalogue.set(
-                    "untrained", captions.fingerprint(self.catalogue) if in_vain else None
-                )
+            self._note_training(in_vain=trained.kept == "previous")
             return trained
+
+    def _note_training(self, *, in_vain: bool = False) -> None:
+        """Write down which captions there were when they were learnt, or tried in vain."""
+        with self.catalogue.transaction():
+            self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
+            tried = captions.fingerprint(self.catalogue) if in_vain else None
+            self.catalogue.set("untrained", tried)
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
         """Learn from captions where only the starter answers; returns why that was in vain.
@@ -614,7 +653,7 @@ class Collection:
     def judgements(self, query: str | None = None) -> list[Judgement]:
         """Every yes and no that counts, or those about one query, oldest first."""
         wanted = ("1",) if query is None else ("query = ?", words_of(query))
-        return [entry.judgement for entry in entries(self.catalogue, *wanted)]
+        return entries(self.catalogue, *wanted)
 
     def questions(self, query: str, count: int = 10) -> list[int]:
         """The pictures from whose answers most would be learnt about a word, or a query of words.

@@ -37,7 +37,7 @@ BEST_VIEWS = (
     " + cnn(network=lite2, size=352) + cnn(network=lite2, size=288, crop=squash)"
 )
 """What ranked Corel's validation pictures best: three networks' views of a picture …"""
-BEST_MODEL = "kernel_ridge(alpha=(0.1, 0.3))"
+BEST_MODEL = "kernel-ridge(alpha=(0.1, 0.3))"
 """… compared by an RBF kernel, and kernel ridge regression."""
 
 

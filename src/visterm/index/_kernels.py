@@ -106,7 +106,7 @@ def add_up(
         highest = maxima[first // BLOCK] = _highest(here.view(np.int32))
         for n in range(leasts.size):
             if highest >= leasts[n]:
-                counts[n] += count_from(here, leasts[n])
+                counts[n] += _count_from(here, leasts[n])
 
 
 @njit(nogil=True, cache=True)
@@ -120,37 +120,12 @@ def _highest(bits: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def count_from(scores: Any, least: Any) -> Any:
+def _count_from(scores: Any, least: Any) -> Any:
     """``np.count_nonzero(scores >= least)``, of a block."""
     count = np.int32(0)
     for i in range(scores.size):
         count += np.int32(scores[i] >= least)
     return count
-
-
-@njit(nogil=True, cache=True)
-def block_maxima(scores: Any, maxima: Any) -> None:
-    """The highest score of each block."""
-    for block in range(maxima.size):
-        maxima[block] = _highest(scores[block * BLOCK : (block + 1) * BLOCK].view(np.int32))
-
-
-@njit(nogil=True, cache=True)
-def positions_from(scores: Any, maxima: Any, least: Any) -> Any:
-    """``np.flatnonzero(scores >= least)``, reading the blocks that have any."""
-    count = 0
-    for block in range(maxima.size):
-        if maxima[block] >= least:
-            count += count_from(scores[block * BLOCK : (block + 1) * BLOCK], least)
-    found = np.empty(count, np.int64)
-    count = 0
-    for block in range(maxima.size):
-        if maxima[block] >= least:
-            for i in range(block * BLOCK, min((block + 1) * BLOCK, scores.size)):
-                if scores[i] >= least:
-                    found[count] = i
-                    count += 1
-    return found
 
 
 @njit(nogil=True, cache=True)

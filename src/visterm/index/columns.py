@@ -29,7 +29,7 @@ from visterm.index.feature_file import FeatureFile
 
 _HEADER = struct.Struct("<8sQ32s16x")
 _MAGIC = b"vtcol1\0\0"
-_KEPT_FROM = 1 << 24
+_KEPT_FROM = 1 << 20
 """Numbers of rows from which on making a column takes longer than keeping it."""
 _IN_MEMORY = 1 << 29
 """Bytes of columns that are open together; those in files are mapped, and cost no memory."""

@@ -92,20 +92,18 @@ class ScoreVector:
         self, scores: Floats, maxima: Floats | None = None, counts: dict[float, int] | None = None
     ) -> None:
         self.scores, self._counts = scores, counts or {}
-        self._maxima = self._found_maxima() if maxima is None else maxima
+        # The highest score of each block, and behind the blocks a rest without any.
+        self._whole = scores.size // BLOCK * BLOCK
+        self._maxima = self._blocks.max(axis=1) if maxima is None else maxima[: len(self._blocks)]
 
-    def _found_maxima(self) -> Floats | None:
-        """The highest score of each block, if that saves time."""
-        if not loops.is_loaded():
-            return None
-        maxima = np.empty(-(-self.scores.size // BLOCK), np.float32)
-        _kernels().block_maxima(self.scores, maxima)
-        return maxima
+    @property
+    def _blocks(self) -> Floats:
+        return self.scores[: self._whole].reshape(-1, BLOCK)
 
     def change(self, positions: Positions | Mask, scores: Floats | float) -> None:
         """Give some rows other scores."""
         self.scores[positions] = scores
-        self._counts, self._maxima = {}, self._found_maxima()
+        self._counts, self._maxima = {}, self._blocks.max(axis=1)
 
     def count(self, least: float) -> int:
         """How many rows have at least this score."""
@@ -113,11 +111,14 @@ class ScoreVector:
         return self.reaching(least).size if known is None else known
 
     def reaching(self, least: float) -> Positions:
-        """The rows whose scores are at least this."""
-        if self._maxima is None:
-            return np.flatnonzero(self.scores >= np.float32(least))
-        found: Positions = _kernels().positions_from(self.scores, self._maxima, np.float32(least))
-        return found
+        """The rows whose scores are at least this; of most blocks only the maximum is read."""
+        limit = np.float32(least)
+        blocks = np.flatnonzero(self._maxima >= limit)
+        inside = np.flatnonzero(self._blocks[blocks] >= limit)
+        rest = np.flatnonzero(self.scores[self._whole :] >= limit)
+        return np.concatenate(
+            [blocks[inside // BLOCK] * BLOCK + inside % BLOCK, rest + self._whole]
+        )
 
     def best(self, k: int, ids: NDArray[np.int64]) -> Positions:
         """The rows of the ``k`` highest scores, highest first; equal scores by smaller id."""
@@ -125,9 +126,7 @@ class ScoreVector:
         if k <= 0:
             return np.empty(0, np.int64)
         # As many blocks reach the k-th of their maxima, so the k-th best score does, and few do.
-        is_many = self._maxima is None or k > self._maxima.size
-        values = self.scores if is_many else self._maxima
-        assert values is not None
+        values = self.scores if k > self._maxima.size else self._maxima
         least = float(np.partition(values, -k)[-k])
         above = self.reaching(max(least, _LOWEST))
         return above[np.lexsort((ids[above], -self.scores[above]))[:k]]

@@ -27,20 +27,17 @@ _KINDS = (
     *(Cca, Bitr, WeightedKnn, Wsabie, Contrastive),
 )
 MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
-_OTHER_NAMES = {"svm": "concept_svm", "weighted_knn": "knn"}
 
 
 def model_of(name: str) -> type[Model]:
-    """A kind of model by its name; dashes do for underscores.
+    """A kind of model by its name.
 
-    >>> model_of("kernel-pamir").__name__, model_of("SVM").__name__
-    ('KernelPamir', 'ConceptSvm')
+    >>> model_of("kernel-pamir").__name__
+    'KernelPamir'
     """
-    plain = name.lower().replace("-", "_")
-    plain = _OTHER_NAMES.get(plain, plain)
-    if plain not in MODELS:
+    if name not in MODELS:
         raise BadInput(f"no model called {name!r}; there are {', '.join(MODELS)}")
-    return MODELS[plain]
+    return MODELS[name]
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

@@ -193,7 +193,7 @@ class ConceptSvm(Model):
     array([0])
     """
 
-    name = "concept_svm"
+    name = "concept-svm"
     captions_only = True
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     decides: ClassVar[Rules] = {

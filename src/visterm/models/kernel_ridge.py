@@ -79,7 +79,7 @@ class KernelRidge(Model):
     array([0, 1, 0])
     """
 
-    name = "kernel_ridge"
+    name = "kernel-ridge"
     captions_only = True
     arrays = ("coefficients_", "vectors_", "idf_")
     facts = ("kernel_",)
@@ -97,7 +97,7 @@ class KernelRidge(Model):
         if 4 * n * n > _TABLE_BYTES:
             raise BadInput(
                 f"kernel ridge regression compares {n:,} pictures with each other, which takes "
-                f"{4 * n * n / 2**30:.0f} GiB; learn from fewer, or take kernel_pamir with "
+                f"{4 * n * n / 2**30:.0f} GiB; learn from fewer, or take kernel-pamir with "
                 "n_components"
             )
         words = csr_array(task.training.captions > 0)

@@ -116,8 +116,8 @@ class Grid(NamedTuple):
 
 GRIDS: dict[str, dict[str, Grid]] = {
     "pamir": {"C": Grid(0.1, (0.1, 0.3, 1.0))},
-    "kernel_pamir": {"C": Grid(0.1, (0.03, 0.1, 0.3))},
-    "kernel_ridge": {"alpha": Grid(0.3, (0.1, 0.3, 1.0))},
+    "kernel-pamir": {"C": Grid(0.1, (0.03, 0.1, 0.3))},
+    "kernel-ridge": {"alpha": Grid(0.3, (0.1, 0.3, 1.0))},
     "ridge": {"alpha": Grid(AUTO, (AUTO,)), "prior": Grid(AUTO, (AUTO,))},
     "cmrm": {
         "alpha": Grid(0.1, (0.0, 0.1, 0.5)),
@@ -131,7 +131,7 @@ GRIDS: dict[str, dict[str, Grid]] = {
         "text_steps": Grid(40, (20, 40)),
         "power": Grid(1.0, (1.0, 0.25)),
     },
-    "concept_svm": {"C": Grid(1.0, (0.1, 1.0, 10.0))},
+    "concept-svm": {"C": Grid(1.0, (0.1, 1.0, 10.0))},
     "cca": {
         "ridge": Grid(0.1, (0.1, 0.3, 1.0)),
         "text_ridge": Grid(0.1, (0.1, 0.3, 1.0)),
@@ -139,7 +139,10 @@ GRIDS: dict[str, dict[str, Grid]] = {
     },
     "bitr": {"C": Grid(1.0, (10.0, 100.0, 1e3, 1e4))},
     "wsabie": {"learning_rate": Grid(0.01, (0.003, 0.03))},
-    "knn": {"n_neighbors": Grid(100, (25, 100)), "sharpness": Grid(10.0, (10.0, 20.0, 30.0))},
+    "weighted-knn": {
+        "n_neighbors": Grid(100, (25, 100)),
+        "sharpness": Grid(10.0, (10.0, 20.0, 30.0)),
+    },
 }
 """What "auto" stands for: small grids around what ranked Corel's validation pictures best, and for
 models of pairs IAPR TC-12's. Ridge regression chooses by pictures it leaves out; BBNN has nothing
@@ -148,8 +151,8 @@ but its number of epochs to choose."""
 PRESETS: dict[str, dict[str, Any]] = {
     "pamir": {"max_iter": 10_000_000},
     "plsa": {"visterm_steps": 2, "folding_steps": 8},
-    "kernel_pamir": {"kernel": RBF(2.0), "averaged": True},
-    "kernel_ridge": {"kernel": RBF(2.0)},
+    "kernel-pamir": {"kernel": RBF(2.0), "averaged": True},
+    "kernel-ridge": {"kernel": RBF(2.0)},
     "bitr": {"max_iter": 200},
 }
 """What commands set beside that: kernels, and as much work as brings something."""

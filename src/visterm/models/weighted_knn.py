@@ -67,7 +67,7 @@ class WeightedKnn(PairModel):
     array([0])
     """
 
-    name = "knn"
+    name = "weighted-knn"
     arrays = ("pictures_", "texts_data_", "texts_indices_", "texts_starts_")
     decides: ClassVar[Rules] = {
         "n_neighbors": rules.WHOLE,

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 Meant: TypeAlias = "Callable[[str, Vocabulary], Sequence[tuple[int, float]]]"
 """Finds the numbers of known words that can stand for an unknown one, and their shares."""
 
-MORE_WORDS = "captions teach new words, and an image-text encoder knows any (visterm encoder add)"
+MORE_WORDS = (
+    "to teach a word, say yes to pictures that show it (visterm feedback yes WORD PICTURE); an "
+    "image-text encoder knows any word (visterm encoder add)"
+)
 """What would help somebody who asked for a word that is not known."""
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")

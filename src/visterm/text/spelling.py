@@ -29,12 +29,13 @@ def is_english(word: str) -> bool:
     >>> is_english("beech"), is_english("brige")
     (True, False)
     """
-    return word in _english()
+    return f"\n{word}\n" in _english()
 
 
 @cache
-def _english() -> frozenset[str]:
-    return frozenset(_LIST.read_text(encoding="ascii").split())
+def _english() -> str:
+    """The list as it is: finding a word in it takes less than taking it apart."""
+    return "\n" + _LIST.read_text(encoding="ascii")
 
 
 @lru_cache(maxsize=16)

@@ -131,13 +131,3 @@ these they this those through to too toward towards under until up upon us very 
 what when where which while who whom whose will with within without would you your
 """
 STOP_WORDS = frozenset(_WORDS.split())
-
-_TALK = """
-photo photograph photography picture image snapshot shot close-up closeup scene setting view
-overview panorama foreground background left right left-hand right-hand centre center middle front
-side area activity focus capture
-"""
-PICTURE_TALK = frozenset(_TALK.split())
-"""Words about a picture itself and about places in it. Pictures of some kinds hold them more often,
-a *view* is mostly a landscape, so that looking at pictures cannot tell them from what is seen: they
-can be searched for, and are never said of a picture."""

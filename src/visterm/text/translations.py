@@ -7,6 +7,7 @@ French, Spanish, Italian, Portuguese and Dutch. What English speakers would mean
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,13 @@ from visterm.text.spelling import is_english
 from visterm.text.tokens import STOP_WORDS, one_form
 
 TABLE = Path(__file__).with_suffix(".txt")
+_NONE = "-"
+"""Where a language has no word, or one that English speakers would mean otherwise."""
 _SHORT = 3
 """Letters up to which a word without its accents is another one: *thé*, *lã*."""
 _ACCENTED = frozenset(("bar", "bone", "leon", "nina", "siege"))
 """Longer ones of which that is so, too."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _PLURALS = ("s", "e", "es", "n", "en", "er")
 _JOINING = """
 al am aan das de del dem den der des di die do du een ein eine el em en et het il im in la las le
@@ -39,33 +43,34 @@ def translated(text: str) -> tuple[str, ...]:
     (('tea',), (), ('dog',))
     """
     asked = one_form(text)
-    if asked in STOP_WORDS or asked in LITTLE_WORDS:
+    if asked in STOP_WORDS or asked in LITTLE_WORDS or asked == _NONE:
         return ()
-    found = _meanings().get(asked) or _meanings().get(_plain(asked)) or ()
+    found = _meant(asked) or _meant(_plain(asked))
     if found or is_english(asked):
         return found
-    for ending in _PLURALS:
-        single = asked.removesuffix(ending)
-        if single != asked and len(single) > _SHORT and single in _meanings():
-            return _meanings()[single]
-    return ()
+    singles = [asked.removesuffix(end) for end in _PLURALS if asked.endswith(end)]
+    meant = (_meant(single) for single in singles if len(single) > _SHORT)
+    return next(filter(None, meant), ())
+
+
+def _meant(form: str) -> tuple[str, ...]:
+    """The English words that other languages call so, as it is written or without accents."""
+    may_be_plain = len(form) > _SHORT and form not in _ACCENTED
+    found: dict[str, None] = {}
+    for line, plain in _lines():
+        texts = (line, plain) if may_be_plain else (line,)
+        if any(form in text and form in text.split("\t")[1:] for text in texts):
+            found[line.partition("\t")[0]] = None
+    return tuple(found)
 
 
 @cache
-def _meanings() -> dict[str, tuple[str, ...]]:
-    """English words by what other languages call them, as it is written and without accents."""
-    found: dict[str, dict[str, None]] = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        english, *others = line.split("\t")
-        for word in "|".join(others).split("|"):
-            plain = _plain(word)
-            if len(plain) <= _SHORT or plain in _ACCENTED:
-                plain = word
-            for form in {word, plain} - {"-"}:
-                found.setdefault(form, {})[english] = None
-    return {form: tuple(words) for form, words in found.items()}
+def _lines() -> list[tuple[str, str]]:
+    """Lines of the table, as written and without accents; a search looks for a few words in them,
+    which takes less than taking all of them apart."""
+    text = TABLE.read_text(encoding="utf-8").replace("|", "\t")
+    lines = zip(text.splitlines(), _plain(text).splitlines(), strict=True)
+    return [line for line in lines if not line[0].startswith("#")]
 
 
 def _plain(text: str) -> str:
@@ -76,4 +81,4 @@ def _plain(text: str) -> str:
     if text.isascii():
         return text
     apart = unicodedata.normalize("NFD", text.replace("ß", "ss").replace("œ", "oe"))
-    return "".join(one for one in apart if not unicodedata.combining(one))
+    return _ACCENTS.sub("", apart)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from visterm.errors import BadInput, VistermError
 
@@ -107,6 +108,7 @@ def serve(
     watches: bool = False,
     learns: bool = False,
     open_browser: bool = False,
+    query: str = "",
     ready: Callable[[str], None] = lambda url: None,
     shared: SharedState | None = None,
     tokens: Mapping[str, Right] | None = None,
@@ -125,6 +127,8 @@ def serve(
         A job to begin with: ``add`` or ``train``.
     watches, learns
         As for `make_app`.
+    open_browser, query
+        Whether the page is opened, and what is searched there.
     ready
         Called with the address as soon as the server answers.
     shared, collections, log
@@ -165,7 +169,10 @@ def serve(
             server.writer.start("add")
         ready(address.url)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+            page = address.url
+            if query:
+                page += f"{'?' if address.token is None else '&'}q={quote(query)}"
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
     def ending() -> None:
         for server in guard.app.state.servers:  # type: ignore[attr-defined]

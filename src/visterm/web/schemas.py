@@ -177,6 +177,8 @@ class ExplanationResponse(Response):
     picture: int
     query: str
     score: float
+    probability: float | None
+    """How likely it is what was asked for, as a search says, if that is known."""
     rest: float
     """What belongs to no region."""
     evidence: ScoreParts | None

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from visterm.collection import Collection
 from visterm.collection.feedback import changes
 from visterm.collection.feedback.guard import guard_of
-from visterm.collection.feedback.log import Entry, entries, words_of
+from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.snapshot import shared_state, snapshot
@@ -140,7 +140,7 @@ def test_a_no_to_a_picture_whose_caption_holds_the_words_is_doubted(learnt: Coll
     captioned, other = min(with_sea), min(held - with_sea)
     for picture, counts in ((captioned, DOUBTED), (other, 1.0)):
         learnt.judge("sea", picture, False)
-        assert entries(learnt.catalogue)[-1].step == counts
+        assert entries(learnt.catalogue)[-1].weight == counts
 
 
 def test_a_click_corrects_the_probability_of_its_picture_and_of_those_like_it(
@@ -329,8 +329,8 @@ def test_without_any_harm_allowed_no_harmful_step_is_taken(
 ) -> None:
     monkeypatch.setattr(click_module.bounded, "__defaults__", (-1.0,))
     before = _ranking(watched, "sea")
-    watched.judge("sea", before[40][0], True)
-    assert [entry.step for entry in entries(watched.catalogue)] == [0.0]
+    assert watched.judge("sea", before[40][0], True).weight == 0.0
+    assert [entry.weight for entry in entries(watched.catalogue)] == [0.0]
     assert _ranking(watched, "sea") == before
 
 
@@ -358,7 +358,7 @@ def test_wild_clicks_cost_the_pictures_that_watch_no_more_than_may_be(watched: C
         watched.judge("sea", number, False)
     for number in ranked[-12:]:
         watched.judge("sea", number, True)
-    steps = [entry.step for entry in entries(watched.catalogue)]
+    steps = [entry.weight for entry in entries(watched.catalogue)]
     assert min(steps) < 1, "otherwise nothing wild was tried"
     assert before - avgp() <= click_module.MOST_HARM + 1e-9
 
@@ -401,7 +401,7 @@ def test_a_replay_fits_only_what_the_last_directions_depend_on(
     fits: list[int] = []
     learn = FeedbackOffsets.learn
 
-    def noting(offsets: FeedbackOffsets, entry: Entry, *others: Any, **options: Any) -> float:
+    def noting(offsets: FeedbackOffsets, entry: Judgement, *others: Any, **options: Any) -> float:
         fits.append(log.index(entry))
         return learn(offsets, entry, *others, **options)
 

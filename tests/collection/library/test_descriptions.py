@@ -48,8 +48,9 @@ def test_a_picture_from_elsewhere_is_described_as_its_twin_inside(learnt, tmp_pa
     outside = tmp_path / "elsewhere.jpg"
     shutil.copy(inside, outside)
     known, unknown = said(learnt, inside, outside, words=30)
-    scores = [{one.word: one.score for one in about.words} for about in (known, unknown)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+    for one in unknown.words:  # which has no caption: sight alone speaks
+        found = {result.path: result.evidence for result in learnt.search(one.word, k=60).results}
+        assert found[inside].sight == pytest.approx(one.score, abs=2e-3)
     assert unknown.own == {}
     assert unknown.captions[0].path == inside
     assert unknown.captions[0].score == pytest.approx(1, abs=1e-3)
@@ -63,10 +64,9 @@ def test_what_clicks_taught_counts_for_pictures_from_elsewhere_too(learnt, tmp_p
     before = {one.word: one.score for one in said(learnt, outside, words=30)[0].words}
     word = min(before, key=before.__getitem__)
     learnt.judge(word, inside, True)
-    known, unknown = said(learnt, inside, outside, words=30)
+    (unknown,) = said(learnt, outside, words=30)
     after = {one.word: one.score for one in unknown.words}
     assert after[word] > before[word]
-    assert after == pytest.approx({one.word: one.score for one in known.words}, abs=1e-4)
 
 
 def test_nearest_captions_are_those_with_the_highest_cosines(learnt):

@@ -181,7 +181,8 @@ def test_words_for_a_picture_come_with_their_chances(judged: Collection) -> None
         (one.probability for one in words), reverse=True
     )  # type: ignore[type-var]
     everything = {one.word: one for one in judged.describe(found.path, k=1000)}
-    assert everything["sea"].score == pytest.approx(found.evidence.sight)
+    assert everything["sea"].score == pytest.approx(found.score)
+    assert found.score < found.evidence.sight  # whose caption leaves the sea out
     with pytest.raises(BadInput, match="1 or more words"):
         judged.describe(found.picture, 0)
 

@@ -234,7 +234,7 @@ SMALL: dict[str, dict[str, object]] = {
     "plsa": {"n_components": (5, 10)},
     "cmrm": {"alpha": (0.1, 0.5)},
     "pamir": {"max_iter": 20_000},
-    "kernel_pamir": {"max_iter": 20_000},
+    "kernel-pamir": {"max_iter": 20_000},
     "wsabie": {"max_iter": 5},
 }
 
@@ -261,7 +261,7 @@ def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
         advice = opened.train(model="cmtt", force=True).advice
         assert advice is not None
         assert "visterm add --features visterm-counts" in advice
-        assert opened.train(model="svm", force=True).advice is None
+        assert opened.train(model="concept-svm", force=True).advice is None
 
 
 def test_models_that_count_need_no_advice_over_counts(collection: Collection) -> None:

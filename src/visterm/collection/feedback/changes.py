@@ -1,8 +1,8 @@
 """Captions and clicks as they are written, and how the last step is taken back.
 
-Every step keeps how things were before it: rows of captions and of clicks as they stood, or what a
-removal hid. Taking it back puts the same rows in again, with the numbers, times and weights that
-they had, so that every score is what it was, bit for bit.
+Every step keeps how things were before it: rows of captions and of clicks as they stood, what a
+removal hid, or which features answered. Taking it back puts the same rows in again, with the
+numbers, times and weights that they had, so that every score is what it was, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from visterm.collection.feedback.log import write as write_click
 from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.ingest import scopes
 from visterm.collection.media import captions
-from visterm.collection.store import events
+from visterm.collection.store import events, previous
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import snapshot
@@ -136,6 +136,9 @@ def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
                     (query, picture, *row),
                 )
             changed.add(picture)
+    if "features" in before and previous.bring_back(catalogue, number):
+        catalogue.set(UNLEARNT, "unlearnt")
+        return int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
     if "removed" not in before:
         return len(changed)
     catalogue.set(UNLEARNT, "unlearnt")
@@ -165,6 +168,8 @@ def _click(
 def _named(before: dict[str, Any]) -> str:
     if "removed" in before:
         return "removal"
+    if "features" in before:
+        return "upgrade"
     queries = {query for query, *_ in before.get("clicks", ())}
     if before.get("captions") or not queries:
         return "caption"
@@ -189,7 +194,7 @@ def judge_many(
         for entry in entries(catalogue, "query = ?", words)
         if entry.picture in answers
     }
-    found = {one: it.judgement for one, it in before.items() if it.relevant == answers[one]}
+    found = {one: it for one, it in before.items() if it.relevant == answers[one]}
     new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
     if not new:
         return found
@@ -209,8 +214,8 @@ def judge_many(
             entry = write_click(catalogue, words, picture, answers[picture])
             step = offsets.learn(entry, earlier, judge=True)
             set_step(catalogue, entry, step)
-            earlier.append(replace(entry, step=step))
-            found[picture] = entry.judgement
+            found[picture] = replace(entry, weight=step)
+            earlier.append(found[picture])
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set(UNLEARNT, None)
@@ -221,8 +226,8 @@ def judge_many(
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:
     close = {word: closest_words(word, offsets.vocabulary.words) for word in vector.unknown}
     return UnknownWords(
-        f"nobody knows {', '.join(map(repr, close))} yet, so there is nothing to correct; a yes to "
-        "a picture begins the word",
+        f"visterm does not know {', '.join(map(repr, close))} yet, so there is nothing to correct; "
+        "say yes to a picture to create the word",
         close,
     )
 

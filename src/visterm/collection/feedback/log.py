@@ -20,18 +20,8 @@ class Judgement:
     picture: int
     relevant: bool
     time: float
-
-
-@dataclass(frozen=True)
-class Entry(Judgement):
-    """A judgement as it can be learnt again."""
-
-    step: float
-    """How much it counts: 1, unless captions or held-out pictures spoke against it."""
-
-    @property
-    def judgement(self) -> Judgement:
-        return Judgement(self.id, self.query, self.picture, self.relevant, self.time)
+    weight: float
+    """How much it counts: 1, less where captions or held-out pictures speak against it, or 0."""
 
 
 _COLUMNS = "id, query, picture, answer, time, step"
@@ -54,20 +44,20 @@ def spelt(query: Query) -> str:
     return " ".join(_spelt(word, weight) for word, weight in query.words)
 
 
-def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Entry]:
+def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Judgement]:
     """The log in its order; ``wanted`` is the WHERE of an SQL question."""
     found = catalogue.db.execute(
         f"SELECT {_COLUMNS} FROM clicks WHERE {wanted} ORDER BY id", values
     )
     return [
-        Entry(number, query, picture, bool(answer), at, step)
+        Judgement(number, query, picture, bool(answer), at, step)
         for number, query, picture, answer, at, step in found
     ]
 
 
-def by_query(catalogue: Catalogue) -> dict[str, list[Entry]]:
+def by_query(catalogue: Catalogue) -> dict[str, list[Judgement]]:
     """The whole log, by the words of its queries."""
-    grouped: dict[str, list[Entry]] = {}
+    grouped: dict[str, list[Judgement]] = {}
     for entry in entries(catalogue):
         grouped.setdefault(entry.query, []).append(entry)
     return grouped
@@ -79,7 +69,7 @@ def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
     return {picture: bool(answer) for picture, answer in found}
 
 
-def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Entry:
+def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
     """Append a judgement, inside a transaction; what was said before about the same is gone."""
     db = catalogue.db
     db.execute("DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture))
@@ -88,12 +78,12 @@ def write(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Ent
         "INSERT INTO feedback (query, picture, answer, time) VALUES (?, ?, ?, ?)",
         (query, picture, int(relevant), now),
     ).lastrowid
-    return Entry(int(number or 0), query, picture, relevant, now, 1.0)
+    return Judgement(int(number or 0), query, picture, relevant, now, 1.0)
 
 
-def set_step(catalogue: Catalogue, entry: Entry, step: float) -> None:
+def set_step(catalogue: Catalogue, entry: Judgement, step: float) -> None:
     """Remember how much a judgement counts, inside a transaction."""
-    if step != entry.step:
+    if step != entry.weight:
         catalogue.db.execute("UPDATE feedback SET step = ? WHERE id = ?", (step, entry.id))
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from visterm.calibration.calibration import Link
 from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
-from visterm.collection.feedback.log import Entry, entries, set_step
+from visterm.collection.feedback.log import Judgement, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
@@ -86,7 +86,7 @@ class FeedbackOffsets:
         """What begun words look like before any click; None without an encoder."""
         return encoder_words(self.version.extractor, self.pictures)
 
-    def replay(self, log: Sequence[Entry], *, judge_again: bool = False) -> dict[int, float]:
+    def replay(self, log: Sequence[Judgement], *, judge_again: bool = False) -> dict[int, float]:
         """Learn a whole log from nothing; returns how much each entry counts.
 
         That is what the log remembers, unless it is to be judged again, as on another model it must
@@ -95,13 +95,13 @@ class FeedbackOffsets:
         self.directions = {}
         self._know(self.vocabulary.first(self.version.words))
         needed = range(len(log)) if judge_again else self._needed(log)
-        learnt: list[Entry] = []
+        learnt: list[Judgement] = []
         for place, entry in enumerate(log):
-            step = self.learn(entry, learnt, judge=judge_again) if place in needed else entry.step
-            learnt.append(replace(entry, step=step))
-        return {entry.id: entry.step for entry in learnt}
+            step = self.learn(entry, learnt, judge=judge_again) if place in needed else entry.weight
+            learnt.append(replace(entry, weight=step))
+        return {entry.id: entry.weight for entry in learnt}
 
-    def _needed(self, log: Sequence[Entry]) -> Container[int]:
+    def _needed(self, log: Sequence[Judgement]) -> Container[int]:
         """The entries to learn for the directions of now; all, where some of them begin words."""
         words = [self.vector(entry.query) for entry in log]
         for entry, query in zip(log, words, strict=True):
@@ -112,7 +112,7 @@ class FeedbackOffsets:
         pairs = zip(words, found, strict=True)
         return needed_fits([frozenset(one.numbers.tolist() if here else ()) for one, here in pairs])
 
-    def learn(self, entry: Entry, earlier: Sequence[Entry], *, judge: bool) -> float:
+    def learn(self, entry: Judgement, earlier: Sequence[Judgement], *, judge: bool) -> float:
         """Learn one entry, together with all ``earlier`` ones; returns how much it counts.
 
         That is what the entry says, unless captions and held-out pictures are to ``judge``.
@@ -122,7 +122,7 @@ class FeedbackOffsets:
         query = self.vector(entry.query)
         if not query.numbers.size or not self.regression.finds([entry.picture])[0]:
             self._drop_empty()
-            return entry.step
+            return entry.weight
         clicks = [(self.vector(one.query), one) for one in earlier]
         link, words = self.link, query.numbers.tolist()
         initial = (
@@ -135,7 +135,7 @@ class FeedbackOffsets:
 
         @cache
         def gathered(is_counted: bool) -> GatheredClicks | None:
-            every = [*clicks, (query, replace(entry, step=float(is_counted)))]
+            every = [*clicks, (query, replace(entry, weight=float(is_counted)))]
             return self.regression.gathered(words, every, self.directions, link, initial)
 
         @cache
@@ -143,7 +143,7 @@ class FeedbackOffsets:
             found = gathered(step > 0)
             return {} if found is None else found.directions(entry.id, step)
 
-        step = entry.step
+        step = entry.weight
         guard = self.guard() if judge else None
         if judge:
             step = 1.0 if entry.relevant or not self._is_captioned_so(entry, query) else DOUBTED
@@ -232,7 +232,7 @@ class FeedbackOffsets:
         link, count = self.model.link, self.version.words
         return Link(link.intercepts[:count], link.slopes[:count])
 
-    def _is_captioned_so(self, entry: Entry, query: QueryVector) -> bool:
+    def _is_captioned_so(self, entry: Judgement, query: QueryVector) -> bool:
         """Whether the caption of a judged picture holds all wanted words of the query."""
         wanted = set(query.numbers[query.weights > 0].tolist())
         texts = effective_captions(self.catalogue, [entry.picture]).values()
@@ -243,10 +243,10 @@ class FeedbackOffsets:
         return guard_of(self.catalogue, self.version)
 
 
-def keep_steps(catalogue: Catalogue, log: Sequence[Entry], steps: dict[int, float]) -> None:
+def keep_steps(catalogue: Catalogue, log: Sequence[Judgement], steps: dict[int, float]) -> None:
     """Write how much of each entry's step was taken, inside a transaction."""
     for entry in log:
-        set_step(catalogue, entry, steps.get(entry.id, entry.step))
+        set_step(catalogue, entry, steps.get(entry.id, entry.weight))
 
 
 def relearn(catalogue: Catalogue) -> None:

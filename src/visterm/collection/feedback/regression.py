@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link, log_logistic
-from visterm.collection.feedback.log import Entry
+from visterm.collection.feedback.log import Judgement
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Directions = Mapping[int, Floats]
-Click = tuple[QueryVector, Entry]
+Click = tuple[QueryVector, Judgement]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class ClickRegression:
         rest[:, asked] = 0.0
         return ClickSet(
             relevant=np.array([entry.relevant for _, entry in some]),
-            weights=np.array([entry.step for _, entry in some]),
+            weights=np.array([entry.weight for _, entry in some]),
             errors=self._errors([query for query, _ in some]),
             shares=shares[:, asked],
             prior=prior[:, asked],
@@ -207,14 +207,14 @@ class ClickRegression:
         some = [
             (query, entry)
             for query, entry in clicks
-            if entry.step > 0 and not asked.isdisjoint(query.numbers.tolist())
+            if entry.weight > 0 and not asked.isdisjoint(query.numbers.tolist())
         ]
         if self.frames:
             some = [(query, self._shown(query, entry, self.frames)) for query, entry in some]
         found = self.finds(entry.picture for _, entry in some)
         return [one for one, is_found in zip(some, found, strict=True) if is_found]
 
-    def _shown(self, query: QueryVector, entry: Entry, frames: FrameRows) -> Entry:
+    def _shown(self, query: QueryVector, entry: Judgement, frames: FrameRows) -> Judgement:
         """The entry, if it is about a video about its frame that answers best: it was shown."""
         rows = frames.rows(np.array([entry.picture]))
         rows = rows[self.finds(rows.tolist())]

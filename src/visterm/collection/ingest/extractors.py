@@ -134,11 +134,13 @@ def prepare(
         digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
         with catalogue.transaction() as db:
             db.execute("INSERT INTO extractors VALUES (?, ?, ?)", (key, file.as_posix(), digest))
-    if (catalogue.get("features"), catalogue.get("extractor")) != (name, extractor.key):
-        with catalogue.transaction():
-            catalogue.set("features", name)
-            catalogue.set("extractor", extractor.key)
     return extractor
+
+
+def take(catalogue: Catalogue, name: str, key: str) -> None:
+    """Let these features be the collection's from now on, inside a transaction."""
+    catalogue.set("features", name)
+    catalogue.set("extractor", key)
 
 
 def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> Extractor:
@@ -147,12 +149,12 @@ def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> E
     from visterm.features import parse_features
 
     extractor = parse_features(name, n_jobs=n_jobs)
-    progress("preparing to look", 0, 1)
+    progress("getting ready", 0, 1)
     with warnings.catch_warnings():
         # Unreadable pictures of the sample are reported one by one when their turn comes.
         warnings.simplefilter("ignore", UserWarning)
         extractor.fit(sample)
-    progress("preparing to look", 1, 1)
+    progress("getting ready", 1, 1)
     return extractor
 
 

@@ -195,7 +195,7 @@ class Survey:
         """Say how many files have been listed, where that may take long."""
         if is_url(path) or shard_of(path):
             self._seen += files
-            self._progress("listing", self._seen, self._seen)
+            self._progress("looking for pictures", self._seen, self._seen)
 
     def doubt(self, path: str) -> None:
         """Something could not be had this time: its shard is to be listed again the next time."""

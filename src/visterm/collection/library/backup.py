@@ -60,7 +60,7 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
             query=click.query,
             relevant=click.relevant,
             time=click.time,
-            step=click.step,
+            step=click.weight,
         )
 
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from visterm.collection.ingest.extractors import described_by, vectors_of_files
 from visterm.collection.media import captions
 from visterm.collection.media.records import located
+from visterm.collection.search.evidence import WrittenWords
+from visterm.collection.search.searcher import word_probability
 from visterm.collection.store.caption_words import holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import DescribedPictures, Rows
@@ -29,8 +31,7 @@ from visterm.errors import BadInput, VistermError
 from visterm.index.feature_file import in_memory
 from visterm.index.scan import best
 from visterm.progress import Progress, silent
-from visterm.text.tokens import PICTURE_TALK
-from visterm.text.unoffered_words import is_unoffered
+from visterm.text.unoffered_words import is_unoffered, picture_talk
 from visterm.text.vocabulary import Vocabulary
 
 NEIGHBOURS = 12
@@ -51,11 +52,16 @@ _COMPARED_TOGETHER = 4096
 """Pictures that are compared together."""
 DESCRIBED_TOGETHER = 256
 """Pictures described together."""
+_CAPTIONS_READ = 5000
+"""Captions that tell which words are about pictures."""
+_LEAST = 1e-12
+"""Probabilities below this are as good as none."""
 
 
 @dataclass(frozen=True)
 class Likely:
-    """A word for a picture: its score, and how likely the picture shows it, where that is known."""
+    """A word for a picture: its score in a search for the word, and how likely the picture shows
+    it, where that is known."""
 
     word: str
     score: float
@@ -210,16 +216,20 @@ def _words(
     """The likeliest words of each picture: of all frames of videos, else of its vector."""
     if model is None or not k or not numbers:
         return [[] for _ in numbers]
-    values = model.log_probabilities(in_memory(vectors)).astype(np.float64)
     pictures = now.pictures(model.version.extractor)
-    known = [
-        n
-        for n, number in enumerate(numbers)
-        if number is not None and pictures is not None and pictures.holds([number])[0]
-    ]
-    if now.frames and known:
-        values[known] = values_of(now, model, [numbers[n] or 0 for n in known])
-    return likeliest(now, model, values, near, k)
+    is_known = np.array(
+        [
+            number is not None and pictures is not None and bool(pictures.holds([number])[0])
+            for number in numbers
+        ]
+    )
+    values = np.empty((len(numbers), len(model.vocabulary)))
+    if is_known.any():
+        inside = [number for number, known in zip(numbers, is_known, strict=True) if known]
+        values[is_known] = values_of(now, model, [number or 0 for number in inside])
+    if not is_known.all():
+        values[~is_known] = model.log_probabilities(in_memory(vectors[~is_known]))
+    return likeliest(now, model, values, numbers, near, k)
 
 
 def values_of(now: Snapshot, model: WordModel, pictures: list[int]) -> NDArray[np.float64]:
@@ -238,36 +248,56 @@ def values_of(now: Snapshot, model: WordModel, pictures: list[int]) -> NDArray[n
 def likeliest(
     now: Snapshot,
     model: WordModel,
-    values: NDArray[np.float64],
+    seen: NDArray[np.float64],
+    numbers: Sequence[int | None],
     near: list[Neighbours],
     k: int,
 ) -> list[list[Likely]]:
-    """The ``k`` likeliest words of each row of values, one a word of the vocabulary."""
-    chances = None
+    """Up to ``k`` words of each picture, likeliest first, from log-probabilities by sight.
+
+    Scores and probabilities are those of a search for the word. Which words are said is decided
+    with what captions say of other pictures like it.
+    """
+    written = WrittenWords.of(now, numbers)
+    logs = written.logs(seen)
+    opinion = logs
     if model.calibration.is_known:
-        chances = model.calibration.word_probabilities(values)
+        chances = model.calibration.exclusive(seen)
         chances = with_neighbours(now.catalogue, model.vocabulary, chances, near)
-    ranked = (values if chances is None else chances).copy()
-    ranked[:, unoffered(now, model)] = -np.inf
-    order = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
+        opinion = written.logs(np.log(np.maximum(chances, _LEAST)))
+    offered = np.delete(np.arange(len(model.vocabulary)), unoffered(now, model))
+    order = offered[np.argsort(-opinion[:, offered], axis=1, kind="stable")[:, :k]]
 
     def likely(row: int, word: int) -> Likely:
-        probability = None if chances is None else float(chances[row, word])
-        return Likely(model.vocabulary.words[word], float(values[row, word]), probability)
+        score = float(logs[row, word])
+        return Likely(model.vocabulary.words[word], score, word_probability(now, word, score))
 
-    return [[likely(row, word) for word in words] for row, words in enumerate(order.tolist())]
+    said = ([likely(row, word) for word in words] for row, words in enumerate(order.tolist()))
+    return [sorted(words, key=_unlikeliness) for words in said]
+
+
+def _unlikeliness(one: Likely) -> float:
+    return -float(np.exp(one.score) if one.probability is None else one.probability)
 
 
 def unoffered(now: Snapshot, model: WordModel) -> list[int]:
     """Words about pictures, and those that are not said of strangers unless a caption uses them."""
-    talk = Vocabulary.of_words(sorted(PICTURE_TALK))
+    talk = now.remembered("picture talk", lambda: picture_talk(_some_captions(now.catalogue)))
     words = zip(model.vocabulary.words, model.vocabulary.keys, strict=True)
     return [
         number
         for number, (word, key) in enumerate(words)
-        if any(part in talk for part in word.split())
+        if not talk.isdisjoint(key.split())
         or (is_unoffered(word) and not holders(now.catalogue.db, key).size)
     ]
+
+
+def _some_captions(catalogue: Catalogue) -> Iterator[str]:
+    """Captions, at most `_CAPTIONS_READ`, spread over the collection."""
+    (every,) = catalogue.db.execute("SELECT count(*) FROM captions").fetchone()
+    step = max(1, every // _CAPTIONS_READ)
+    found = catalogue.db.execute("SELECT text FROM captions WHERE picture % ? = 0", (step,))
+    return (text for (text,) in found)
 
 
 def findable(now: Snapshot, model: WordModel, picture: int) -> DescribedPictures:

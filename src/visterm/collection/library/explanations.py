@@ -15,14 +15,13 @@ from visterm.collection.library.descriptions import findable
 from visterm.collection.media.records import record
 from visterm.collection.media.thumbnails import original
 from visterm.collection.search import ScoreParts
-from visterm.collection.search.query_terms import query_terms
-from visterm.collection.search.ranking import query_rows
-from visterm.collection.search.searcher import only_unknown
+from visterm.collection.search.ranking import LocalScores
+from visterm.collection.search.searcher import word_ranking
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import reading
 from visterm.collection.store.word_model import WordModel
 from visterm.errors import UnreadablePicture
-from visterm.text.query import UnknownWords, parse_query
+from visterm.text.query import parse_query
 
 if TYPE_CHECKING:
     from visterm.features.contributions import Parts
@@ -47,6 +46,8 @@ class Explanation:
     """The part of the picture that the places cover: left, top, right, bottom, as fractions."""
     evidence: ScoreParts | None = None
     """What sight and captions add to the score, and the words that the caption holds."""
+    probability: float | None = None
+    """How likely it is that the picture answers, as a search says; None where that is not known."""
 
     @property
     def places(self) -> NDArray[np.float64] | None:
@@ -60,29 +61,29 @@ def explain(catalogue: Catalogue, root: Path, picture: int, text: str) -> Explan
     Of a video, it is the best frame that is explained.
     """
     with reading(catalogue) as now:
-        model, query = now.words, parse_query(text)
-        pictures = findable(now, model, picture)
-        terms = query_terms(query, now)
-        if query.words and not terms.terms:
-            raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
-        query_words = query_rows(now, pictures, terms)
-        scores = query_words.scored()
+        model = now.words
+        findable(now, model, picture)
+        pictures, ranking = word_ranking(now, parse_query(text))
+        assert isinstance(ranking.scores, LocalScores)
+        assert ranking.scores.query is not None
+        assert ranking.terms is not None
         rows = pictures.positions(now.frames.rows(np.array([picture])))
-        position = rows[[int(np.argmax(scores.scores(rows)))]]
-        picture = int(pictures.ids[position[0]])
-        total = float(scores.scores(position)[0])
-        (evidence,) = query_words.parts(position)
-        numbers, weights = terms.numbers, terms.weights
+        scores = ranking.scores.scores.scores(rows)
+        best = int(np.argmax(scores))
+        picture, total = int(pictures.ids[rows[best]]), float(scores[best])
+        (evidence,) = ranking.scores.query.parts(rows[[best]])
+        (probability,) = ranking.probabilities(scores[[best]])
+        numbers, weights = ranking.terms.numbers, ranking.terms.weights
     parts = _parts(catalogue, root, model, picture) if numbers.size else None
     if parts is None or model.weights is None:
-        return Explanation({}, total, total, evidence=evidence)
+        return Explanation({}, total, total, evidence=evidence, probability=probability)
     words = {}
     for number, weight in zip(numbers.tolist(), weights.tolist(), strict=False):
         made = model.word_weights(number)  # linked: its bias is what any picture has
         contributions = _contributions(weight, parts.scores(made.vector), made.bias)
         words[model.vocabulary.words[number]] = contributions
     rest = total - float(sum(contributions.sum() for contributions in words.values()))
-    return Explanation(words, rest, total, parts.box, evidence)
+    return Explanation(words, rest, total, parts.box, evidence, probability)
 
 
 def _contributions(weight: float, parts: NDArray[np.float64], start: float) -> NDArray[np.float64]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm.collection.library.descriptions import unoffered
+from visterm.collection.search.evidence import WrittenWords
+from visterm.collection.search.searcher import word_probability
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import reading
 
@@ -41,10 +45,23 @@ def suggested_words(catalogue: Catalogue, k: int) -> list[SuggestedWord]:
         if pictures is None or not len(pictures) or not model.calibration.is_known:
             return []
         sample = pictures.findable[:: max(1, len(pictures) // _SAMPLE)]
-        logs = model.log_probabilities(pictures.file.at(pictures.positions(sample)))
-        probabilities = model.calibration.word_probabilities(logs.astype(np.float64))
+        rows = pictures.file.at(pictures.positions(sample))
+        seen = model.log_probabilities(rows).astype(np.float64)
+        probabilities = model.calibration.exclusive(seen)
         probabilities[:, unoffered(now, model)] = 0
-        words = model.vocabulary.words
+        best = probabilities.argmax(axis=0)
+        scores = WrittenWords.of(now, sample.tolist()).logs(seen)
+        chosen = _chosen(probabilities, model.vocabulary.words, k)
+        said = [(word, word_probability(now, word, scores[best[word], word])) for word in chosen]
+        return [
+            SuggestedWord(model.vocabulary.words[word], int(sample[best[word]]), probability)
+            for word, probability in said
+            if probability is not None and probability >= _LEAST
+        ]
+
+
+def _chosen(probabilities: NDArray[np.float64], words: Sequence[str], k: int) -> list[int]:
+    """The words that sight is surest of, of pictures × words."""
     best = probabilities.argmax(axis=0)
     highest = probabilities.max(axis=0)
     centred = probabilities - probabilities.mean(axis=0)
@@ -58,6 +75,4 @@ def suggested_words(catalogue: Catalogue, k: int) -> list[SuggestedWord]:
         is_alike = bool((centred[:, chosen].T @ centred[:, number] > _ALIKE).any())
         if words[number] not in colours and is_new and not is_alike:
             chosen.append(number)
-    return [
-        SuggestedWord(words[one], int(sample[best[one]]), float(highest[one])) for one in chosen
-    ]
+    return chosen

@@ -19,15 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.search.request import ScoreParts
+from visterm.collection.store.caption_words import written_stems
+from visterm.collection.store.name_words import CERTAINTY as NAME_CERTAINTY
 from visterm.index.codes import log_evidence
 from visterm.index.columns import WordWeights
 from visterm.index.scan import Holders, Term
+from visterm.text.tokens import STOP_WORDS
+
+if TYPE_CHECKING:
+    from visterm.collection.store.snapshot import Snapshot
 
 CERTAINTY = 0.99
 """κ: how likely a picture answers a word that its caption holds."""
@@ -112,6 +118,49 @@ class Evidence:
         """All rows of which something written holds the word."""
         lists = [self.captioned, *(rows for rows, _ in self.named.values())]
         return np.unique(np.concatenate(lists))
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenWords:
+    """What is written of some pictures, for every word of a model; pictures × words."""
+
+    held: NDArray[np.bool_]
+    """Whether the caption holds the word."""
+    omitted: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, now: Snapshot, pictures: Sequence[int | None]) -> WrittenWords:
+        """Of pictures by number; None is a picture that is not in the collection."""
+        model, postings = now.words, now.postings
+        keys = model.vocabulary.keys
+        number = {key: word for word, key in enumerate(keys) if key not in STOP_WORDS}
+        names = [(f" {key} ", word) for key, word in number.items() if " " in key]
+        shape = (len(pictures), len(keys))
+        sources: list[str | None] = [None, *postings.sources]
+        says = {source: np.zeros(shape, bool) for source in sources}
+        rows: dict[int, list[int]] = {}
+        for row, picture in enumerate(pictures):
+            if picture is not None:
+                rows.setdefault(picture, []).append(row)
+        for picture, source, text in written_stems(now.catalogue.db, list(rows), sources):
+            held = [number[stem] for stem in text.split() if stem in number]
+            held += [word for name, word in names if name in text]
+            says[source][np.ix_(rows[picture], held)] = True
+        lengths = np.append(postings.lengths, np.uint8(0))
+        known = [-1 if one is None else min(one, postings.lengths.size) for one in pictures]
+        is_mentioned = np.arange(len(keys)) < model.words
+        doubt = np.ones(shape)
+        for source in postings.sources:
+            doubt[says[source]] *= 1 - NAME_CERTAINTY[source]
+        omitted = np.outer(now.completeness[lengths[known]], is_mentioned)
+        return cls(says[None], omitted, doubt)
+
+    def logs(self, seen: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log-probabilities of words from those by sight: the scores of searches for each word."""
+        held = log_evidence(-seen, is_wanted=True, certainty=CERTAINTY, doubt=self.doubt)
+        others = log_evidence(-seen, is_wanted=True, omitted=self.omitted, doubt=self.doubt)
+        return np.where(self.held, held, others)
 
 
 def score_parts(

@@ -18,6 +18,7 @@ from visterm.text.tokens import STOP_WORDS, stem
 from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
+    from visterm.calibration import Calibration
     from visterm.collection.store.caption_words import Postings
     from visterm.collection.store.snapshot import Snapshot
     from visterm.collection.store.word_model import WordModel
@@ -143,16 +144,19 @@ class Calibrated(Protocol):
 
 def calibration_of(model: WordModel, found: QueryTerms) -> Calibrated | None:
     """How to tell probabilities and the cut-off of a query; None where nothing is known."""
-    known = model.calibration
     if not found.terms:
         return None
     if any(term.weights is None for term in found.terms):
         return IndependentWords()
+    known = word_calibration(model, found.numbers)
+    return calibrated(known, len(found.encoded)) if found.encoded and known else known
+
+
+def word_calibration(model: WordModel, numbers: Ids) -> Calibration | None:
+    """What scores of words of the vocabulary are worth; None where nothing is known."""
     # Of words that a yes began no held-out picture says what a score is worth.
-    is_new = (found.numbers >= model.words).any()
-    if not known.is_known or is_new:
-        return None
-    return calibrated(known, len(found.encoded)) if found.encoded else known
+    is_new = (numbers >= model.words).any()
+    return None if is_new or not model.calibration.is_known else model.calibration
 
 
 class IndependentWords:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration import GOOD, POSSIBLE, Calibration, judged_shift
-from visterm.collection.feedback.log import Entry
+from visterm.collection.feedback.log import Judgement
 from visterm.collection.search.encoded_words import EncodedCalibration
 from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.query_terms import Calibrated, QueryTerms
@@ -185,19 +185,19 @@ class Ranking:
     possible: int | None = None
     """How many are possible, after the good ones."""
 
-    def learn(self, entries: Sequence[Entry]) -> None:
+    def learn(self, entries: Sequence[Judgement]) -> None:
         """Let answers to this very query correct its probabilities."""
         self.judged = {entry.picture: entry.relevant for entry in entries}
         known, terms = self.calibration, self.terms
         if terms is None or not isinstance(known, Calibration | EncodedCalibration):
             return  # nothing is known, or captions settle it
         counted = sorted(
-            (entry for entry in entries if entry.step > 0), key=lambda entry: entry.picture
+            (entry for entry in entries if entry.weight > 0), key=lambda entry: entry.picture
         )
         scores = self.scores.of(np.array([entry.picture for entry in counted], np.int64))
         there = np.isfinite(scores)
         odds = known.odds(terms.numbers, terms.weights, scores[there])
-        answers = np.array([(entry.relevant, entry.step) for entry in counted]).reshape(-1, 2)
+        answers = np.array([(entry.relevant, entry.weight) for entry in counted]).reshape(-1, 2)
         self.calibration = known.shifted(judged_shift(odds, answers[there, 0], answers[there, 1]))
         self.leasts = least_scores(self.calibration, terms)
 

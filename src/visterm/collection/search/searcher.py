@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Entry, by_query, spelt
+from visterm.collection.feedback.log import Judgement, by_query, spelt
 from visterm.collection.media.records import Picture, file_at, pictures
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
@@ -22,6 +22,7 @@ from visterm.collection.search.query_terms import (
     QueryTerms,
     calibration_of,
     query_terms,
+    word_calibration,
     written_terms,
 )
 from visterm.collection.search.ranking import (
@@ -192,7 +193,7 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
     elif now.version is None:
         pictures, ranking = _written_ranking(now, asked.query)
     else:
-        pictures, ranking = _word_ranking(now, asked.query, replicas)
+        pictures, ranking = word_ranking(now, asked.query, replicas)
     if asked.filters:
         ranking.allow = allowed(now, pictures, asked.filters)
     ranking.settle()
@@ -207,7 +208,7 @@ class _ReadQuery:
     terms: QueryTerms
     calibration: Calibrated | None
     leasts: tuple[float, ...]
-    clicks: Sequence[Entry]
+    clicks: Sequence[Judgement]
     rows: QueryRows | None
     """The words over all rows, unless other machines score them."""
 
@@ -217,9 +218,10 @@ class _ReadQuery:
         return 0 if self.rows is None else self.rows.scan.nbytes
 
 
-def _word_ranking(
-    now: Snapshot, query: Query, replicas: Replicas | None
+def word_ranking(
+    now: Snapshot, query: Query, replicas: Replicas | None = None
 ) -> tuple[DescribedPictures, Ranking]:
+    """All rows, and the ranking that a query of words gives them, without its filters."""
     is_here = replicas is None or now.words.weights is None
     known, key = now.queries, (query.words, is_here)
     read = known.get(key)
@@ -242,19 +244,34 @@ def _word_ranking(
     return read.pictures, ranking
 
 
+def word_probability(now: Snapshot, word: int, score: float) -> float | None:
+    """How likely a picture shows a word of the model, from its score in a search for that word.
+
+    None where a search does not know it either.
+    """
+    known: Calibrated | None = word_calibration(now.words, np.array([word]))
+    query = parse_query(f'"{now.words.vocabulary.words[word]}"')
+    if known is not None and _clicks(now).get(spelt(query)):
+        known = word_ranking(now, query)[1].calibration  # which answers have corrected
+    return None if known is None else float(known.probabilities([word], [1.0], [score])[0])
+
+
+def _clicks(now: Snapshot) -> dict[str, list[Judgement]]:
+    return now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
+
+
 def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
     pictures = _pictures(now, now.words.version.extractor)
     terms = query_terms(query, now)
     if query.words and not terms.terms:
         raise UnknownWords(only_unknown(terms.unknown), terms.unknown)
     calibration = calibration_of(now.words, terms)
-    clicks = now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
     return _ReadQuery(
         pictures,
         terms,
         calibration,
         least_scores(calibration, terms),
-        clicks.get(spelt(query), ()) if query.words else (),
+        _clicks(now).get(spelt(query), ()) if query.words else (),
         query_rows(now, pictures, terms) if is_here else None,
     )
 
@@ -425,8 +442,8 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
     """What to say where no word of a query is known."""
     if not unknown:
         return "these words are in every caption; add what the pictures should show"
-    named = "; ".join(
+    named = ", ".join(
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"no caption has the words asked for: {named}; {MORE_WORDS}"
+    return f"visterm does not know {named} yet; {MORE_WORDS}"

@@ -98,16 +98,8 @@ def name_holders(
         if word not in STOP_WORDS:
             some = holders(db, name_key(source, word) if source else word)
             found = some if found is None else np.intersect1d(found, some, assume_unique=True)
-    wanted = f" {' '.join(several)} "
-    kept = []
-    for first in range(0, 0 if found is None else found.size, _VALUES):
-        numbers = ",".join(map(str, found[first : first + _VALUES]))  # type: ignore[index]
-        for picture, captions, names in db.execute(
-            f"SELECT * FROM said WHERE picture IN ({numbers})"
-        ):
-            written = _sequences(captions, names, source)
-            if any(wanted in f" {' '.join(stems)} " for stems in written):
-                kept.append(picture)
+    wanted, pictures = f" {' '.join(several)} ", [] if found is None else found.tolist()
+    kept = {one for one, _, text in written_stems(db, pictures, [source]) if wanted in text}
     return np.array(sorted(kept), np.int64)
 
 
@@ -118,6 +110,23 @@ def _sequences(captions: str, names: str, source: str | None) -> Iterator[Sequen
     else:
         for folder, file in json.loads(names):
             yield stemmed(source, file if source == FILE else folder)
+
+
+def written_stems(
+    db: sqlite3.Connection, pictures: Sequence[int], sources: Sequence[str | None]
+) -> Iterator[tuple[int, str | None, str]]:
+    """Each of some pictures with a source, None for its caption, and the stems that this writes.
+
+    These are in order and between spaces, so that a word or name is held if it is found there.
+    """
+    for first in range(0, len(pictures), _VALUES):
+        numbers = ",".join(map(str, pictures[first : first + _VALUES]))
+        for picture, captions, names in db.execute(
+            f"SELECT * FROM said WHERE picture IN ({numbers})"
+        ):
+            for source in sources:
+                for some in _sequences(captions, names, source):
+                    yield picture, source, f" {' '.join(some)} "
 
 
 def read_postings(db: sqlite3.Connection) -> Postings:

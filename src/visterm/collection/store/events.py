@@ -38,6 +38,17 @@ def put(catalogue: Catalogue, verb: str, values: dict[str, Any]) -> int:
     return int(made.lastrowid or 0)
 
 
+def put_done(
+    catalogue: Catalogue, verb: str, values: dict[str, Any], before: dict[str, Any]
+) -> int:
+    """Write a change down that is done in the same transaction; ``before`` as in `finish`."""
+    made = catalogue.db.execute(
+        "INSERT INTO events (change, state, before) VALUES (?, 'done', ?)",
+        (json.dumps([verb, values], ensure_ascii=False), json.dumps(before)),
+    )
+    return int(made.lastrowid or 0)
+
+
 def first_waiting(catalogue: Catalogue) -> Event | None:
     """The change that waits longest."""
     row = catalogue.db.execute(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.store import previous
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import VistermError
 from visterm.files import PART
@@ -249,6 +250,7 @@ def _rubbish(catalogue: Catalogue) -> Iterator[Path]:
         named.add(f"features/{extractor}/{generation}")
     for number, files in db.execute("SELECT id, files FROM versions").fetchall():
         named |= {f"models/{number}/{file}" for file in json.loads(files)} | {f"models/{number}"}
+    named |= previous.named_files(catalogue)
     for room in _own_folders(store, "models"):
         yield from (p for p in room.iterdir() if f"models/{p.name}" not in named)
     for room in _own_folders(store, "features", "models"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import STARTER, is_encoded
+from visterm.collection.store.versions import STARTER, Version, is_encoded
 
 if TYPE_CHECKING:
     from visterm.encoders import Encoder
@@ -80,6 +80,21 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
+    if versions.current(catalogue) is not None and not again:
+        return False
+    version = starter_version(catalogue, current_key(catalogue))
+    if version is None:
+        return False
+    with catalogue.transaction():
+        versions.name(catalogue, version)
+        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
+            catalogue.set("clicks", "unlearnt")
+    return True
+
+
+def starter_version(catalogue: Catalogue, extractor: str | None) -> Version | None:
+    """The starter of an extractor's vectors as a version, which nobody has named yet; None where
+    there is none, or no picture."""
     from visterm.collection.training.version_files import (
         at_large,
         write_reference,
@@ -87,21 +102,18 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
         write_vocabulary,
     )
 
-    if versions.current(catalogue) is not None and not again:
-        return False
-    extractor = current_key(catalogue)
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
-        return False
+        return None
     starter = starter_of(catalogue, extractor)
     if starter is None or extractor is None:
-        return False
+        return None
     vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()
 
     def write_files(folder: Path) -> None:
         write_vocabulary(folder, vocabulary, calibration)
         write_reference(folder, at_large(catalogue, extractor), None)
 
-    version = write_version(
+    return write_version(
         catalogue,
         starter.model(),
         write_files,
@@ -109,8 +121,3 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
         extractor=extractor,
         words=len(vocabulary),
     )
-    with catalogue.transaction():
-        versions.name(catalogue, version)
-        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
-            catalogue.set("clicks", "unlearnt")
-    return True

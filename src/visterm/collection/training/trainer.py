@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,18 +77,21 @@ def train(
     force: bool = False,
     validation: Collection[int] | None = None,
     progress: Progress = silent,
+    extractor: str | None = None,
+    also: Callable[[], None] = lambda: None,
     **parameters: Any,
 ) -> Trained:
     """Learn from all captions, and answer queries with what was learnt if it is no worse.
 
     The caller holds the lock. ``model`` is ridge regression by default, or PAMIR for vectors that
     are sparse. ``validation`` are the pictures to hold out, a tenth of all by default;
-    ``parameters`` are the model's own.
+    ``extractor`` is the key of the vectors to learn from, if not the collection's, and ``also`` is
+    called in the transaction that lets the new model answer; ``parameters`` are the model's own.
     """
     from visterm.models import model_of
 
     kind = model_of(model or "ridge")
-    extractor = described_by(catalogue)
+    extractor = extractor or described_by(catalogue)
     starter = starter_of(catalogue, extractor) if kind.supports_warm_start else None
     training_set = read_training_set(catalogue, extractor, starter, validation)
     if model is None and not isinstance(training_set.vectors, np.ndarray):
@@ -129,18 +132,21 @@ def train(
         captioned=len(training_set),
         avgp=avgp,
     )
-    _name(catalogue, version)
+    let_answer(catalogue, version, also)
     versions.sweep(catalogue)
     checkpoint.unlink(missing_ok=True)
     return replace(trained, kept="new", version=version.id, interrupted=learner.interrupted)
 
 
-def _name(catalogue: Catalogue, version: Version) -> None:
-    """Let a new version answer, once it has learnt all clicks."""
+def let_answer(
+    catalogue: Catalogue, version: Version, also: Callable[[], None] = lambda: None
+) -> None:
+    """Let a new version answer, once it has learnt all clicks; ``also`` happens with it."""
     offsets = FeedbackOffsets.of(catalogue, open_word_model(version))
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=True)
     with catalogue.transaction() as db:
+        also()
         versions.name(catalogue, version)
         db.execute("DELETE FROM directions")
         offsets.write(offsets.directions)

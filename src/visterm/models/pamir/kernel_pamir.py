@@ -159,7 +159,7 @@ class KernelPamir(PassiveAggressive):
     array([0, 1, 0])
     """
 
-    name = "kernel_pamir"
+    name = "kernel-pamir"
     arrays = ("coefficients_", "support_", "idf_")
     facts = ("kernel_", "pictures_")
     checks: ClassVar[Rules] = PassiveAggressive.checks | {

@@ -22,13 +22,14 @@ export function lines({ cutoff, possible }, shown) {
 /** One line about all of them. */
 export function summary(answer, query, isByTime = false) {
   const { cutoff, possible, unknown, replaced, unsure, partial, conditions } = answer
+  if (answer.isNewWord) return newWord(query, unknown)
   const parts = []
   if (partial) {
     const [searched, all] = [partial.searched, partial.pictures].map(n => n.toLocaleString('en'))
     parts.push(`Only ${searched} of ${all} pictures could be searched just now`)
   }
   const taken = Object.entries(replaced || {}).map(([word, known]) => {
-    const how = (unsure || []).includes(word) ? 'is perhaps' : 'is taken for'
+    const how = (unsure || []).includes(word) ? 'may mean' : 'is searched as'
     return `“${word}” ${how} ${known.map(one => `“${one}”`).join(', ')}`
   })
   const isGuess = unsure?.length > 0 // then what was found is good only if the guess is
@@ -47,6 +48,16 @@ export function summary(answer, query, isByTime = false) {
 export function written(evidence) {
   const text = said(evidence, word => `“${word}”`)
   return text && `${text[0].toUpperCase()}${text.slice(1)}.`
+}
+
+/** How to teach words that nobody knows yet. */
+function newWord(query, unknown) {
+  const isNear = Object.values(unknown).flat().length > 0
+  return [
+    `visterm does not know ${Object.keys(unknown).map(word => `“${word}”`).join(', ') || `“${query}”`} yet`,
+    'Say yes (✓) to a picture that shows it, and visterm finds more',
+    ...(isNear ? ['Pictures of similar words come first:'] : []),
+  ]
 }
 
 function counts(good, possible, query, isByTime) {

@@ -36,11 +36,11 @@ export class Box {
 
   /** Words that are there, of which examples of the query language are made. */
   suggest(words, year) {
-    const [first, second = 'people'] = words
+    const [first] = words
     this.examples = first ? [
-      { query: `${first} ${second}`, note: 'both words' },
-      { query: `${first} -${second}`, note: `${first}, but no ${second}` },
-      year ? { query: `${first} ${year}`, note: `taken in ${year}` } : { query: `${first}:2 ${second}`, note: `${first} counts twice` },
+      { query: `${first} people`, note: 'both words' },
+      { query: `${first} -people`, note: `${first}, but no people` },
+      year ? { query: `${first} ${year}`, note: `taken in ${year}` } : { query: `${first}:2 people`, note: `${first} counts twice` },
     ] : []
   }
 

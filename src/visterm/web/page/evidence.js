@@ -8,5 +8,5 @@ export function says(evidence) {
 
 /** The same as a sentence without its full stop; words as `shown`. */
 export function said(evidence, shown = word => word) {
-  return says(evidence).map(([who, words]) => `its ${who} says ${words.map(shown).join(', ')}`).join('; ')
+  return says(evidence).map(([who, words]) => `its ${who} has ${words.map(shown).join(', ')}`).join('; ')
 }

@@ -3,7 +3,7 @@
 import { $, announce, counted, el } from './dom.js'
 import { get, send } from './api.js'
 import { lines, summary } from './answer.js'
-import { hasWords } from './filters.js'
+import { filtersOf, hasWords } from './filters.js'
 
 const PAGE = 60
 const LARGEST = 200
@@ -31,6 +31,11 @@ export class Feed {
   /** Whether pictures can be judged: words are asked for. */
   get searches() {
     return hasWords(this.query)
+  }
+
+  /** Whether nobody knows the words yet: a yes to one of the pictures creates them. */
+  get isNewWord() {
+    return Boolean(this.answer?.isNewWord)
   }
 
   get title() {
@@ -115,9 +120,27 @@ export class Feed {
       return { ...await send('POST', '/like', { image, k: PAGE }, signal), more: false }
     }
     if (like) return get('/search', { like, k, offset }, signal)
-    // Where nothing but filters is asked for, no picture is better than another.
-    if (query) return get('/search', { query, sort: this.searches ? sort : 'time', k, offset }, signal)
-    return get('/pictures', { k, offset }, signal)
+    if (!this.searches) return this.listed(query, 'time', k, offset, signal)
+    if (offset && this.isNewWord) return this.toTeach(this.answer.unknown, k, offset, signal)
+    try {
+      return await get('/search', { query, sort, k, offset }, signal)
+    } catch (error) {
+      if (error.kind !== 'unknown-words') throw error
+      return this.toTeach(error.unknown || {}, k, offset, signal)
+    }
+  }
+
+  /** Pictures to teach unknown words with: those of known words with a similar meaning first. */
+  async toTeach(unknown, k, offset, signal) {
+    const known = [...new Set(Object.values(unknown).flat())]
+    const query = [...known, filtersOf(this.query)].join(' ').trim()
+    const answer = await this.listed(query, known.length ? 'relevance' : 'time', k, offset, signal)
+    const results = answer.results.map(one => ({ ...one, probability: null, judged: null, evidence: null }))
+    return { results, more: answer.more, unknown, isNewWord: true, cutoff: null }
+  }
+
+  listed(query, sort, k, offset, signal) {
+    return query ? get('/search', { query, sort, k, offset }, signal) : get('/pictures', { k, offset }, signal)
   }
 
   show(glide) {
@@ -126,14 +149,14 @@ export class Feed {
     }
     const isRanked = this.searches && this.asked.sort !== 'time'
     this.grid.show(this.items, {
-      glide, judges: this.searches, lines: isRanked ? lines(this.answer, this.items.length) : [],
+      glide, judges: this.searches, onlyYes: this.isNewWord, lines: isRanked ? lines(this.answer, this.items.length) : [],
     })
     $('message').hidden = true
     if (!this.items.length) this.onTrouble({ kind: this.nothing() })
   }
 
   nothing() {
-    if (this.searches && this.asked.sort === 'time') return 'no-good-match'
+    if (this.searches && this.asked.sort === 'time' && !this.isNewWord) return 'no-good-match'
     return this.query || this.asked.like || this.asked.upload ? 'nothing-found' : 'empty'
   }
 

@@ -21,7 +21,9 @@ export class QuickFilters {
 
   async load(query) {
     const number = ++this.asked
-    const { filters } = await get('/filters', { query }).catch(() => ({ filters: [] }))
+    const counted = asked => get('/filters', { query: asked })
+    // Pictures for a word that nobody knows yet are narrowed as well.
+    const { filters } = await counted(query).catch(() => counted(filtersOf(query))).catch(() => ({ filters: [] }))
     if (number !== this.asked) return
     const of = kind => filters.filter(one => one.kind === kind)
     const [years, months, places] = [of('year'), of('month'), of('place')]
@@ -104,6 +106,11 @@ export class QuickFilters {
 /** Whether a query asks for more than what filters let through. */
 export function hasWords(query) {
   return terms(query).some(term => !isFilter(term))
+}
+
+/** The filters of a query, without its words. */
+export function filtersOf(query) {
+  return terms(query).filter(isFilter).join(' ')
 }
 
 /** How a filter reads on the page, and of which kind it is. */

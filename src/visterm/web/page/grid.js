@@ -85,13 +85,14 @@ export class Grid {
   }
 
   /** Show these pictures; those that were there before glide to their new places. */
-  show(items, { lines = [], judges = false, glide = false } = {}) {
+  show(items, { lines = [], judges = false, onlyYes = false, glide = false } = {}) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches
     const before = glide && !still ? this.places() : null
     const active = this.items[this.active]?.picture
     this.items = items
     this.lines = lines.map(line => ({ ...line, element: el('li', { class: 'line' }, el('span', {}, line.text)) }))
     this.judges = judges
+    this.list.classList.toggle('only-yes', onlyYes)
     // Who is at a picture stays there, wherever it has moved to.
     const moved = glide || this.list.contains(document.activeElement) ? items.findIndex(one => one.picture === active) : -1
     this.active = moved >= 0 ? moved : 0
@@ -326,7 +327,7 @@ export class Grid {
     } else if (key === 's' && one) {
       event.preventDefault()
       this.onSimilar(one.picture)
-    } else if ((key === 'y' || key === 'n') && one && this.judges) {
+    } else if ((key === 'y' || (key === 'n' && !this.list.matches('.only-yes'))) && one && this.judges) {
       event.preventDefault()
       this.onJudge(one.picture, key === 'y')
     }
@@ -370,7 +371,7 @@ function named(one) {
 function label(one, number) {
   const parts = [named(one)]
   if (at(one)) parts.push(`video, ${at(one)}`)
-  if (one.score !== undefined) parts.push(`place ${(number + 1).toLocaleString('en')}`)
+  if (one.score !== undefined) parts.push(`result ${(number + 1).toLocaleString('en')}`)
   if (says(one.evidence).length) parts.push(said(one.evidence))
   return parts.join(', ')
 }

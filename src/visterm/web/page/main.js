@@ -23,7 +23,7 @@ let asked = null // what was asked for last, as text
 let unanswered = null // the reason why there is no answer
 let wantsGrid = false // whether the focus goes to the first picture as soon as there is one
 
-const changed = () => { feed.again(); status.load().catch(() => {}) }
+const changed = () => { feed.again().then(offerTeaching); status.load().catch(() => {}) }
 const search = query => ask({ query })
 const similar = picture => ask({ like: picture })
 
@@ -38,7 +38,7 @@ const feed = new Feed(grid, {
   onTrouble: error => { unanswered = error; explain(error, status) },
 })
 const verdicts = new Verdicts(feed, {
-  onChange: () => { view.refresh(); status.load().catch(() => {}) },
+  onChange: () => { offerTeaching(); view.refresh(); status.load().catch(() => {}) },
 })
 const view = new View({
   feed,
@@ -75,14 +75,14 @@ async function arrive(now) {
     if (query || like || upload || asked !== null) showAsked(now)
     asked = text
     unanswered = null
-    $('order').hidden = !hasWords(query)
     $('order').value = sort
-    $('teach').hidden = $('order').hidden
+    offerTeaching()
     $('message').hidden = true
     selection.clear()
     if (like || upload) filters.hide()
     else filters.load(query).then(() => { if (!query) suggest() })
     await feed.ask({ query, like, upload, image, sort })
+    offerTeaching()
     scrollTo(0, 0)
     if (query && !unanswered) remember(query)
     toGrid()
@@ -95,6 +95,13 @@ async function arrive(now) {
     view.hide()
     grid.focus(place)
   }
+}
+
+/** Questions and an order are for words that visterm knows. */
+function offerTeaching() {
+  const isKnown = hasWords(here().query) && !feed.isNewWord
+  $('order').hidden = !isKnown
+  $('teach').hidden = !isKnown
 }
 
 /** Where the focus was left in the box, it goes to the first picture. */
@@ -164,7 +171,7 @@ function begin() {
 const KEYS = {
   '/': () => box.focus(),
   '?': () => $('help').showModal(),
-  t: () => feed.searches && teaching.ask(feed.query),
+  t: () => !$('teach').hidden && teaching.ask(feed.query),
   u: () => verdicts.undo(),
   arrowdown: begin,
   arrowright: begin,

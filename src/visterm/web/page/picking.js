@@ -2,6 +2,7 @@
 
 const FAR = 8 // pixels that make a click a drag
 const LONG = 450 // milliseconds that make a touch a long press
+const LATE = 400 // milliseconds in which the click may come that belongs to the end of a touch
 
 /** Tell of pictures picked in a list: `start` of the first, `extend` of each that is reached then. */
 export function onPicking(list, { start, extend }) {
@@ -23,10 +24,11 @@ export function onPicking(list, { start, extend }) {
     justPicked = isPicking
     isPicking = false
     from = null
-    setTimeout(() => { justPicked = false })
+    setTimeout(() => { justPicked = false }, LATE)
   }
 
   list.addEventListener('pointerdown', event => {
+    justPicked = false
     const at = picture(event.target)
     if (at === null || event.button !== 0 || event.target.closest('button') || event.shiftKey) return
     from = { picture: at, x: event.clientX, y: event.clientY }

@@ -54,7 +54,7 @@ export class Sheet {
       found.names ? ['Names with it', found.names.toLocaleString('en')] : null,
       ['Your answers', `${found.yes} yes, ${found.no} no`],
       ['Seen in pictures', found.known ? 'yes' : `no, only in ${found.names ? 'names and ' : ''}captions`],
-      found.avgp === null ? null : ['Average precision', `${percent(found.avgp)} on pictures it was not trained on`],
+      found.avgp === null ? null : ['Ranking quality', `${percent(found.avgp)} on pictures it was not trained on`],
     ]
     this.show(found.word,
       el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)))),

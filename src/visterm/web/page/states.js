@@ -9,7 +9,6 @@ export function message(title, text, actions = []) {
   box.hidden = false
 }
 
-const link = word => el('a', { class: 'chip', href: `/?q=${encodeURIComponent(word)}` }, word)
 const button = (text, run) => el('button', { type: 'button', class: 'primary', onclick: run }, text)
 
 /** The right words for a grid that stays empty. */
@@ -40,12 +39,6 @@ export function explain(error, status) {
       'visterm learns what words look like from captions, and there are none.',
       'Open some pictures and write what they show, or import a table: visterm caption --from TABLE.',
     ])
-  }
-  if (error.kind === 'unknown-words') {
-    const close = [...new Set(Object.values(error.unknown || {}).flat())]
-    return message('visterm does not know these words yet', close.length
-      ? 'Did you mean one of these?'
-      : 'Try other words, or caption some pictures with them.', close.map(link))
   }
   if (error.kind === 'nothing-found') {
     return message('No picture fits these conditions', 'Try without some of the filters; a year in quotes is a word.')

@@ -137,10 +137,10 @@ export class Status {
     const facts = [
       ['Pictures', now.pictures.toLocaleString('en')],
       ['With captions', now.captioned.toLocaleString('en')],
-      now.names === 'none' ? null : ['Names that count', now.names === 'both' ? 'files and folders' : now.names],
-      now.skipped ? ['Cannot be read', now.skipped.toLocaleString('en')] : null,
+      now.names === 'none' ? null : ['Names searched', now.names === 'both' ? 'files and folders' : now.names],
+      now.skipped ? ['Unreadable files', now.skipped.toLocaleString('en')] : null,
       ['Words it knows', model ? model.words.toLocaleString('en') : 'none yet'],
-      model && model.avgp !== null ? ['Average precision', percent(model.avgp)] : null,
+      model && model.avgp !== null ? ['Ranking quality', `${percent(model.avgp)} on pictures it was not trained on`] : null,
       ['Your answers', now.judgements.toLocaleString('en')],
     ]
     const button = (text, run, given = {}) => el('button', { type: 'button', onclick: run, ...given }, text)
@@ -159,10 +159,10 @@ export class Status {
       el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el(
         'div', {}, el('dt', {}, name), el('dd', {}, value)))),
       running ? el('div', { class: 'working' },
-        el('p', {}, running.what ? `${running.what[0].toUpperCase()}${running.what.slice(1)}` : 'Beginning …'),
+        el('p', {}, running.what ? `${running.what[0].toUpperCase()}${running.what.slice(1)}` : 'Starting …'),
         el('progress', { max: running.total || 1, value: running.done, 'aria-label': DOING[running.kind] },
           percent(share))) : null,
-      now.writable ? null : el('p', { class: 'quiet-text' }, 'This collection cannot be written.'),
+      now.writable ? null : el('p', { class: 'quiet-text' }, 'This collection is read-only.'),
       el('div', { class: 'row' }, buttons.filter(Boolean)),
       el('p', { class: 'quiet-text foot' }, `visterm ${now.version}`),
     ].filter(Boolean)
@@ -197,6 +197,6 @@ function outcome(job) {
   }
   const { words, pictures, avgp, kept } = job.result || {}
   if (kept === 'previous') return 'What was learnt is no better than before, so nothing changed'
-  const how = avgp === null || avgp === undefined ? '' : `; average precision ${percent(avgp)} on pictures it was not trained on`
+  const how = avgp === null || avgp === undefined ? '' : `; ranking quality ${percent(avgp)} on pictures it was not trained on`
   return `Learnt ${counted(words, 'word')} from ${counted(pictures, 'picture')}${how}`
 }

@@ -3,7 +3,7 @@
 import { announce, toast } from './dom.js'
 import { get, send } from './api.js'
 
-export const QUEUED = 'Noted; it counts as soon as the work in the background is done'
+export const QUEUED = 'Saved; it counts when the background job is done'
 
 export class Verdicts {
   constructor(feed, { onChange }) {
@@ -42,7 +42,7 @@ export class Verdicts {
       if (this.waiting > 1 || done.isQueued) return
       this.feed.marks.clear()
       await this.feed.again()
-      announce(`${done.text}. The order has changed.`)
+      announce(`${done.text}.${done.isIdle ? '' : ' The order has changed.'}`)
       this.onChange()
     }).catch(error => { onFailure(); toast(error.message) }).finally(() => { this.waiting -= 1 })
     return this.line
@@ -52,7 +52,8 @@ export class Verdicts {
     const made = await send('POST', '/feedback', { query, picture, relevant })
     if (made.queued) return { text: QUEUED, isQueued: true }
     const fits = relevant ? 'fits' : 'does not fit'
-    return { text: `${relevant ? 'Yes' : 'No'}, it ${fits} “${made.query}”`, action: { name: 'Undo', run: () => this.undo() } }
+    const text = `${relevant ? 'Yes' : 'No'}, it ${fits} “${made.query}”${effect(made.weight)}`
+    return { text, isIdle: made.weight === 0, action: { name: 'Undo', run: () => this.undo() } }
   }
 
   async takeBack(query, picture) {
@@ -61,4 +62,10 @@ export class Verdicts {
     if (same) await send('DELETE', `/feedback/${same.id}`)
     return { text: 'Answer taken back' }
   }
+}
+
+/** What is special about how much an answer counts; '' where it counts in full. */
+function effect(weight) {
+  if (weight === 0) return '. Saved, but the ranking stays: it contradicts your captions'
+  return weight < 1 ? '. It counts less: it contradicts your captions' : ''
 }
