@@ -81,6 +81,7 @@ RUNS = [
     ("personal_words", "--data {} --vectors {} --draws 1", "in_context"),
     ("postings", "--captions 3000", "w0"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
+    ("product_load", "--clients 3 --seconds 2", "lost_or_wrong"),
     ("size", "", "product"),
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     (

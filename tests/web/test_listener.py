@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from visterm.errors import BadInput, VistermError
+from visterm.web.client import ApiError, Client
 from visterm.web.listener import listen
 
 
@@ -64,6 +65,42 @@ def test_beyond_loopback_it_makes_a_token_up_and_warns(own: Path) -> None:
         assert "not encrypted" in said
 
 
+def test_it_ends_on_a_sigterm_also_amid_a_job_that_somebody_watches(own: Path) -> None:
+    with served(own, "--port", "0", "--as-is") as (process, url):
+        begin = Request(f"{url}api/v1/train", b"{}", {"Content-Type": "application/json"})
+        assert urlopen(begin).status == 202
+        with urlopen(f"{url}api/v1/train/events") as stream:
+            stream.readline()
+            process.terminate()
+            _, said = process.communicate(timeout=15)
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in said
+
+
+def test_health_metrics_and_log_say_what_was_asked_but_not_its_words(own: Path) -> None:
+    options = ("--port", "0", "--as-is", "--log", "json", "--token", "quite-a-long-token")
+    with served(own, *options) as (process, page):
+        url = page.partition("?")[0]
+        with urlopen(f"{url}healthz") as health:
+            assert json.load(health) == {"status": "ok"}
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(f"{url}metrics")
+        bearer = {"Authorization": "Bearer quite-a-long-token"}
+        urlopen(Request(f"{url}api/v1/search?query=sea", headers=bearer)).read()
+        with urlopen(Request(f"{url}metrics", headers=bearer)) as metrics:
+            lines = metrics.read().decode().splitlines()
+        process.terminate()
+        _, said = process.communicate(timeout=15)
+    asked = 'visterm_requests_total{operation="search",status="200"} 1'
+    assert asked in lines
+    assert "visterm_pictures 200" in lines
+    logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert [(one["path"], one["status"]) for one in logged] == [
+        *(("/healthz", 200), ("/metrics", 401), ("/api/v1/search", 200), ("/metrics", 200))
+    ]
+    assert "sea" not in "".join(map(json.dumps, logged)).replace("search", "")
+
+
 def test_new_pictures_are_looked_for_while_the_page_answers(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     folder.mkdir()
@@ -103,3 +140,35 @@ def test_the_command_line_and_the_collection_load_no_server() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_program_uses_two_collections_by_the_client(own: Path, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    options = ("--port", "0", "--as-is", "--also", f"shop={shop}", "--token", "quite-a-long-token")
+    with served(own, *options) as (_, page):
+        url = page.partition("?")[0]
+        first = Client(url, token="quite-a-long-token")
+        other = Client(url, token="quite-a-long-token", collection="shop")
+        added = other.put("products/4711.jpg", next(own.glob("*.jpg")).read_bytes())
+        assert added != "queued"
+        assert other.find("products/4711.jpg") == added
+        assert added.thumbnail.startswith("/api/v1/collections/shop/pictures/")
+        bearer = {"Authorization": "Bearer quite-a-long-token"}
+        with urlopen(Request(f"{url.rstrip('/')}{added.thumbnail}", headers=bearer)) as small:
+            assert small.headers["content-type"] == "image/jpeg"
+        assert (other.status().pictures, first.status().pictures) == (1, 200)
+        with pytest.raises(ApiError, match="no picture at this path") as refused:
+            first.find("products/4711.jpg")
+        assert (refused.value.status, refused.value.kind) == (404, "no-picture")
+        best = first.search("sea", k=3).results[0]
+        judged = first.judge("sea", best.picture, True)
+        assert judged != "queued"
+        assert judged.picture == best.picture
+        captioned = first.caption(best.picture, "a boat")
+        assert captioned != "queued"
+        assert captioned.caption == "a boat"
+        assert first.undo() != "queued"
+        removed = other.remove("products/4711.jpg")
+        assert removed != "queued"
+        assert (removed.changed, other.status().pictures) == (1, 0)

@@ -134,8 +134,15 @@ def test_the_description_can_be_read_and_names_every_part(app: Guard) -> None:
         "/status",
         "/train",
         "/train/events",
+        "/files/{path}",
     }
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             assert operation["description"], f"{method} {path} says nothing about itself"
             assert any(code.startswith("2") for code in operation["responses"])
+            assert "401" in operation["responses"]
+    named = [one["operationId"] for some in described["paths"].values() for one in some.values()]
+    assert len(set(named)) == len(named)
+    assert all(name.isidentifier() and len(name) < 30 for name in named)
+    assert described["security"] == [{"token": []}, {}]
+    assert described["servers"]

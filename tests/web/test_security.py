@@ -278,6 +278,26 @@ def test_every_token_is_compared_whole_and_in_constant_time(
             compared.clear()
 
 
+def test_a_token_allows_what_it_is_for_and_no_more(guarded: Callable[..., TestClient]) -> None:
+    tokens = {"token-for-reading": "read", "token-for-judging": "judge"}
+    client = guarded(token="token-for-all-things", tokens=tokens, most_writes_at_once=100)
+    calls = (
+        ("GET", f"{API}/search?query=sea", None, "read"),
+        ("POST", f"{API}/export", {"pictures": [1]}, "read"),
+        ("DELETE", f"{FEEDBACK}/424242", None, "judge"),
+        ("PUT", f"{API}/pictures/777777/captions", {"text": "sea"}, "judge"),
+        ("DELETE", f"{API}/files/nothing.jpg", None, "write"),
+        ("DELETE", f"{API}/train", None, "write"),
+    )
+    for token, right in {**tokens, "token-for-all-things": "write"}.items():
+        for method, path, body, needed in calls:
+            bearer = {"Authorization": f"Bearer {token}"}
+            answer = client.request(method, path, json=body, headers=bearer)
+            allowed = security.RIGHTS.index(right) >= security.RIGHTS.index(needed)  # type: ignore[arg-type]
+            assert (answer.status_code != 403) == allowed, (token, path, answer.text)
+    assert client.get(f"{API}/status").status_code == 401
+
+
 def test_beyond_loopback_addresses_and_given_names_are_known(
     guarded: Callable[..., TestClient],
 ) -> None:

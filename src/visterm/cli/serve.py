@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,14 @@ from visterm.errors import BadInput
 
 if TYPE_CHECKING:
     from visterm.web.listener import Address
+    from visterm.web.security import Right
+
+
+class LogForm(Enum):
+    """How requests are written down."""
+
+    lines = "lines"
+    json = "json"
 
 
 def serve(
@@ -28,6 +38,16 @@ def serve(
     ] = "127.0.0.1",
     token: Annotated[
         str | None, typer.Option(help="Let in only who knows this; made up where one is needed.")
+    ] = None,
+    read_token: Annotated[
+        str | None, typer.Option(help="A token that allows to search and to look, and no more.")
+    ] = None,
+    judge_token: Annotated[
+        str | None, typer.Option(help="A token that allows to caption and to say yes or no, too.")
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="Serve another collection, too: NAME=FOLDER, for programs."),
     ] = None,
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which this machine is reached.")
@@ -54,6 +74,9 @@ def serve(
         int, typer.Option(min=1, help="On a cluster: how many processes hold each part.")
     ] = 2,
     store: Store = None,
+    log: Annotated[
+        LogForm | None, typer.Option(help="Write a line a request to stderr, or a JSON object.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Search, look at and teach a collection in a browser.
@@ -74,7 +97,9 @@ def serve(
             f"one collection at a time: visterm serve {folder[0]}; a folder above several shows "
             "them together"
         )
-    address = listen(host, port, token)
+    given: dict[str | None, Right] = {read_token: "read", judge_token: "judge"}
+    tokens = {one: right for one, right in given.items() if one is not None}
+    address = listen(host, port, token, others=tokens)
     with Collection.open(folder[0] if folder else ".", store=store) as opened:
         root, where = opened.root, opened.store
         awaits = not as_is and (opened.is_empty or opened.has_news or opened.awaits_training)
@@ -92,7 +117,27 @@ def serve(
             open_browser=browser and sys.stdout.isatty(),
             ready=lambda url: _announce(url, root, address, json=json),
             shared=shared,
+            tokens=tokens,
+            collections=_named(also or []),
+            log=None if log is None else log.value,
         )
+
+
+def _named(collections: list[str]) -> dict[str, Path]:
+    """Folders by the names of their collections.
+
+    >>> _named(["shop=/srv/shop"])
+    {'shop': PosixPath('/srv/shop')}
+    """
+    named = {}
+    for given in collections:
+        name, _, folder = given.partition("=")
+        if not folder or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+            raise BadInput(
+                f"another collection is NAME=FOLDER, such as shop=/srv/shop, not {given}"
+            )
+        named[name] = Path(folder)
+    return named
 
 
 def _announce(url: str, root: Path, address: Address, *, json: bool) -> None:

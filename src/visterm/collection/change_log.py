@@ -154,12 +154,12 @@ def _is_its_own(error: Exception) -> bool:
     return not isinstance(error, others)
 
 
-def _verb(doing: str) -> Callable[[Verb[Given, Result]], Verb[Given, Result]]:
+def verb(doing: str) -> Callable[[Verb[Given, Result]], Verb[Given, Result]]:
     """Let a function be written to the log by its name and values."""
 
-    def known(verb: Verb[Given, Result]) -> Verb[Given, Result]:
-        VERBS[verb.__name__], _DOING[verb.__name__] = verb, doing
-        return verb
+    def known(change: Verb[Given, Result]) -> Verb[Given, Result]:
+        VERBS[change.__name__], _DOING[change.__name__] = change, doing
+        return change
 
     return known
 
@@ -173,12 +173,12 @@ def _learn_completeness(catalogue: Catalogue) -> None:
 # What the verbs need is imported in them: no search needs it.
 
 
-@_verb("captioning")
+@verb("captioning")
 def caption(catalogue: Catalogue, root: Path, picture: Named, text: str) -> None:
     caption_many(catalogue, root, [picture], text)
 
 
-@_verb("captioning")
+@verb("captioning")
 def caption_many(
     catalogue: Catalogue, root: Path, pictures: Sequence[Named], text: str, more: bool = False
 ) -> int:
@@ -190,7 +190,7 @@ def caption_many(
     return len(set(numbers))
 
 
-@_verb("bringing captions and clicks in")
+@verb("bringing captions and clicks in")
 def bring_in(
     catalogue: Catalogue,
     root: Path,
@@ -203,7 +203,7 @@ def bring_in(
     _learn_completeness(catalogue)
 
 
-@_verb("learning from a click")
+@verb("learning from a click")
 def judge(
     catalogue: Catalogue, root: Path, query: str, picture: Named, relevant: bool
 ) -> Judgement:
@@ -213,7 +213,7 @@ def judge(
     return changes.judge_many(catalogue, query, {number: bool(relevant)})[number]
 
 
-@_verb("learning from clicks")
+@verb("learning from clicks")
 def judge_many(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> int:
     from visterm.collection.feedback import changes
 
@@ -222,14 +222,14 @@ def judge_many(catalogue: Catalogue, root: Path, query: str, answers: Answers) -
     return sum(known.get(picture) != relevant for picture, relevant in given.items())
 
 
-@_verb("learning from a round of answers")
+@verb("learning from a round of answers")
 def teach(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> RoundReport:
     from visterm.collection.library.teaching import answer
 
     return answer(catalogue, root, query, _by_number(catalogue, root, answers))
 
 
-@_verb("reviewing captions")
+@verb("reviewing captions")
 def review(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> int:
     from visterm.collection.library.review import review
 
@@ -242,7 +242,7 @@ def _by_number(catalogue: Catalogue, root: Path, answers: Answers) -> dict[int, 
     return {number_of(catalogue, root, one): bool(yes) for one, yes in dict(answers).items()}
 
 
-@_verb("removing pictures")
+@verb("removing pictures")
 def remove(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLike[str]]) -> int:
     from visterm.collection.feedback import changes
 
@@ -251,7 +251,7 @@ def remove(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLike[s
     return count
 
 
-@_verb("taking a step back")
+@verb("taking a step back")
 def undo_last(catalogue: Catalogue, root: Path) -> changes.UndoneStep:
     from visterm.collection.feedback import changes
 
@@ -260,7 +260,7 @@ def undo_last(catalogue: Catalogue, root: Path) -> changes.UndoneStep:
     return undone
 
 
-@_verb("taking a click back")
+@verb("taking a click back")
 def undo(catalogue: Catalogue, root: Path, number: int | None = None) -> Judgement:
     from visterm.collection.feedback import changes
 
@@ -273,7 +273,7 @@ def undo(catalogue: Catalogue, root: Path, number: int | None = None) -> Judgeme
     return clicks[-1]
 
 
-@_verb("taking all clicks back")
+@verb("taking all clicks back")
 def forget_judgements(catalogue: Catalogue, root: Path) -> int:
     from visterm.collection.feedback import changes
 

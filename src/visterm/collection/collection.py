@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import change_log
-from visterm.collection.change_log import ChangeLog
+from visterm.collection.change_log import ChangeLog, verb
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
@@ -638,6 +638,13 @@ class Collection:
         """
         return self.log.do(change_log.review, query=word, answers=answers)
 
+    def add_files(self, paths: Sequence[str | os.PathLike[str]]) -> int:
+        """Add files by name, as a change in the log: `add` if another writer is not in the way.
+
+        Returns how many of them are pictures.
+        """
+        return self.log.do(add_files, paths=paths)
+
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
         """Take pictures or folders out of the collection; their files stay.
 
@@ -881,3 +888,10 @@ class Collection:
 def _processes() -> int:
     """Processes that decode pictures: one a core, but no more than memory is good for."""
     return min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+
+
+@verb("adding pictures")
+def add_files(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLike[str]]) -> int:
+    files = [root / path for path in paths]
+    Collection(root, catalogue, catalogue.shared).add(files, n_jobs=1)
+    return sum(captions.at_path(catalogue, root, file) is not None for file in files)

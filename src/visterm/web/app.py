@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 
@@ -14,14 +15,30 @@ from visterm.collection import Collection, SharedState
 from visterm.errors import VistermError
 from visterm.web.page_files import page_routes
 from visterm.web.problems import answer_with_problems, refuse_unknown_parameters
+from visterm.web.request_log import LogFormat
 from visterm.web.routes.feedback import feedback_routes
-from visterm.web.routes.jobs import job_routes
+from visterm.web.routes.files import file_routes
+from visterm.web.routes.jobs import collection_routes, health_routes, job_routes
 from visterm.web.routes.pictures import library_routes, picture_routes
 from visterm.web.routes.search import search_routes
 from visterm.web.security import Guard, Rules
 from visterm.web.server import FolderWatch, Server
 
 API = "/api/v1"
+_SCHEMES = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The token of visterm serve, where it has one. A token may allow to read, "
+        "to judge (captions, yes and no) or to write (pictures and jobs).",
+    }
+}
+
+
+_ROUTES = (
+    *(search_routes, picture_routes, file_routes),
+    *(feedback_routes, library_routes, job_routes),
+)
 
 
 def make_app(
@@ -30,6 +47,8 @@ def make_app(
     rules: Rules | None = None,
     shared: SharedState | None = None,
     *,
+    collections: Mapping[str, Path] | None = None,
+    log: LogFormat | None = None,
     watches: bool = False,
     learns: bool = False,
 ) -> Guard:
@@ -43,23 +62,34 @@ def make_app(
         Who may ask; without any, whoever reaches the loopback address.
     shared
         What all threads share, such as shards on a cluster (`searching_on`).
+    collections
+        Folders of further collections by name, served under ``/api/v1/collections/NAME``.
+    log
+        Whether a line a request is written to stderr, and how.
     watches
         Whether changes of the folder are noticed as they happen.
     learns
         Whether training may start by itself, when enough captions have changed.
     """
-    with Collection.open(folder, store=store) as collection:
-        server = Server(collection.root, collection.store, shared or SharedState())
+    server = _opened(folder, store, shared or SharedState())
+    others = {
+        f"{API}/collections/{name}": _opened(
+            where, None, SharedState(address=f"{API}/collections/{name}")
+        )
+        for name, where in (collections or {}).items()
+    }
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # What is wrong with the collection is said to whoever asks something of it.
-        with contextlib.suppress(VistermError):
-            await server.questions.ask(Collection.prepare_searches)
-        if watches:
-            server.watch = FolderWatch(server.folder, server.store, server.writer, learns=learns)
+        for one in app.state.servers:
+            # What is wrong with the collection is said to whoever asks something of it.
+            with contextlib.suppress(VistermError):
+                await one.questions.ask(Collection.prepare_searches)
+            if watches:
+                one.watch = FolderWatch(one.folder, one.store, one.writer, learns=learns)
         yield
-        server.close()
+        for one in app.state.servers:
+            one.close()
 
     app = FastAPI(
         title="visterm",
@@ -70,12 +100,28 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
         separate_input_output_schemas=False,
+        servers=[{"url": "/", "description": "Where this description was read."}],
+        generate_unique_id_function=lambda route: route.name,
     )
-    app.state.server = server
-    api = APIRouter(prefix=API, dependencies=[Depends(refuse_unknown_parameters)])
-    for routes in (search_routes, picture_routes, feedback_routes, library_routes, job_routes):
-        api.include_router(routes(server))
-    app.include_router(api)
+    app.state.server, app.state.servers = server, [server, *others.values()]
+    guard = Guard(app, rules or Rules(), log)
+    for prefix, served in {API: server, **others}.items():
+        # The others are described by the first: they differ in nothing but their addresses.
+        options: Any = {"include_in_schema": served is server}
+        api = APIRouter(prefix=prefix, dependencies=[Depends(refuse_unknown_parameters)], **options)
+        for routes in _ROUTES:
+            api.include_router(routes(served))
+        app.include_router(api)
+    app.include_router(collection_routes(list(collections or {})), prefix=API)
+    app.include_router(health_routes(server, guard.requests))
     app.include_router(page_routes())
     answer_with_problems(app)
-    return Guard(app, rules or Rules())
+    described = app.openapi()  # the guard checks tokens, and no route: so it is said here
+    described["components"]["securitySchemes"] = _SCHEMES
+    described["security"] = [{"token": []}, {}]
+    return guard
+
+
+def _opened(folder: Path, store: Path | None, shared: SharedState) -> Server:
+    with Collection.open(folder, store=store) as collection:
+        return Server(collection.root, collection.store, shared)

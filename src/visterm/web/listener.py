@@ -16,9 +16,10 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     import uvicorn
 
     from visterm.collection import SharedState
-    from visterm.web.security import Guard
+    from visterm.web.request_log import LogFormat
+    from visterm.web.security import Guard, Right
 
 PORT = 8765
 _TRIES = 20
@@ -73,16 +75,24 @@ class Address:
         return f"{self.url}{'?' if self.token is None else '&'}q={quote(query)}"
 
 
-def listen(host: str = "127.0.0.1", port: int | None = None, token: str | None = None) -> Address:
+def listen(
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    *,
+    others: Iterable[str] = (),
+) -> Address:
     """Take an address; beyond loopback with a token, made up where none is given.
 
-    Without a ``port``, `PORT` or the next one that is free.
+    Without a ``port``, `PORT` or the next one that is free. ``others`` are tokens that allow less:
+    with them, too, one is needed that allows everything.
     """
     if port is not None and not 0 <= port <= 65535:
         raise BadInput(f"a port is a number up to 65535, not {port}")
-    if token is not None and len(token) < 8:
+    others = list(others)
+    if any(len(given) < 8 for given in (*others, *filter(None, [token]))):
         raise BadInput("a token needs 8 letters or more; leave it out and one is made up")
-    if token is None and not _is_loopback(host):
+    if token is None and (others or not _is_loopback(host)):
         token = secrets.token_urlsafe(24)
     ports = range(PORT, PORT + _TRIES) if port is None else [port]
     reason = ""
@@ -111,6 +121,9 @@ def serve(
     query: str = "",
     ready: Callable[[str], None] = lambda url: None,
     shared: SharedState | None = None,
+    tokens: Mapping[str, Right] | None = None,
+    collections: Mapping[str, Path] | None = None,
+    log: LogFormat | None = None,
 ) -> None:
     """Serve a collection until somebody presses Ctrl-C.
 
@@ -128,38 +141,60 @@ def serve(
         Whether the page is opened, and what is searched there.
     ready
         Called with the address as soon as the server answers.
-    shared
+    shared, collections, log
         As for `make_app`.
+    tokens
+        Further tokens, each with what it allows.
     """
     from visterm.web.app import make_app
     from visterm.web.security import Rules
 
     rules = Rules(
         token=address.token,
+        tokens=tokens or {},
         beyond=not address.is_loopback,
         names=frozenset(name.lower() for name in names),
         origins=frozenset(origin.rstrip("/") for origin in origins),
         cookie=f"visterm-{address.port}",  # cookies are the same for all ports
     )
-    guard = make_app(folder, store, rules, shared, watches=watches, learns=learns)
+    guard = make_app(
+        folder,
+        store,
+        rules,
+        shared,
+        collections=collections,
+        log=log,
+        watches=watches,
+        learns=learns,
+    )
 
     def answering() -> None:
         gc.freeze()  # nothing loaded so far is garbage: to visit all of it stops searches for 0.1 s
-        writer = guard.app.state.server.writer  # type: ignore[attr-defined]
-        writer.begin()
+        first, *others = guard.app.state.servers  # type: ignore[attr-defined]
+        for server in (first, *others):
+            server.writer.begin()
         if begin is not None:
-            writer.start(begin)
+            first.writer.start(begin)
+        for server in others if watches else ():
+            server.writer.start("add")
         ready(address.url)
         if open_browser:
             page = address.search(query)
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
+    def ending() -> None:
+        for server in guard.app.state.servers:  # type: ignore[attr-defined]
+            server.writer.end()
+
     allow_many_files()
-    _server(guard, answering).run(sockets=[address.socket])
+    _server(guard, answering, ending).run(sockets=[address.socket])
 
 
-def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
-    """What serves an application; it calls ``answering`` once it does."""
+def _server(
+    guard: Guard, answering: Callable[[], None], ending: Callable[[], None]
+) -> uvicorn.Server:
+    """What serves an application; it calls ``answering`` once it does, and ``ending`` as soon as a
+    signal tells it to end: streams of a job would keep it waiting."""
     import uvicorn
 
     class Announcing(uvicorn.Server):
@@ -167,6 +202,10 @@ def _server(guard: Guard, answering: Callable[[], None]) -> uvicorn.Server:
             await super().startup(sockets)
             if self.started:
                 answering()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            ending()
+            super().handle_exit(sig, frame)
 
     config = uvicorn.Config(
         guard,

@@ -64,7 +64,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
 
 def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
     """The ``responses`` of an operation, for its description."""
-    return {code: {"model": Problem, "description": _KINDS[code]} for code in codes}
+    return {code: {"model": Problem, "description": _KINDS[code]} for code in (401, *codes)}
 
 
 def problem(

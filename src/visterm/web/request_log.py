@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
@@ -24,8 +24,8 @@ class RequestLog:
 
     def __init__(self, app: ASGIApp, log: LogFormat | None = None) -> None:
         self.app, self._log = app, log
-        self._count: Counter[tuple[str, str, int]] = Counter()
-        self._seconds: Counter[tuple[str, str]] = Counter()
+        self._count: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -43,11 +43,10 @@ class RequestLog:
             await self.app(scope, receive, counted)
         finally:
             seconds = time.perf_counter() - began
-            # By route: numbers and words in an address would make a series of each.
-            route = getattr(scope.get("route"), "path", "other")
-            method = scope["method"] if route != "other" else "other"
-            self._count[method, route, status] += 1
-            self._seconds[method, route] += seconds  # type: ignore[assignment]
+            # Not by address: each picture and word would be a series of its own.
+            operation = getattr(scope.get("route"), "name", "other")
+            self._count[operation, status] += 1
+            self._seconds[operation] += seconds
             if self._log is not None:
                 _write(self._log, scope, status, seconds, size)
 
@@ -55,13 +54,12 @@ class RequestLog:
         """All sums, and some values of now with their names and meanings, as Prometheus reads
         them."""
         lines = [*_head("requests_total", "counter", "Requests that were answered.")]
-        for (method, route, status), count in sorted(self._count.items()):
-            labels = f'method="{method}",route="{route}",status="{status}"'
+        for (operation, status), count in sorted(self._count.items()):
+            labels = f'operation="{operation}",status="{status}"'
             lines.append(f"visterm_requests_total{{{labels}}} {count}")
         lines += _head("request_seconds_total", "counter", "Time that answers took.")
-        for (method, route), seconds in sorted(self._seconds.items()):
-            labels = f'method="{method}",route="{route}"'
-            lines.append(f"visterm_request_seconds_total{{{labels}}} {seconds:.6f}")
+        for operation, seconds in sorted(self._seconds.items()):
+            lines.append(f'visterm_request_seconds_total{{operation="{operation}"}} {seconds:.6f}')
         for name, meaning, value in gauges:
             lines += [*_head(name, "gauge", meaning), f"visterm_{name} {value:g}"]
         return "\n".join(lines) + "\n"

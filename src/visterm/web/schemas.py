@@ -213,6 +213,12 @@ class QueuedResponse(Response):
     queued: Literal[True] = True
 
 
+class Collections(Response):
+    """Further collections that the server has."""
+
+    collections: list[str]
+
+
 class NewJob(Request):
     """Work in the background: learn from captions, look for pictures or for near-duplicates."""
 
@@ -304,6 +310,12 @@ class WordPage(WordRecord):
     """What is known of a word, with pictures that show it."""
 
     examples: list[Picture]  # type: ignore[assignment]
+
+
+class PictureUrl(Request):
+    """Where a picture file can be had: a public http or https address, without redirects."""
+
+    url: Annotated[str, StringConstraints(min_length=8, max_length=2000)]
 
 
 class DroppedPicture(Request):

@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import parse_qs, unquote_to_bytes, urlsplit
 
 from fastapi import HTTPException
@@ -25,11 +27,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visterm.web.page_files import page_files
 from visterm.web.problems import problem
+from visterm.web.request_log import LogFormat, RequestLog
 
 LARGEST_BODY = 64 << 10
+LARGEST_PICTURE = 64 << 20
+FILE_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/tiff")
+"""Types of bodies that are picture files; what they are, their bytes say."""
 SLOWEST_BODY = 30.0
 """Seconds for a body to come."""
 LONGEST_ADDRESS = 16 << 10
+_PART = re.compile(r"/api/v1/(?:collections/[^/]+/)?([^/]+)")
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
 
@@ -49,16 +56,24 @@ HEADERS = {
 """Of every answer that has no other value of its own."""
 
 
+Right = Literal["read", "judge", "write"]
+RIGHTS: tuple[Right, ...] = ("read", "judge", "write")
+"""What a token allows, each with all before it: to look; to caption and to say yes or no; to add
+and remove pictures and to begin jobs."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a server allows.
 
     ``token``, where there is one, must come with every request: as ``Authorization: Bearer``, as a
-    cookie, or once as ``?token=`` in the address of the page. ``names`` are host names besides the
-    loopback's; addresses in numbers are no names, and pass where ``beyond`` loopback is served.
+    cookie, or once as ``?token=`` in the address of the page. It allows everything; ``tokens`` are
+    others, each with what it allows. ``names`` are host names besides the loopback's; addresses in
+    numbers are no names, and pass where ``beyond`` loopback is served.
     """
 
     token: str | None = None
+    tokens: Mapping[str, Right] = field(default_factory=dict)
     origins: frozenset[str] = frozenset()
     """Origins of other front ends that may ask, such as http://localhost:3000."""
     beyond: bool = False
@@ -103,10 +118,13 @@ class Bucket:
 
 
 class Guard:
-    """An app that lets through what the rules allow."""
+    """An app that lets through what the rules allow, and counts what it answers."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, log: LogFormat | None = None) -> None:
         self.app, self.rules = app, rules
+        self.requests = RequestLog(self._answer, log)
+        own: dict[str, Right] = {} if rules.token is None else {rules.token: "write"}
+        self._tokens = {**rules.tokens, **own}
         self._writes = Bucket(rules.writes_a_second, rules.most_writes_at_once)
         self._wrong_tokens = Bucket(0.5, 10)
         self._checked: ASGIApp = self._check
@@ -119,6 +137,9 @@ class Guard:
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.requests(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
@@ -145,7 +166,7 @@ class Guard:
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
-        await self.app(scope, _limited(receive), send)
+        await self.app(scope, _limited(receive, _largest(scope)), send)
 
     def _bad_host(self, scope: Scope, headers: Headers) -> Response | None:
         named = headers.getlist("host")
@@ -200,15 +221,20 @@ class Guard:
         return problem(403, "other sites may not ask here", "wrong-origin")
 
     def _no_token(self, scope: Scope, headers: Headers) -> Response | None:
-        if self.rules.token is None or scope["path"].startswith("/page/"):
+        if not self._tokens or scope["path"].startswith(("/page/", "/healthz")):
             return None  # the page's own files are the same for everybody
         given, in_address = self._given_token(scope, headers)
         if given is not None:
             client = _client(scope)
             if self._wrong_tokens.is_empty(client):  # nor is a right one looked at
                 return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
-            if _same(given, self.rules.token):
-                return self._let_in() if in_address else None
+            found = [right for token, right in self._tokens.items() if _same(given, token)]
+            if found and RIGHTS.index(found[0]) < RIGHTS.index(needed_right(scope)):
+                return problem(
+                    403, f"this token allows to {found[0]}, and not to {needed_right(scope)}"
+                )
+            if found:
+                return self._let_in(given) if in_address else None
             self._wrong_tokens.take(client, given)
         if scope["path"] == "/" and scope["method"] in _READS:
             return _ask_for_token(wrong=given is not None)
@@ -229,23 +255,23 @@ class Guard:
             return value.strip(), False
         return cookie_parser(headers.get("cookie", "")).get(self.rules.cookie), False
 
-    def _let_in(self) -> Response:
+    def _let_in(self, token: str) -> Response:
         """Take the token out of the address, where shoulders and histories would see it."""
         answer = RedirectResponse("/", status_code=303)
-        answer.set_cookie(
-            self.rules.cookie, self.rules.token or "", httponly=True, samesite="strict", path="/"
-        )
+        answer.set_cookie(self.rules.cookie, token, httponly=True, samesite="strict", path="/")
         return answer
 
     def _bad_body(self, scope: Scope, headers: Headers) -> Response | None:
         if scope["method"] not in _WRITES:
             return None
         length = headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or int(length[:20]) > LARGEST_BODY:
-            return problem(413, f"a body may have at most {LARGEST_BODY:,} bytes")
+        largest = _largest(scope)
+        if not length.isascii() or not length.isdigit() or int(length[:20]) > largest:
+            return problem(413, f"a body may have at most {largest:,} bytes")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         has_body = int(length) > 0 or "transfer-encoding" in headers
-        if has_body and kind != "application/json":
+        is_file = _is_upload(scope) and kind in FILE_TYPES
+        if has_body and kind != "application/json" and not is_file:
             return problem(415, "the body must be JSON, with Content-Type: application/json")
         return None
 
@@ -259,7 +285,35 @@ class Guard:
         )
 
 
-def _limited(receive: Receive) -> Receive:
+def needed_right(scope: Scope) -> Right:
+    """What a request does, as tokens allow it.
+
+    >>> needed_right({"method": "POST", "path": "/api/v1/feedback"})
+    'judge'
+    >>> needed_right({"method": "POST", "path": "/api/v1/like"})
+    'read'
+    """
+    part = _part(scope)
+    if scope["method"] not in _WRITES or part in ("export", "like"):
+        return "read"
+    return "write" if part in ("files", "train") else "judge"
+
+
+def _part(scope: Scope) -> str:
+    """Which part of the API a request is about, of whichever collection."""
+    found = _PART.match(scope["path"])
+    return "" if found is None else found[1]
+
+
+def _is_upload(scope: Scope) -> bool:
+    return scope["method"] == "PUT" and _part(scope) == "files"
+
+
+def _largest(scope: Scope) -> int:
+    return LARGEST_PICTURE if _is_upload(scope) else LARGEST_BODY
+
+
+def _limited(receive: Receive, largest: int) -> Receive:
     """Bodies that come in chunks are counted as they come, and must have come before long."""
     received, is_whole = 0, False
     until = time.monotonic() + SLOWEST_BODY
@@ -274,8 +328,8 @@ def _limited(receive: Receive) -> Receive:
             raise HTTPException(408, "the body came too slowly; send it again") from None
         is_whole = not message.get("more_body", False)
         received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
-            raise HTTPException(413, f"a body may have at most {LARGEST_BODY:,} bytes")
+        if received > largest:
+            raise HTTPException(413, f"a body may have at most {largest:,} bytes")
         return message
 
     return counted

@@ -260,10 +260,14 @@ class Writer:
             self.process.kill()
         return self.job
 
-    def close(self) -> None:
-        """Stop the job, finish the changes, and end the child."""
+    def end(self) -> None:
+        """Stop the job, and begin no other."""
         self.is_closed = True
         self.stop()
+
+    def close(self) -> None:
+        """Stop the job, finish the changes, and end the child."""
+        self.end()
         self._thread.close()
 
     def _run(self, process: WriterProcess, job: Job, values: dict[str, Any]) -> None:

@@ -186,6 +186,7 @@ def pictures(
         for (rows,) in catalogue.among(_SHOWN, asked)
         for number, *facts in json.loads(rows)
     }
+    address = "/api/v1" if catalogue.shared is None else catalogue.shared.address
     shown = {}
     for number in dict.fromkeys(numbers):
         _, _, width, height, *capture, kind, files, texts = known.get(number, _GONE)
@@ -204,7 +205,7 @@ def pictures(
             effective_caption(texts) if texts else None,
             width,
             height,
-            f"/api/v1/pictures/{still}/thumbnail?v={tag}",
+            f"{address}/pictures/{still}/thumbnail?v={tag}",
             second,
             None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
             source or None,

@@ -96,6 +96,8 @@ class SharedState:
     """
 
     replicas: Replicas | None = None
+    address: str = "/api/v1"
+    """Where a server shows the pictures."""
     catch_up_later: Callable[[], None] | None = None
     columns: ColumnCache = field(default_factory=ColumnCache)
     _parts: dict[Hashable, tuple[Hashable, Any]] = field(default_factory=dict)

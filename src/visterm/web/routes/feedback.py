@@ -40,7 +40,7 @@ def feedback_routes(server: Server) -> APIRouter:
         return await server.change("judge", status=201, **new.model_dump())
 
     @router.get("/feedback", response_model=Judgements, responses=refusals(400, 403, 422, 503))
-    async def judgements(
+    async def read_judgements(
         query: Annotated[QueryText | None, Query(description="Only those of this query.")] = None,
         k: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> Response:
@@ -48,7 +48,7 @@ def feedback_routes(server: Server) -> APIRouter:
         return await server.answer(_judgements, query, k)
 
     @router.delete("/feedback/{judgement}", response_model=Undone, responses=REFUSED_CHANGE)
-    async def undo_one(judgement: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]) -> Response:
+    async def undo_judgement(judgement: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]) -> Response:
         """Take one judgement back; the ranking is as if it had never been made."""
         known = await server.questions.ask(Collection.judgements)
         if all(other.id != judgement for other in known):
@@ -56,12 +56,12 @@ def feedback_routes(server: Server) -> APIRouter:
         return await server.change("undo", lambda undone: {"undone": 1}, number=judgement)
 
     @router.delete("/feedback", response_model=Undone, responses=REFUSED_WRITE | QUEUED)
-    async def forget() -> Response:
+    async def forget_judgements() -> Response:
         """Take every judgement back."""
         return await server.change("forget_judgements", lambda count: {"undone": count})
 
     @router.post("/many", response_model=Changed, responses=REFUSED_CHANGE)
-    async def step(new: NewStep) -> Response:
+    async def change_many(new: NewStep) -> Response:
         """Caption many pictures, or say yes or no to them, as one step."""
         if (new.caption is None) == (new.query is None or new.relevant is None):
             raise BadInput("a step is a caption, or a query and whether it is relevant")
@@ -73,19 +73,19 @@ def feedback_routes(server: Server) -> APIRouter:
         return await server.change("judge_many", Changed, query=new.query, answers=answers)
 
     @router.delete("/many", response_model=Changed, responses=REFUSED_WRITE | QUEUED)
-    async def undo() -> Response:
+    async def undo_last() -> Response:
         """Take back what was said last: a caption, a yes or no, or a step over many pictures."""
         return await server.change("undo_last", lambda step: Changed(step.pictures, step.what))
 
     @router.get("/teach", response_model=Questions, responses=refusals(400, 403, 409, 422, 503))
-    async def questions(
+    async def teaching_questions(
         query: Annotated[QueryText, Query()], k: Annotated[int, Query(ge=1, le=50)] = 10
     ) -> Response:
         """The pictures from whose answers most would be learnt."""
         return await server.answer(lambda c: shown_pictures(c, query, c.questions(query, k)))
 
     @router.post("/teach", response_model=RoundReport, responses=REFUSED_CHANGE)
-    async def answer(new: NewRound) -> Response:
+    async def answer_questions(new: NewRound) -> Response:
         """Answer a round; it says what that brought, and when more would bring little."""
         answers = [(int(number), yes) for number, yes in new.answers.items()]
         return await server.change("teach", query=new.query, answers=answers)

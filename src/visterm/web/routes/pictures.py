@@ -54,9 +54,9 @@ def picture_routes(server: Server) -> APIRouter:
     refused = refusals(400, 403, 404, 422, 503)
 
     @router.get("", response_model=PictureDetails, responses=refused)
-    async def details(picture: Picture) -> Response:
+    async def picture_by_number(picture: Picture) -> Response:
         """A picture's files, size and captions."""
-        return await server.answer(_details, picture)
+        return await server.answer(picture_details, picture)
 
     @router.get(
         "/thumbnail",
@@ -105,29 +105,29 @@ def picture_routes(server: Server) -> APIRouter:
         )
 
     @router.get("/captions", response_model=Captions, responses=refused)
-    async def captions(picture: Picture) -> Response:
+    async def read_captions(picture: Picture) -> Response:
         """What was said about a picture, by source."""
         return await server.answer(_captions, picture)
 
     @router.put("/captions", response_model=Captions, responses=REFUSED_CHANGE)
-    async def caption(picture: Picture, new: NewCaption) -> Response:
+    async def write_caption(picture: Picture, new: NewCaption) -> Response:
         """Say what is to be seen in a picture."""
         changed = await server.change("caption", picture=picture, text=new.text)
         is_queued = changed.status_code == 202
         return changed if is_queued else await server.answer(_captions, picture)
 
     @router.get("/similar", response_model=SimilarPictures, responses=refused)
-    async def similar(picture: Picture, k: Few = 12) -> Response:
+    async def similar_pictures(picture: Picture, k: Few = 12) -> Response:
         """Pictures that look most like a picture, whatever their words."""
         return await server.answer(_similar, picture, k)
 
     @router.get("/words", response_model=DescriptionResponse, responses=refused | refusals(409))
-    async def words(picture: Picture, k: Few = 12) -> Response:
+    async def describe_picture(picture: Picture, k: Few = 12) -> Response:
         """Words that a picture says, as the model sees it."""
         return await server.answer(lambda c: {"picture": picture, "words": c.describe(picture, k)})
 
     @router.get("/why", response_model=ExplanationResponse, responses=refused | refusals(409))
-    async def why(picture: Picture, query: Annotated[QueryText, Query()]) -> Response:
+    async def explain_score(picture: Picture, query: Annotated[QueryText, Query()]) -> Response:
         """What each region of a picture adds to its score for a query, word by word."""
         # The picture is decoded for it, so it waits with those that are.
         return await server.pictures.ask(_why, picture, query)
@@ -143,13 +143,13 @@ def library_routes(server: Server) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"text/plain": {}}}, **REFUSED_WRITE},
     )
-    async def export(new: NewExport) -> Response:
+    async def export_pictures(new: NewExport) -> Response:
         """Pictures as a list of paths, a CSV table or JSON."""
         text = await server.questions.ask(Collection.export_text, new.pictures, new.kind)
         return PlainTextResponse(text)
 
     @router.get("/duplicates", response_model=Duplicates, responses=refusals(400, 403, 422, 503))
-    async def duplicates(
+    async def near_duplicates(
         k: Annotated[int, Query(ge=1, le=MOST_AT_ONCE)] = 40, offset: Offset = 0
     ) -> Response:
         """Groups of near-duplicates that the last job ``duplicates`` found."""
@@ -160,19 +160,19 @@ def library_routes(server: Server) -> APIRouter:
         response_model=WordPage,
         responses=refusals(400, 403, 404, 409, 422, 503),
     )
-    async def word(word: Annotated[Text, Path(min_length=1, max_length=100)]) -> Response:
+    async def word_page(word: Annotated[Text, Path(min_length=1, max_length=100)]) -> Response:
         """A word: how well it is known, pictures that show it, and words that look like it."""
         return await server.answer(_word, word)
 
     @router.post("/like", response_model=Questions, responses=REFUSED_WRITE)
-    async def like(new: DroppedPicture) -> Response:
+    async def search_like_upload(new: DroppedPicture) -> Response:
         """Pictures that look like one that is sent, as a small JPEG or PNG in base 64."""
         return await server.pictures.ask(_like, new.image, new.k)
 
     return router
 
 
-def _details(collection: Collection, picture: int) -> PictureDetails:
+def picture_details(collection: Collection, picture: int) -> PictureDetails:
     captions = collection.captions(picture)
     location = str(collection.record(picture).files[0].at(collection.root))
     shown = collection.pictures([picture])[picture]

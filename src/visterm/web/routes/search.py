@@ -85,17 +85,17 @@ def search_routes(server: Server) -> APIRouter:
     @router.get(
         "/filters", response_model=QuickFilters, responses=refusals(400, 403, 409, 422, 503)
     )
-    async def filters(query: Annotated[QueryText, Query()] = "") -> Response:
+    async def quick_filters(query: Annotated[QueryText, Query()] = "") -> Response:
         """Terms that would narrow a query, and how many of its good matches each would leave."""
         return await server.answer(lambda c: {"filters": c.quick_filters(query)})
 
     @router.get("/pictures", response_model=Pictures, responses=refusals(400, 403, 422, 503))
-    async def pictures(k: Count = 40, offset: Offset = 0) -> Response:
+    async def newest_pictures(k: Count = 40, offset: Offset = 0) -> Response:
         """All pictures, those taken last first."""
         return await server.answer(_newest, k, offset)
 
     @router.get("/words", response_model=CompletedWords, responses=refusals(400, 403, 422, 503))
-    async def words(
+    async def complete_word(
         start: Annotated[Text, Query(max_length=100, description="How they begin.")] = "",
         k: Annotated[int, Query(ge=1, le=1000)] = 10,
     ) -> Response:
@@ -103,7 +103,7 @@ def search_routes(server: Server) -> APIRouter:
         return await server.answer(lambda c: {"words": c.complete(start, k)})
 
     @router.get("/suggestions", response_model=Suggestions, responses=refusals(400, 403, 422, 503))
-    async def suggestions(k: Annotated[int, Query(ge=1, le=50)] = 8) -> Response:
+    async def suggest_words(k: Annotated[int, Query(ge=1, le=50)] = 8) -> Response:
         """Words that the pictures surely show, each with the picture that shows it best."""
         return await server.answer(_suggestions, k)
 

@@ -1,0 +1,159 @@
+"""A client of the HTTP API for programs: one method an operation, answers with types.
+
+from visterm.web.client import Client
+
+shop = Client("http://127.0.0.1:8765", token="...", collection="shop")
+shop.put("products/4711.jpg", Path("shoe.jpg").read_bytes())
+for found in shop.search("red shoe", k=5).results:
+    print(found.path, found.probability)
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from pydantic import TypeAdapter
+
+from visterm.collection import Judgement
+from visterm.errors import VistermError
+from visterm.web.schemas import Captions, Changed, PictureDetails, Ranking, ServerStatus
+from visterm.web.writer import Job
+
+Answer = TypeVar("Answer")
+Queued = Literal["queued"]
+"""A change that is on the server's disk, and done when the running job has ended."""
+
+
+class ApiError(VistermError):
+    """The server refused: ``status`` is the code of HTTP, ``kind`` its reason in one word."""
+
+    def __init__(self, status: int, error: str, kind: str) -> None:
+        super().__init__(error)
+        self.status, self.kind = status, kind
+
+
+class Client:
+    """A server, and the collection of it that is meant.
+
+    Parameters
+    ----------
+    url
+        What ``visterm serve`` printed, without the token.
+    token
+        Where the server has one.
+    collection
+        The name of a further collection; None for the first.
+    timeout
+        Seconds to wait for an answer.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8765",
+        *,
+        token: str | None = None,
+        collection: str | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        within = "" if collection is None else f"/collections/{quote(collection)}"
+        self._api, self._timeout = f"{url.rstrip('/')}/api/v1{within}", timeout
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def search(self, query: str = "", k: int = 20, **options: Any) -> Ranking:
+        """The best pictures; options are the parameters of ``GET /search``."""
+        return self._ask(Ranking, "GET", "/search", {"query": query, "k": k, **options})
+
+    def picture(self, number: int) -> PictureDetails:
+        """A picture by its number."""
+        return self._ask(PictureDetails, "GET", f"/pictures/{number}")
+
+    def find(self, path: str) -> PictureDetails:
+        """A picture by its path below the collection's folder."""
+        return self._ask(PictureDetails, "GET", f"/files/{quote(path)}")
+
+    def put(
+        self, path: str, picture: bytes | None = None, *, url: str | None = None
+    ) -> PictureDetails | Queued:
+        """Add or replace the picture at a path: a file's bytes, or the address of one."""
+        body = picture if picture is not None else json.dumps({"url": url}).encode()
+        return self._change(PictureDetails, "PUT", f"/files/{quote(path)}", body, picture is None)
+
+    def remove(self, path: str) -> Changed | Queued:
+        """Take the picture at a path out of the collection; its file stays."""
+        return self._change(Changed, "DELETE", f"/files/{quote(path)}")
+
+    def caption(self, number: int, text: str) -> Captions | Queued:
+        """Say what is to be seen in a picture."""
+        body = json.dumps({"text": text}).encode()
+        return self._change(Captions, "PUT", f"/pictures/{number}/captions", body)
+
+    def judge(self, query: str, number: int, relevant: bool) -> Judgement | Queued:
+        """Say whether a picture is what a query asks for."""
+        body = {"query": query, "picture": number, "relevant": relevant}
+        return self._change(Judgement, "POST", "/feedback", json.dumps(body).encode())
+
+    def undo(self) -> Changed | Queued:
+        """Take back what was said or removed last."""
+        return self._change(Changed, "DELETE", "/many")
+
+    def train(self) -> Job:
+        """Begin to learn from all captions, in the background."""
+        return self._ask(Job, "POST", "/train", body=b"{}")
+
+    def status(self) -> ServerStatus:
+        """How much there is of everything, and what is going on."""
+        return self._ask(ServerStatus, "GET", "/status")
+
+    def _change(
+        self,
+        kind: type[Answer],
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        is_json: bool = True,
+    ) -> Answer | Queued:
+        text = self._send(method, path, {}, body, is_json)
+        return "queued" if text == b'{"queued":true}' else TypeAdapter(kind).validate_json(text)
+
+    def _ask(
+        self,
+        kind: type[Answer],
+        method: str,
+        path: str,
+        parameters: dict[str, Any] | None = None,
+        body: bytes | None = None,
+    ) -> Answer:
+        return TypeAdapter(kind).validate_json(self._send(method, path, parameters or {}, body))
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: dict[str, Any],
+        body: bytes | None,
+        is_json: bool = True,
+    ) -> bytes:
+        asked = f"?{urlencode(parameters, doseq=True)}" if parameters else ""
+        kind = "application/json" if is_json else "application/octet-stream"
+        headers = self._headers | ({} if body is None else {"Content-Type": kind})
+        request = Request(f"{self._api}{path}{asked}", body, headers, method=method)
+        try:
+            with urlopen(request, timeout=self._timeout) as answer:
+                content: bytes = answer.read()
+                return content
+        except HTTPError as error:
+            raise _refusal(error) from None
+        except URLError as error:
+            raise VistermError(f"{self._api} cannot be reached: {error.reason}") from None
+
+
+def _refusal(error: HTTPError) -> ApiError:
+    try:
+        said = json.load(error)
+        return ApiError(error.code, said["error"], said["kind"])
+    except (ValueError, KeyError, TypeError):
+        return ApiError(error.code, f"the server answered {error.code}", "failed")
