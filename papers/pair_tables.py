@@ -24,6 +24,7 @@ from papers.pairs import (
     Partition,
     Rows,
     Spaces,
+    network_key,
     pair_model,
     phrase_documents,
 )
@@ -336,6 +337,7 @@ class Measurement:
     pairs: Pairs
     as_published: bool = False
     progress: Progress = silent
+    features: str | None = None
 
     def on(
         self,
@@ -346,15 +348,16 @@ class Measurement:
     ) -> dict[str, dict[str, Any]]:
         """By method, what ``measure`` gives: figures and what was chosen."""
         defined = self.entry.paper.get("spaces", {})
-        spaces = Spaces(self.pairs, partition, defined, labels, self.progress)
+        spaces = Spaces(self.pairs, partition, defined, labels, self.progress, self.features)
         numbers = [part.tolist() for part in (partition.train, partition.test)]
         found = {}
         for name, method in methods_of(self.entry, self.as_published).items():
             if only is None or name in only:
-                about = method, defined, numbers, self.pairs.digest
+                about: tuple[object, ...] = method, defined, numbers, self.pairs.digest
                 make = partial(measure, spaces, name, method)
                 documents = None if labels is None else labels.documents
-                found[name] = remembered("pairs", make, *about, measure.__qualname__, documents)
+                about += (measure.__qualname__, documents, *network_key(self.features))
+                found[name] = remembered("pairs", make, *about)
         return found
 
 
@@ -365,6 +368,7 @@ def pair_table(
     progress: Progress = silent,
     partitions: int = 1,
     as_published: bool = False,
+    features: str | None = None,
 ) -> Report:
     """All methods of an entry on all partitions, their means beside the paper's figures."""
     pairs = Pairs.of(entry.dataset(data), seed)
@@ -374,7 +378,7 @@ def pair_table(
         phrases = kind == "phrases"
         documents = phrase_documents(pairs.captions, progress) if phrases else pairs.labels
         labels = LabelSets(documents)
-    measuring = Measurement(entry, pairs, as_published, progress)
+    measuring = Measurement(entry, pairs, as_published, progress, features)
     found: dict[str, list[BothWays]] = {}
     chosen: dict[str, Any] = {}
     names = []

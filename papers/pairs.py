@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +21,9 @@ from scipy.sparse import csr_array, hstack
 
 from visterm.datasets import CaptionedDataset
 from visterm.errors import BadInput
+from visterm.estimator import clone
 from visterm.experiments.cache import FEATURES, data_digest, remembered
-from visterm.features import CNN, DenseSift, Extractor
+from visterm.features import CNN, DenseSift, Extractor, parse_features
 from visterm.features.notation import parse_named
 from visterm.models import model_of
 from visterm.models.inputs import Vectors
@@ -132,6 +133,8 @@ class Spaces:
     defined: Mapping[str, Mapping[str, Any]]
     labels: LabelSets | None = None
     progress: Progress = silent
+    features: str | None = None
+    """What pictures are in place of what the light network sees in them."""
 
     @cached_property
     def _kept(self) -> dict[Any, Any]:
@@ -154,7 +157,7 @@ class Spaces:
             return principal_components(self.pictures(name[:-4]), self.partition)
         if name == "topics":
             return visual_topics(pairs, self.progress)[pairs.owners]
-        views = {"cnn": (CNN(),), "views": VIEWS}[name]
+        views = seen_by(self.features, {"cnn": (CNN(),), "views": VIEWS}[name])
         return cnn_vectors(pairs.paths, views, self.progress)[pairs.owners]
 
     def texts(self, name: str) -> Vectors:
@@ -260,7 +263,17 @@ def mean_texts(texts: Rows, true: csr_array, partition: Partition) -> Rows:
     return np.asarray(held.T @ texts[learnt] / often, np.float32)
 
 
-def cnn_vectors(paths: list[Path], views: Sequence[CNN], progress: Progress = silent) -> Rows:
+def seen_by(features: str | None, usual: Sequence[Extractor]) -> Sequence[Extractor]:
+    """The networks that look at pictures: those that a table names, unless others are given."""
+    return usual if features is None else (parse_features(features),)
+
+
+def network_key(features: str | None) -> tuple[str, ...]:
+    """What a figure depends on beside its entry: the networks that were given, if any."""
+    return () if features is None else (parse_features(features).key,)
+
+
+def cnn_vectors(paths: list[Path], views: Sequence[Extractor], progress: Progress = silent) -> Rows:
     """What networks see in pictures, side by side, of unit length."""
     parts = [np.asarray(extracted(paths, view, paths, progress), np.float32) for view in views]
     return parts[0] if len(parts) == 1 else np.hstack(parts) / np.float32(np.sqrt(len(parts)))
@@ -272,7 +285,7 @@ def extracted(
     """Vectors of all pictures, by an extractor that learns from some; kept in the user's cache."""
 
     def rows() -> Vectors:
-        ready = replace(extractor, n_jobs=os.cpu_count() or 1)  # type: ignore[type-var]
+        ready = clone(extractor).set_params(n_jobs=os.cpu_count() or 1)
         found = ready.fit(training).extract(paths, progress=progress)
         if found.skipped:
             first = found.skipped[0]
@@ -281,7 +294,9 @@ def extracted(
 
     settings = {k: v for k, v in extractor.get_params().items() if k != "n_jobs"}
     pictures = [data_digest(some, [""] * len(some)) for some in (paths, training)]
-    about = extractor.name, extractor.version, settings, pictures
+    about: tuple[object, ...] = extractor.name, extractor.version, settings, pictures
+    if not isinstance(extractor, CNN | DenseSift):  # which files a network has is in its key
+        about = extractor.key, pictures
     return remembered("vectors", rows, *about, rooms=FEATURES)
 
 

@@ -21,7 +21,7 @@ from papers.leaderboards.label_scores import (
     fused,
     learn_choice,
 )
-from papers.pairs import VIEWS, cnn_vectors
+from papers.pairs import VIEWS, cnn_vectors, seen_by
 from visterm.datasets import CaptionedDataset
 from visterm.evaluation import Table
 from visterm.evaluation.labels import LabelAnnotation
@@ -51,7 +51,11 @@ class Chosen(NamedTuple):
 
 
 def annotation(
-    entry: Entry, data: Source = None, seed: int = 0, progress: Progress = silent
+    entry: Entry,
+    data: Source = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    features: str | None = None,
 ) -> Report:
     """P, R, F1 and N+ of each way, on both data sets or on the one that is given.
 
@@ -61,7 +65,7 @@ def annotation(
     found: dict[str, Any] = {}
     bold: list[tuple[str, str]] = []
     for name, dataset in _datasets(data).items():
-        given = _labelled(dataset, seed, progress)
+        given = _labelled(dataset, seed, progress, features)
         ours, chosen = _annotated(given, seed, progress)
         theirs = entry.published.get(name, {})
         rows |= {
@@ -93,10 +97,12 @@ def _datasets(data: Source) -> dict[str, CaptionedDataset]:
     return {name: read_named(name, data) for name in wanted}
 
 
-def _labelled(dataset: CaptionedDataset, seed: int, progress: Progress) -> Labelled:
+def _labelled(
+    dataset: CaptionedDataset, seed: int, progress: Progress, features: str | None = None
+) -> Labelled:
     protocol = protocol_of(dataset, seed=seed)
     development, test = protocol.development, protocol.test
-    vectors = cnn_vectors(development.paths + test.paths, VIEWS, progress)
+    vectors = cnn_vectors(development.paths + test.paths, seen_by(features, VIEWS), progress)
     words = development.words + test.words
     known = Vocabulary.from_captions(words, language=None).counts(words) > 0
     labels = csr_array(known).toarray().astype(np.float32)

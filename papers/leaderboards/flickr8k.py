@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from papers.pairs import Numbers, Pairs, Partition, Rows, Spaces, pair_model
+from papers.pairs import Numbers, Pairs, Partition, Rows, Spaces, network_key, pair_model
 from visterm.datasets import CaptionedDataset
 from visterm.evaluation import Table
 from visterm.experiments.cache import remembered
@@ -28,7 +28,11 @@ Scores = dict[str, Rows]
 
 
 def flickr8k(
-    entry: Entry, data: Source = None, seed: int = 0, progress: Progress = silent
+    entry: Entry,
+    data: Source = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    features: str | None = None,
 ) -> Report:
     """R@K both ways: CCA with LSA, one pair of contrastive maps, the mean of five pairs' scores.
 
@@ -36,8 +40,8 @@ def flickr8k(
     """
     dataset = entry.dataset(data)
     said, partition = sentences(dataset, seed)
-    spaces = Spaces(said, partition, {}, progress=progress)
-    found = {"CCA, CNN + LSA": _cca(entry, spaces)}
+    spaces = Spaces(said, partition, {}, progress=progress, features=features)
+    found = {f"CCA, {features or 'CNN'} + LSA": _cca(entry, spaces)}
     each = [_contrastive(entry, spaces, seed + number) for number in range(entry.table["seeds"])]
     mean = f"contrastive, mean of {len(each)} seeds"
     found["contrastive"] = each[0]
@@ -110,7 +114,7 @@ def _contrastive(entry: Entry, spaces: Spaces, seed: int) -> Scores:
         return _scores(spaces, model, texts)
 
     about = entry.table["maps"], seed, spaces.pairs.digest, spaces.partition.train.tolist()
-    return remembered("flickr8k", scores, *about)
+    return remembered("flickr8k", scores, *about, *network_key(spaces.features))
 
 
 def _scores(spaces: Spaces, model: PairModel, texts: Vectors) -> Scores:

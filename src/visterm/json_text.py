@@ -21,13 +21,14 @@ def json_text(value: Any, indent: int | None = None) -> str:
     if indent is None:
         options["separators"] = (",", ":")
     try:
-        text = json.dumps(value, default=_plain, **options)
+        text = json.dumps(value, default=plain, **options)
     except ValueError:
         text = json.dumps(_finite(value), **options)
     return text.encode("utf-8", errors="replace").decode()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """What JSON shows of a value that is none of its own."""
     if hasattr(value, "__dataclass_fields__"):
         return vars(value)
     if hasattr(value, "tolist"):
@@ -44,4 +45,4 @@ def _finite(value: Any) -> Any:
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return _finite(_plain(value))
+    return _finite(plain(value))

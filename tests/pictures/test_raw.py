@@ -11,7 +11,6 @@ from benchmarks.drawn_raw import HEIGHT, WIDTH, dng
 from PIL import Image
 
 from visterm.collection import Collection
-from visterm.collection.media.records import captures
 from visterm.errors import UnreadablePicture
 from visterm.pictures import read_picture
 from visterm.pictures.formats import kind_of_name
@@ -65,6 +64,6 @@ def test_a_raw_file_is_found_by_its_kind(tmp_path: Path) -> None:
     Image.new("RGB", (60, 40), "green").save(tmp_path / "a.jpg")
     with Collection.open(tmp_path) as collection:
         collection.add(features="blocks(channels=((16, colours, 8),), colours=4)", n_jobs=1)
-        kinds = {one["type"] for one in captures(collection.catalogue, [1, 2]).values()}
+        kinds = {one.type for one in collection.pictures([1, 2]).values()}
     assert kinds == {"raw", "picture"}
     assert kind_of_name("a.NEF") == "raw"

@@ -290,6 +290,10 @@ def reproduce(
         bool,
         typer.Option("--as-published", help="With the papers' own settings instead of ours."),
     ] = False,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Networks in place of the light one, where a table has it: dinov2-small"),
+    ] = None,
     layout: Layout = "text",
     figure: Annotated[
         Path | None,
@@ -325,7 +329,8 @@ def reproduce(
     figures, pages = _figure_files(tables, figure), _page_files(tables, page)
     own = train and dataset_of(None, data, train, validation, test, labels)
     options: dict[str, Any] = {
-        "seed": seed, "seeds": seeds, "partitions": partitions, "as_published": as_published
+        "seed": seed, "seeds": seeds, "partitions": partitions, "as_published": as_published,
+        "features": features,
     }  # fmt: skip
     reports: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(tables):

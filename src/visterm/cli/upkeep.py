@@ -1,4 +1,4 @@
-"""visterm add, watch, status, check, duplicates and remove: a collection kept in order."""
+"""visterm add, upgrade, watch, status, check, duplicates and remove: a collection in order."""
 
 from __future__ import annotations
 
@@ -117,6 +117,38 @@ def add(
         "seconds": round(seconds, 3),
     }
     return answer, added_lines(collection, report, seconds)
+
+
+@on_collection
+def upgrade(
+    collection: Collection,
+    features: Annotated[
+        str, typer.Option(help="The features to change to: dinov2-small, cnn(size=288), cnn …")
+    ],
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Delete the vectors of other features afterwards.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
+    ray: Ray = None,
+) -> Answer:
+    """Change to other features, once every picture has them.
+
+    Until then searches answer by the features of before. Ctrl-C keeps what is done, and the same
+    command goes on from there. Captions and clicks are learnt again. visterm undo changes back.
+
+    Example: visterm upgrade --features dinov2-small
+    """
+    with progress_bar() as progress:
+        done = collection.upgrade(
+            features, drop=drop, n_jobs=workers, ray=ray, progress=progress, on_skip=skipping
+        )
+    held = "" if done.avgp is None else f", AvgP {100 * done.avgp:.1f} % on held-out captions"
+    lines = [f"{counted(done.pictures, 'picture')} described by {features}{held}"]
+    if done.dropped:
+        lines.append(f"deleted: the vectors of {', '.join(done.dropped)}")
+    elif done.switched:
+        lines.append("visterm undo changes back; --drop frees the space of the features of before")
+    return vars(done), lines
 
 
 def watch(

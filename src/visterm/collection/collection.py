@@ -9,21 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import change_log
 from visterm.collection.change_log import ChangeLog
-from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.search import SearchRequest, SearchResponse
-from visterm.collection.search.searcher import matches, search
+from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, words_of
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import SharedState, reading, snapshot
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes, current, sweep
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from visterm.collection.library.descriptions import Description, Likely
     from visterm.collection.library.duplicates import DuplicateGroup
     from visterm.collection.library.explanations import Explanation
+    from visterm.collection.library.review import Doubt
     from visterm.collection.library.suggestions import SuggestedWord
     from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.library.word_counts import CountedWord
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from visterm.collection.search.quick_filters import QuickFilter
     from visterm.collection.status import Status
     from visterm.collection.training.trainer import Trained
+    from visterm.collection.upgrade import Upgraded
     from visterm.features.own_features import Embedder
 
 CHECKED_FILES = 5000
@@ -261,7 +263,7 @@ class Collection:
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.scopes import welcome
-        from visterm.collection.training.first_answers import FirstAnswers
+        from visterm.collection.training.pretrained import answer_early
 
         inside = [scope_of(self.root, path) for path in paths]
         named, files = sorted(set(inside)), [self.root / path for path in inside]
@@ -284,9 +286,45 @@ class Collection:
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
-                on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
+                on_batch=partial(answer_early, self.catalogue, on_first) if self.is_empty else None,
             )
             self._after_adding()
+        return report
+
+    def upgrade(
+        self,
+        features: str,
+        *,
+        drop: bool = False,
+        n_jobs: int | None = None,
+        ray: str | None = None,
+        progress: Progress = silent,
+        on_skip: OnSkip = _ignore,
+    ) -> Upgraded:
+        """Describe every picture by other features, and let these answer once all have them.
+
+        Until then the features of before answer, and whoever is stopped goes on where it ended.
+        Captions and clicks are learnt again; `undo_last` brings the features of before back, unless
+        ``drop`` deletes them. Other parameters as in `add`.
+        """
+        from visterm.collection.training.completeness import learn_completeness
+        from visterm.collection.upgrade import upgrade
+
+        self.add(n_jobs=n_jobs, remote=False, progress=progress, on_skip=on_skip)
+        with running_on(ray):
+            report = upgrade(
+                self.catalogue,
+                self.root,
+                features,
+                self._writing,
+                drop=drop,
+                n_jobs=n_jobs or _processes(),
+                progress=progress,
+                on_skip=on_skip,
+            )
+        with self._writing("counting captions"):
+            learn_completeness(self.catalogue)
+            self._note_training()
         return report
 
     def _after_adding(self) -> None:
@@ -344,13 +382,15 @@ class Collection:
                 if is_stale(self.catalogue, space):
                     train_space(self.catalogue, space, progress=progress)
             learn_completeness(self.catalogue)
-            with self.catalogue.transaction():
-                self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
-                in_vain = trained.kept == "previous"
-                self.catalogue.set(
-                    "untrained", captions.fingerprint(self.catalogue) if in_vain else None
-                )
+            self._note_training(in_vain=trained.kept == "previous")
             return trained
+
+    def _note_training(self, *, in_vain: bool = False) -> None:
+        """Write down which captions there were when they were learnt, or tried in vain."""
+        with self.catalogue.transaction():
+            self.catalogue.set("trained_changes", str(caption_changes(self.catalogue)))
+            tried = captions.fingerprint(self.catalogue) if in_vain else None
+            self.catalogue.set("untrained", tried)
 
     def train_first(self, *, progress: Progress = silent) -> str | None:
         """Learn from captions where only the starter answers; returns why that was in vain.
@@ -397,6 +437,15 @@ class Collection:
             raise BadInput("a SearchRequest has its own k and options; give them there")
         self._catch_up_first()
         return search(self.catalogue, self.root, request, self._shared.replicas)
+
+    def search_as(
+        self, response: type[Response], result: MakeResult, request: SearchRequest
+    ) -> Response:
+        """As `search`, in a front end's own form: what a result is made of, `MakeResult` says."""
+        self._catch_up_first()
+        return search_as(
+            response, result, self.catalogue, self.root, request, self._shared.replicas
+        )
 
     def train_space(self, space: str, *, progress: Progress = silent) -> bool:
         """Learn to answer whole sentences in a text space.
@@ -575,6 +624,20 @@ class Collection:
         """Answer a round of `questions`; returns what it brought, and whether that is enough."""
         return self.log.do(change_log.teach, query=query, answers=answers)
 
+    def doubts(self, word: str, count: int = 10) -> list[Doubt]:
+        """Captions to look at: they hold a word though their pictures do not look so, or lack it
+        though they do."""
+        from visterm.collection.library.review import doubts
+
+        return doubts(self.catalogue, word, count)
+
+    def review(self, word: str, answers: Mapping[int, bool] | Sequence[tuple[int, bool]]) -> int:
+        """Say of pictures whether they show a word: captions get it or lose it, as one step.
+
+        Returns how many captions changed.
+        """
+        return self.log.do(change_log.review, query=word, answers=answers)
+
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
         """Take pictures or folders out of the collection; their files stay.
 
@@ -717,11 +780,15 @@ class Collection:
 
         return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
 
-    def export_keywords(self, pictures: Sequence[int]) -> int:
-        """Write captions as keywords into XMP sidecars; returns how many changed."""
+    def export_keywords(
+        self, pictures: Sequence[int], to: str | os.PathLike[str] | None = None
+    ) -> int:
+        """Write keywords and descriptions into XMP sidecars beside the pictures, or below a folder;
+        returns how many changed."""
         from visterm.collection.library.export import export_keywords
 
-        return export_keywords(self.catalogue, self.root, pictures)
+        where = None if to is None else Path(to)
+        return export_keywords(self.catalogue, self.root, pictures, where)
 
     def near_duplicates(self, *, progress: Progress = silent) -> list[DuplicateGroup]:
         """Groups of pictures that are one picture, with the best one of each proposed.

@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
@@ -41,9 +41,11 @@ class Report:
     page: bytes | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, and which cells of the table are marked: row and column of each."""
+        """What was found, which cells of the table are marked, and p-values, by row and column."""
         marked = [list(cell) for cell in self.table.bold]
-        return {**self.found, "significant": marked} if marked else self.found
+        p_values = [[*cell, round(p, 5)] for cell, p in self.table.p_values.items()]
+        more = {"significant": marked, "p_values": p_values}
+        return {**self.found, **{name: one for name, one in more.items() if one}}
 
 
 def table_by_model(
@@ -187,11 +189,13 @@ def reproduce(
     seeds: int | None = None,
     partitions: int | None = None,
     as_published: bool = False,
+    features: str | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Make the table of this name; partitions and seeds are for the tables that have several.
 
-    ``as_published`` takes the paper's own settings instead of ours.
+    ``as_published`` takes the paper's own settings instead of ours; ``features`` are networks that
+    look at the pictures in place of the light one, by name, and the report holds their hashes.
     """
     wanted = entry(table)
     maker = maker_of(wanted)
@@ -209,7 +213,21 @@ def reproduce(
         if not wanted.table.get("as_published", "as_published" in wanted.experiment):
             raise BadInput(f"{table} has no settings of the paper's own; leave as-published out")
         options["as_published"] = True
-    return maker(wanted, data, seed=seed, progress=progress, **options)
+    if features is None:
+        return maker(wanted, data, seed=seed, progress=progress, **options)
+    if "features" not in taken:
+        raise BadInput(f"{table} names its own features; leave features out")
+    report = maker(wanted, data, seed=seed, progress=progress, features=features, **options)
+    known = replace(report.table, title=f"{report.table.title}; {features}")
+    return replace(report, table=known, found=report.found | {"networks": hashes_of(features)})
+
+
+def hashes_of(features: str) -> dict[str, str]:
+    """The SHA-256 over the files of each installed network that features name."""
+    from visterm.encoders import installed
+
+    names = {part.partition("(")[0].rpartition("*")[2] for part in features.split("+")}
+    return {one.name: one.digest for one in installed() if one.name in names}
 
 
 def keep_results(table: str, report: Report, options: Mapping[str, Any], began: float) -> Path:

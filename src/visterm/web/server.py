@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.responses import Response
 
 from visterm.collection import Collection, Queued, SharedState, Watcher
 from visterm.errors import VistermError
-from visterm.json_text import json_text
+from visterm.json_text import json_text, plain
 from visterm.web.thread_pool import ThreadPool
 from visterm.web.writer import Writer
 
@@ -145,4 +146,8 @@ class FolderWatch:
 
 def json_response(value: object, status: int = 200) -> Response:
     """A value of the collection as the API returns it."""
-    return Response(json_text(value), status, media_type="application/json")
+    try:
+        text: str | bytes = to_json(value, inf_nan_mode="null", fallback=plain)
+    except PydanticSerializationError:  # a name that is no text
+        text = json_text(value)
+    return Response(text, status, media_type="application/json")

@@ -1,7 +1,8 @@
 """A few threads, each with a tool of its own, and the line before them.
 
-SQLite's connections belong to a thread, and a few threads answer more than many: they share the
-interpreter. Questions wait in line, and a line that grows too long is refused.
+SQLite's connections belong to a thread. Threads share the interpreter, and two that are busy slow
+each other down: so one answers for as long as there is something in line, and others help it only
+where a question takes long. A line that grows too long is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from visterm.errors import VistermError
 Tool = TypeVar("Tool")
 Answer = TypeVar("Answer")
 Values = ParamSpec("Values")
+
+
+_PATIENCE = 0.005
+"""Seconds after which a question is answered beside another one."""
 
 
 class Busy(VistermError):
@@ -55,6 +60,7 @@ class ThreadPool(Generic[Tool]):
             for number in range(threads)
         ]
         self._is_closed = False
+        self._turn = threading.Lock()
         for thread in self._threads:
             thread.start()
 
@@ -91,9 +97,19 @@ class ThreadPool(Generic[Tool]):
             thread.join(timeout=10)
 
     def _work(self) -> None:
+        tool: Tool | None = None
+        has_turn = False
         with contextlib.ExitStack() as until_the_end:
-            tool: Tool | None = None
-            while (waiting := self._line.get()) is not None:
+            while True:
+                try:
+                    waiting = self._line.get(block=not has_turn)
+                except queue.Empty:
+                    self._turn.release()
+                    has_turn = False
+                    continue
+                if waiting is None:
+                    break
+                has_turn = has_turn or self._turn.acquire(timeout=_PATIENCE)
                 future, question = waiting
                 if not future.set_running_or_notify_cancel():
                     continue  # whoever asked has gone
@@ -103,3 +119,5 @@ class ThreadPool(Generic[Tool]):
                     future.set_result(question(tool))
                 except BaseException as error:
                     future.set_exception(error)
+            if has_turn:
+                self._turn.release()

@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from visterm.collection import Collection, SearchRequest
-from visterm.collection.media.records import captures
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import BadInput
 
@@ -175,8 +174,8 @@ def test_the_most_trustworthy_file_says_when(pictures: Callable[[int], Path]) ->
         collection.add(features="thumbnails")
 
         def known() -> tuple[str, str | None]:
-            (record,) = captures(collection.catalogue, [1]).values()
-            return str(record["taken"])[:10], record["taken_from"]
+            (record,) = collection.pictures([1]).values()
+            return str(record.taken)[:10], record.taken_from
 
         assert known()[1] == "file"
         shutil.copy2(first, folder / "IMG_20190704_102030.jpg")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -89,10 +89,9 @@ def ingest(
         if len(plan) and extractor is None:
             with suppress(OSError):  # whoever asks for a picture is told
                 readers().begin()  # it loads its libraries while this process does other things
-            extractor = _fitted(plan, incoming, features, n_jobs, progress, skip)
+            extractor = fitted(plan, incoming, features, n_jobs, progress, skip)
         if extractor is not None:
-            # Extractors that use all cores by themselves gain nothing by more processes.
-            n_jobs = 1 if extractor.uses_threads else min(n_jobs, 1 + len(plan) // WORTH)
+            n_jobs = processes_for(extractor, n_jobs, len(plan))
             extractor = prepare(catalogue, features, [], n_jobs=n_jobs)
             batches = Batches(plan, extractor, report, on_skip, progress)
             try:
@@ -109,12 +108,9 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
     """Describe what the survey found, wherever work runs, and commit it in groups."""
     plan, extractor, where = batches.plan, batches.extractor, cluster()
     tasks = _tasks(plan, batches.rows.extractor, min(BATCH, TOGETHER))
-    if extractor.portable and (where is not None or n_jobs > 1):
-        if where is not None:
-            batches.on_cluster(where)
-        answers = map_batches(FileDescriber(plan.root, extractor), tasks, n_jobs=n_jobs)
-    else:
-        answers = describe_here(FileDescriber(plan.root, extractor, incoming), tasks)
+    if extractor.portable and where is not None:
+        batches.on_cluster(where)
+    answers = described(plan.root, extractor, tasks, incoming, n_jobs)
     group: list[Described] = []
     enough = min(BATCH, FIRST)  # somebody waits to see the first; later groups are larger
 
@@ -137,6 +133,24 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
             commit()
 
 
+def described(
+    root: Path,
+    extractor: Extractor,
+    tasks: Iterator[list[IngestTask]],
+    incoming: Path | None,
+    n_jobs: int,
+) -> Generator[Described, None, None]:
+    """Descriptions of batches: by this process, by others of this machine, or by a cluster."""
+    if extractor.portable and (cluster() is not None or n_jobs > 1):
+        return map_batches(FileDescriber(root, extractor), tasks, n_jobs=n_jobs)
+    return describe_here(FileDescriber(root, extractor, incoming), tasks)
+
+
+def processes_for(extractor: Extractor, n_jobs: int, pictures: int) -> int:
+    """How many processes are worth it: extractors that use all cores gain nothing by more."""
+    return 1 if extractor.uses_threads else min(n_jobs, 1 + pictures // WORTH)
+
+
 def _tasks(plan: Survey, extractor: str, size: int) -> Iterator[list[IngestTask]]:
     """The survey's files; contents that moved need no vector, and are of the size they were."""
     db = plan.catalogue.db
@@ -157,13 +171,15 @@ def _tasks(plan: Survey, extractor: str, size: int) -> Iterator[list[IngestTask]
         yield tasks
 
 
-def _fitted(
+def fitted(
     plan: Survey,
-    incoming: Path,
+    incoming: Path | None,
     features: str,
     n_jobs: int,
     progress: Progress,
     skip: OnSkip,
+    *,
+    is_taken: bool = True,
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
     from visterm.features import parse_features
@@ -175,7 +191,14 @@ def _fitted(
         sample, copies = FileDescriber(plan.root, named, incoming).fetched(tasks)
         by_path = {str(file.path): file for file in sample}
         try:
-            return prepare(plan.catalogue, features, [*by_path], n_jobs=n_jobs, progress=progress)
+            return prepare(
+                plan.catalogue,
+                features,
+                [*by_path],
+                n_jobs=n_jobs,
+                progress=progress,
+                is_taken=is_taken,
+            )
         except NothingRead as nothing:
             # Nothing but broken pictures: they are reported, left out, and others tried.
             with plan.catalogue.transaction():

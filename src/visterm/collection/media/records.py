@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from visterm.collection.media import captions
+from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
 
 _EPOCH = datetime(1970, 1, 1)
-_TAG = 16
-"""Letters of the hash in the address of a thumbnail."""
 
 
 class UnknownPicture(BadInput):
@@ -37,7 +36,7 @@ class PictureFile:
 
     def at(self, root: Path) -> Path | Url:
         """Its whole path, or its URL."""
-        return Url(self.path) if is_url(self.path) else root / self.path
+        return file_at(root, self.path)
 
 
 @dataclass(frozen=True)
@@ -87,36 +86,9 @@ class Picture:
     """picture, raw or video."""
 
 
-def captures(catalogue: Catalogue, pictures: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """When and where pictures were taken, by number, with the keys that every front end shows.
-
-    ``taken_from`` says how the time is known: exif, xmp, name, video (its header) or file.
-    """
-    question = """SELECT id, taken, taken_from, latitude, longitude, kind FROM pictures
-        WHERE id IN {numbers}"""
-    return {picture: captured(*facts) for picture, *facts in catalogue.among(question, pictures)}
-
-
-def captured(
-    seconds: int | None,
-    source: str | None,
-    latitude: float | None,
-    longitude: float | None,
-    kind: str | None,
-) -> dict[str, Any]:
-    """What `captures` has of a picture, from the columns of its table."""
-    return {
-        "taken": None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
-        "taken_from": source or None,
-        "latitude": latitude,
-        "longitude": longitude,
-        "type": kind or "picture",
-    }
-
-
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    found: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
+    by_picture: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
     question = """SELECT pictures.id, hex(hash), second, width, height, folder, name,
             places.size, mtime_ns, offset
         FROM pictures JOIN places ON places.picture = coalesce(video, pictures.id)
@@ -125,17 +97,11 @@ def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureR
     for picture, digest, second, width, height, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
         about = digest.lower(), second, None if width is None else (width, height)
-        found.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
+        by_picture.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
     return {
         picture: PictureRecord(picture, digest, tuple(files), second, pixels)
-        for picture, ((digest, second, pixels), files) in found.items()
+        for picture, ((digest, second, pixels), files) in by_picture.items()
     }
-
-
-def frame_seconds(catalogue: Catalogue, rows: Sequence[int]) -> dict[int, float]:
-    """When frames of videos are shown, by number; pictures have no time."""
-    question = "SELECT id, second FROM pictures WHERE second IS NOT NULL AND id IN {numbers}"
-    return dict(catalogue.among(question, rows))
 
 
 def record(catalogue: Catalogue, picture: int) -> PictureRecord:
@@ -161,27 +127,15 @@ def located(
     catalogue: Catalogue, root: Path, ids: Sequence[int]
 ) -> dict[int, tuple[Path | Url, ...]]:
     """Where pictures lie now, by name."""
-    places: dict[int, list[tuple[str, str]]] = {}
-    question = (
-        "SELECT picture, folder, name FROM places WHERE NOT vanished AND picture IN {numbers}"
-    )
-    for picture, folder, name in catalogue.among(question, ids):
-        places.setdefault(picture, []).append((folder, name))
     return {
-        picture: tuple(file_at(root, folder, name) for folder, name in sorted(found))
-        for picture, found in places.items()
+        picture: tuple(file.at(root) for file in record.files)
+        for picture, record in records(catalogue, ids).items()
     }
 
 
-def file_at(root: Path, folder: str, name: str) -> Path | Url:
-    """The file of a name in a folder below the collection's, or its URL."""
-    return Url(f"{folder}/{name}") if is_url(folder) else _folder_at(root, folder) / name
-
-
-@lru_cache(maxsize=4096)
-def _folder_at(root: Path, folder: str) -> Path:
-    """Remembered, as reading a path takes longer than ranking its pictures."""
-    return root / folder
+def file_at(root: Path, path: str) -> Path | Url:
+    """A file below the collection's folder, or its URL."""
+    return Url(path) if is_url(path) else root / path
 
 
 def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
@@ -195,44 +149,71 @@ def newest(catalogue: Catalogue, k: int, *, offset: int = 0) -> list[int]:
     return [picture for (picture,) in catalogue.db.execute(question, (k, offset))]
 
 
+_SHOWN = """SELECT json_group_array(json_array(
+        id, lower(hex(substr(hash, 1, 8))), second, width, height, taken, taken_from, latitude,
+        longitude, kind,
+        json((SELECT json_group_array(json_array(folder, name)) FROM places
+            WHERE picture = coalesce(video, pictures.id) AND NOT vanished)),
+        json((SELECT json_group_object(source, text) FROM captions WHERE picture = pictures.id))))
+    FROM pictures WHERE id IN {numbers}"""
+"""One row for all: between rows Python lets other threads in, and then waits for its turn again."""
+
+
 def pictures(
-    catalogue: Catalogue, numbers: Sequence[int], frames: Mapping[int, int] | None = None
+    catalogue: Catalogue,
+    numbers: Sequence[int],
+    frames: Mapping[int, int] | None = None,
+    folders: Sequence[str] = (),
 ) -> dict[int, Picture]:
     """Those of the pictures that are there, by number, in the order asked for.
 
-    ``frames`` are the frames that stand for videos, if others than the most usual ones.
+    ``frames`` are the frames that stand for videos, if others than the most usual ones. Of files
+    with the same content, those in ``folders`` come first, then by name.
     """
-    known = records(catalogue, numbers)
-    frame_of = {number: (frames or {}).get(number, number) for number in known}
-    others = records(catalogue, [frame for number, frame in frame_of.items() if frame != number])
-    texts = captions.effective_captions(catalogue, list(known))
-    taken = captures(catalogue, list(known))
+    frames = frames or {}
+    asked = list(dict.fromkeys((*numbers, *(frames[one] for one in numbers if one in frames))))
+    known = {
+        number: facts
+        for (rows,) in catalogue.among(_SHOWN, asked)
+        for number, *facts in json.loads(rows)
+    }
     shown = {}
     for number in dict.fromkeys(numbers):
-        if number not in known:
+        _, _, width, height, *capture, kind, files, texts = known.get(number, _GONE)
+        if not files:
             continue
-        still = others.get(frame_of[number], known[number])
-        path, *also = (file.path for file in known[number].files)
-        width, height = known[number].pixels or (None, None)
+        if len(files) > 1:
+            files.sort(key=lambda file: (not _is_in(folders, file[0]), *file))
+        path, *also = (f"{folder}/{name}" if folder else name for folder, name in files)
+        still = frames.get(number, number)
+        tag, second = known.get(still, known[number])[:2]
+        seconds, source, latitude, longitude = capture
         shown[number] = Picture(
             number,
             path,
             also,
-            texts.get(number),
+            effective_caption(texts) if texts else None,
             width,
             height,
-            thumbnail_address(still),
-            still.second,
-            **taken[number],
+            f"/api/v1/pictures/{still}/thumbnail?v={tag}",
+            second,
+            None if seconds is None else (_EPOCH + timedelta(seconds=seconds)).isoformat(),
+            source or None,
+            latitude,
+            longitude,
+            kind or "picture",
         )
     return shown
 
 
-def thumbnail_address(record: PictureRecord) -> str:
-    """With a piece of the hash, so that a browser may keep what it got for ever."""
-    return f"/api/v1/pictures/{record.picture}/thumbnail?v={record.digest[:_TAG]}"
+_GONE = (None,) * 11
+
+
+def _is_in(folders: Sequence[str], folder: str) -> bool:
+    return any(f"/{one}/".lower() in f"/{folder}/".lower() for one in folders)
 
 
 def names_content(record: PictureRecord, tag: str | None) -> bool:
-    """Whether an address was made by `thumbnail_address` for this very content."""
-    return tag == record.digest[:_TAG]
+    """Whether an address of a thumbnail was made for this very content: it has a piece of the hash,
+    so that a browser may keep what it got for ever."""
+    return tag == record.digest[:16]

@@ -5,20 +5,20 @@ This is the way of every search, so it loads NumPy and SQLite only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Judgement, by_query, spelt
-from visterm.collection.media.records import captured, file_at, frame_seconds
+from visterm.collection.media.records import Picture, file_at, pictures
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
     Calibrated,
     IndependentWords,
+    LogProbabilities,
     QueryTerms,
     calibration_of,
     query_terms,
@@ -27,23 +27,30 @@ from visterm.collection.search.query_terms import (
 )
 from visterm.collection.search.ranking import (
     LocalScores,
+    QueryRows,
     RankedRows,
     Ranking,
+    RowScores,
     Scores,
     least_scores,
     query_rows,
     video_rows,
     word_scores,
 )
-from visterm.collection.search.request import TIME, SearchRequest, SearchResponse, SearchResult
-from visterm.collection.search.row_scores import QueryRows, RowScores
+from visterm.collection.search.request import (
+    TIME,
+    ScoreParts,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+)
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, by_query, spelt
 from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.snapshot import Snapshot, reading
-from visterm.collection.store.urls import Url
+from visterm.collection.store.snapshot import NotTrained, Snapshot, reading
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 from visterm.index.feature_file import only_ids
 from visterm.index.scan import ScoreVector
 from visterm.text.filters import Filters
@@ -53,6 +60,8 @@ from visterm.text.tokens import STOP_WORDS
 _ANY_SCORE = -float(np.finfo(np.float32).max)
 _READ_QUERIES, _READ_BYTES = 2048, 1 << 28
 """Queries that are remembered as a state of the collection reads them, and their bytes."""
+Response = TypeVar("Response", bound=SearchResponse)
+MakeResult = Callable[[Picture, float, float | None, bool | None, ScoreParts | None, int], object]
 _NEAREST = 500
 """Pictures that are put in order of time where it is not known how many are good matches."""
 
@@ -61,17 +70,56 @@ def search(
     catalogue: Catalogue, root: Path, request: SearchRequest, replicas: Replicas | None = None
 ) -> SearchResponse:
     """Answer a request, from ``replicas`` of shards where there are any."""
+
+    def result(
+        picture: Picture,
+        score: float,
+        probability: float | None,
+        judged: bool | None,
+        evidence: ScoreParts | None,
+        frame: int,
+    ) -> SearchResult:
+        return SearchResult(
+            picture.picture,
+            score,
+            file_at(root, picture.path),
+            tuple(file_at(root, path) for path in picture.also),
+            probability,
+            judged,
+            evidence,
+            picture.taken,
+            picture.taken_from,
+            picture.latitude,
+            picture.longitude,
+            picture.type,
+            frame,
+            picture.frame_time,
+        )
+
+    return search_as(SearchResponse, result, catalogue, root, request, replicas)
+
+
+def search_as(
+    response: type[Response],
+    result: MakeResult,
+    catalogue: Catalogue,
+    root: Path,
+    request: SearchRequest,
+    replicas: Replicas | None = None,
+) -> Response:
+    """As `search`, in a front end's own form: a result is made from a picture, its score,
+    probability, judgement and evidence, and the number of the frame that answers best."""
     with reading(catalogue) as now:
         asked = _read_request(request)
         ranking = _ranking(now, root, asked, replicas)
-        page = _Page(now, root, request, asked.filters.folders)
+        page = _Page(now, request, asked.filters.folders, result)
         if request.sort == TIME:
             results, more = page.of(_by_time(now, ranking, asked))
         else:
             results, more = page.of(ranking)
         terms = ranking.terms or _NO_TERMS
-        return SearchResponse(
-            results,
+        return response(
+            results,  # type: ignore[arg-type]
             query=request.text,
             offset=request.offset,
             unknown=terms.unknown,
@@ -107,25 +155,32 @@ class _Asked:
     query: Query
     sentence: str
     filters: Filters
+    beside: tuple[tuple[str, float], ...] = ()
+    """Words beside a sentence, wanted or not, with their weights."""
 
     @property
     def is_all(self) -> bool:
         """Whether nothing but filters is asked for."""
-        return not self.query.words and not self.sentence and self.request.like is None
+        has_words = self.query.words or any(words for words, _ in self.query.alternatives)
+        return not has_words and not self.sentence and self.request.like is None
 
 
 def _read_request(request: SearchRequest) -> _Asked:
     query, sentence = Query(), ""
+    beside: tuple[tuple[str, float], ...] = ()
     if request.space == WORDS:
         query = parse_query(request.text)
         filters = query.filters & request.filters
-        if filters and all(word in STOP_WORDS for word, _ in query.words):
+        if filters and query.words and all(word in STOP_WORDS for word, _ in query.words):
             query = Query((), query.filters)  # as of "in May 1972"
     else:
-        sentence, filters = parse_sentence(request.text)
+        sentence, filters, beside = parse_sentence(request.text)
         filters = filters & request.filters
-    asked = _Asked(request, query, sentence, filters)
-    is_useless = not (filters or request.sort == TIME) or request.space != WORDS
+    asked = _Asked(request, query, sentence, filters, beside)
+    if query.alternatives and request.like is not None:
+        raise BadInput("OR and parentheses are for words and filters; leave the picture out")
+    is_useless = not (filters or query.alternatives or request.sort == TIME)
+    is_useless = is_useless or request.space != WORDS
     if asked.is_all and is_useless:
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
     return asked
@@ -139,11 +194,11 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
     request = asked.request
     if request.like is not None:
         pictures, ranking = _likeness(now, root, asked)
+    elif asked.query.alternatives:
+        pictures, ranking = _any_ranking(now, asked.query)
     elif asked.sentence:
-        model = now.space(request.space)
-        pictures = _pictures(now, model.version.extractor)
-        scores = model.scores(pictures.file, asked.sentence)
-        ranking = Ranking(_given(now, pictures, scores), now.frames)
+        pictures = _pictures(now, now.space(request.space).version.extractor)
+        ranking = Ranking(_given(now, pictures, _sentence(now, pictures, asked)), now.frames)
     elif now.version is None:
         pictures, ranking = _written_ranking(now, asked.query)
     else:
@@ -152,6 +207,55 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
         ranking.allow = allowed(now, pictures, asked.filters)
     ranking.settle()
     return ranking
+
+
+def _sentence(now: Snapshot, pictures: DescribedPictures, asked: _Asked) -> NDArray[np.float32]:
+    """Scores of a sentence, and of words beside it as often as they count."""
+    model = now.space(asked.request.space)
+    scores = model.scores(pictures.file, asked.sentence)
+    for word, weight in asked.beside:
+        scores = scores + np.float32(weight) * model.scores(pictures.file, word)
+    return scores
+
+
+def _any_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
+    """A ranking by the best of alternatives, in log-probabilities where all have some.
+
+    An alternative of unknown words answers nothing, unless all are such.
+    """
+    best: NDArray[np.float32] | None = None
+    said, is_known = _NO_TERMS, True
+    problem: VistermError | None = None
+    for words, filters in query.alternatives:
+        try:
+            part = Query(words)
+            of_part = _written_ranking(now, part) if now.version is None else None
+            pictures, ranking = of_part or word_ranking(now, part)
+        except (UnknownWords, NotTrained) as error:
+            problem = error
+            continue
+        ranking.allow = allowed(now, pictures, *filters)
+        ranking.settle()
+        assert isinstance(ranking.scores, LocalScores)
+        scores = ranking.scores.scores.vector.scores
+        if not words:
+            scores = np.where(np.isfinite(scores), np.float32(0), scores)
+        elif ranking.calibration is None:
+            is_known = False
+        else:
+            with np.errstate(divide="ignore"):
+                likely = np.log(np.array(ranking.probabilities(scores), np.float64))
+            scores = np.where(np.isfinite(scores), likely, -np.inf).astype(np.float32)
+        best = scores.copy() if best is None else np.maximum(best, scores)
+        said = said.joined(ranking.terms or _NO_TERMS)
+    if best is None:
+        assert problem is not None
+        raise problem
+    joined = Ranking(_given(now, pictures, best), now.frames, said)
+    if is_known:
+        joined.calibration = LogProbabilities()
+        joined.leasts = least_scores(joined.calibration, said)
+    return pictures, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +284,8 @@ def word_ranking(
     known, key = now.queries, (query.words, is_here)
     read = known.get(key)
     if read is None:
-        if len(known) >= _READ_QUERIES or sum(one.nbytes for one in known.values()) >= _READ_BYTES:
+        kept = tuple(known.values())  # at once: other threads put theirs in meanwhile
+        if len(kept) >= _READ_QUERIES or sum(one.nbytes for one in kept) >= _READ_BYTES:
             known.clear()
         read = known[key] = _read(now, query, is_here=is_here)
     scores: Scores
@@ -209,7 +314,7 @@ def word_probability(now: Snapshot, word: int, score: float) -> float | None:
     return None if known is None else float(known.probabilities([word], [1.0], [score])[0])
 
 
-def _clicks(now: Snapshot) -> dict[str, list[Entry]]:
+def _clicks(now: Snapshot) -> dict[str, list[Judgement]]:
     return now.remembered("clicks", lambda: by_query(now.catalogue), "click_changes")
 
 
@@ -231,7 +336,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
     """A ranking by what is written alone, where no model has been trained yet."""
-    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    terms = written_terms(query, now.written) if query.words else _NO_TERMS
     if query.words and not any(term.weight > 0 for term in terms.terms):
         _ = now.words  # which says what to do
     there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
@@ -255,11 +360,11 @@ def _likeness(now: Snapshot, root: Path, asked: _Asked) -> tuple[DescribedPictur
     assert request.like is not None
     if request.space != WORDS and not asked.sentence:
         raise BadInput("a space is for sentences; write one beside the picture, or leave it out")
-    pictures, near = cosines(now, root, request.like)
+    pictures, near = cosines(now, root, request.like, request.region)
     terms = None
     if asked.query.words or asked.sentence:
         if asked.sentence:
-            beside = now.space(request.space).scores(pictures.file, asked.sentence)
+            beside = _sentence(now, pictures, asked)
         else:
             terms = query_terms(asked.query, now)
             if not terms.terms:
@@ -331,88 +436,57 @@ class _Ordered:
         return self._every
 
 
-_PLACES = """SELECT pictures.id, folder, name, pictures.taken, pictures.taken_from,
-        pictures.latitude, pictures.longitude, pictures.kind
-    FROM pictures JOIN places ON places.picture = pictures.id
-    WHERE NOT vanished AND pictures.id IN {numbers}"""
-
-
-@dataclass
-class _Place:
-    """A picture as the catalogue has it: its files, and its time and place."""
-
-    capture: dict[str, Any]
-    names: list[tuple[bool, str, str]] = field(default_factory=list)
-
-    def files(self, root: Path) -> tuple[Path | Url, tuple[Path | Url, ...]]:
-        """Its file and its others: those in the asked-for folders first, then by name."""
-        first, *others = [file_at(root, folder, name) for _, folder, name in sorted(self.names)]
-        return first, tuple(others)
-
-
 @dataclass(frozen=True)
 class _Page:
     """The part of a ranking that is shown: pictures that are there, near-duplicates once."""
 
     now: Snapshot
-    root: Path
     request: SearchRequest
     folders: tuple[str, ...]
+    result: MakeResult
 
     @property
     def needed(self) -> int:
         """How many pictures settle what is shown, and whether there are more."""
         return self.request.offset + self.request.k + 1
 
-    def of(self, ranking: Ranking) -> tuple[list[SearchResult], bool]:
+    def of(self, ranking: Ranking) -> tuple[list[object], bool]:
         """The results, and whether there are more."""
         limit = ranking.cutoff if self.request.good else None
         wanted = self.needed if limit is None else min(self.needed, limit)
         while True:
             ranked = ranking.scores.best(wanted)
-            pictures = ranking.frames.pictures(ranked.rows).tolist()
-            places = self._places(pictures)
+            numbers = ranking.frames.pictures(ranked.rows).tolist()
+            frames = dict(zip(numbers, ranked.rows.tolist(), strict=True)) if ranking.frames else {}
+            known = pictures(self.now.catalogue, numbers, frames, self.folders)
             # A picture that has just vanished may still have a row; then more are asked for.
-            shown = [n for n, picture in enumerate(pictures) if picture in places]
+            shown = [n for n, number in enumerate(numbers) if number in known]
             if self.request.fold:
-                shown = self._folded(pictures, shown)
-            if len(shown) >= self.needed or len(pictures) < wanted or wanted == limit:
+                shown = self._folded(numbers, shown)
+            if len(shown) >= self.needed or len(numbers) < wanted or wanted == limit:
                 break
             wanted = 4 * wanted if limit is None else min(4 * wanted, limit)
         first, last = self.request.offset, self.request.offset + self.request.k
         chosen = shown[first:last]
-        rows = ranked.rows[chosen].tolist()
         scores = ranked.scores[chosen]
-        seconds = frame_seconds(self.now.catalogue, rows) if ranking.frames else {}
         results = [
-            SearchResult(
-                pictures[n],
+            self.result(
+                known[numbers[n]],
                 score,
-                *places[pictures[n]].files(self.root),
                 probability,
-                ranking.judged.get(pictures[n]),
+                ranking.judged.get(numbers[n]),
                 None if ranked.parts is None else ranked.parts[n],
-                **places[pictures[n]].capture,
-                frame=row,
-                frame_time=seconds.get(row),
+                frame,
             )
-            for n, row, score, probability in zip(
-                chosen, rows, scores.tolist(), ranking.probabilities(scores), strict=True
+            for n, frame, score, probability in zip(
+                chosen,
+                ranked.rows[chosen].tolist(),
+                scores.tolist(),
+                ranking.probabilities(scores),
+                strict=True,
             )
         ]
         return results, len(shown) > last
-
-    def _places(self, pictures: list[int]) -> dict[int, _Place]:
-        """Where pictures lie now, and when and where they were taken."""
-        places: dict[int, _Place] = {}
-        for picture, folder, name, *capture in self.now.catalogue.among(_PLACES, pictures):
-            if picture not in places:
-                places[picture] = _Place(captured(*capture))
-            is_away = bool(self.folders) and not any(
-                f"/{one}/".lower() in f"/{folder}/".lower() for one in self.folders
-            )
-            places[picture].names.append((is_away, folder, name))
-        return places
 
     def _folded(self, pictures: list[int], there: list[int]) -> list[int]:
         from visterm.collection.search.likeness import without_near_duplicates
@@ -430,4 +504,4 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"visterm does not know {named} yet; {MORE_WORDS}"
+    return f"not known yet: {named}; {MORE_WORDS}"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.versions import STARTER, is_encoded
+from visterm.collection.store.versions import STARTER, Version, is_encoded
 
 if TYPE_CHECKING:
     from visterm.encoders import Encoder
     from visterm.starter import Starter
 
 
+WORTH_TWO_ANSWERS = 256
+"""Files that are left when somebody who waits is told the first ones: of fewer, all come soon."""
 OWN = "starter.safetensors"
 """A starter that somebody shared, in the store of a collection that begins with it."""
 
@@ -45,11 +48,11 @@ def _starter_file(catalogue: Catalogue, extractor: str | None) -> Starter | None
         found = read_starter(own)
         if found.extractor == extractor:
             return found
-    if not has_starter(extractor):
+    if extractor is None:
         return None
-    from visterm.starter import load_starter
+    from visterm.starter import starter_for
 
-    return load_starter()
+    return starter_for(extractor)
 
 
 def _encoder(extractor: str | None) -> Encoder | None:
@@ -65,12 +68,10 @@ def _encoder(extractor: str | None) -> Encoder | None:
 
 
 def has_starter(extractor: str | None) -> bool:
-    """Whether the starter that came with visterm knows an extractor's vectors."""
-    if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
-        return False  # others need not wait for it to load
-    from visterm.starter import load_starter
+    """Whether a starter that came with visterm knows an extractor's vectors."""
+    from visterm.starter import starter_for
 
-    return load_starter().extractor == extractor
+    return extractor is not None and starter_for(extractor) is not None
 
 
 def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
@@ -80,6 +81,21 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
 
     Returns whether it does now. A version of a model that learnt is left alone.
     """
+    if versions.current(catalogue) is not None and not again:
+        return False
+    version = starter_version(catalogue, current_key(catalogue))
+    if version is None:
+        return False
+    with catalogue.transaction():
+        versions.name(catalogue, version)
+        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
+            catalogue.set("clicks", "unlearnt")
+    return True
+
+
+def starter_version(catalogue: Catalogue, extractor: str | None) -> Version | None:
+    """The starter of an extractor's vectors as a version, which nobody has named yet; None where
+    there is none, or no picture."""
     from visterm.collection.training.version_files import (
         at_large,
         write_reference,
@@ -87,21 +103,18 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
         write_vocabulary,
     )
 
-    if versions.current(catalogue) is not None and not again:
-        return False
-    extractor = current_key(catalogue)
     if catalogue.one("SELECT 1 FROM rows WHERE extractor = ? LIMIT 1", extractor) is None:
-        return False
+        return None
     starter = starter_of(catalogue, extractor)
     if starter is None or extractor is None:
-        return False
+        return None
     vocabulary, calibration = starter.vocabulary, starter.calibration().to_json()
 
     def write_files(folder: Path) -> None:
         write_vocabulary(folder, vocabulary, calibration)
         write_reference(folder, at_large(catalogue, extractor), None)
 
-    version = write_version(
+    return write_version(
         catalogue,
         starter.model(),
         write_files,
@@ -109,8 +122,11 @@ def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
         extractor=extractor,
         words=len(vocabulary),
     )
-    with catalogue.transaction():
-        versions.name(catalogue, version)
-        if catalogue.one("SELECT 1 FROM feedback LIMIT 1"):
-            catalogue.set("clicks", "unlearnt")
-    return True
+
+
+def answer_early(
+    catalogue: Catalogue, on_first: Callable[[int, int], None] | None, done: int, total: int
+) -> None:
+    """Let the starter answer from the first batch of an ``add``, of so many files out of all."""
+    if done < total and begin(catalogue) and on_first and total - done >= WORTH_TWO_ANSWERS:
+        on_first(done, total)

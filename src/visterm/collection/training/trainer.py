@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.feedback.guard import to_json
-from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
-from visterm.collection.ingest.extractors import block_numbers, described_by
+from visterm.collection.ingest.extractors import block_numbers, described_by, has_counts
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import entries
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.store.word_model import open_word_model
-from visterm.collection.training.advice import advice
 from visterm.collection.training.links import calibrated
-from visterm.collection.training.pretrained import starter_of
+from visterm.collection.training.pretrained import has_starter, starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import (
     at_large,
@@ -77,18 +76,21 @@ def train(
     force: bool = False,
     validation: Collection[int] | None = None,
     progress: Progress = silent,
+    extractor: str | None = None,
+    also: Callable[[], None] = lambda: None,
     **parameters: Any,
 ) -> Trained:
     """Learn from all captions, and answer queries with what was learnt if it is no worse.
 
     The caller holds the lock. ``model`` is ridge regression by default, or PAMIR for vectors that
     are sparse. ``validation`` are the pictures to hold out, a tenth of all by default;
-    ``parameters`` are the model's own.
+    ``extractor`` is the key of the vectors to learn from, if not the collection's, and ``also`` is
+    called in the transaction that lets the new model answer; ``parameters`` are the model's own.
     """
     from visterm.models import model_of
 
     kind = model_of(model or "ridge")
-    extractor = described_by(catalogue)
+    extractor = extractor or described_by(catalogue)
     starter = starter_of(catalogue, extractor) if kind.supports_warm_start else None
     training_set = read_training_set(catalogue, extractor, starter, validation)
     if model is None and not isinstance(training_set.vectors, np.ndarray):
@@ -110,7 +112,7 @@ def train(
         previous_avgp=before,
         untrained_avgp=untrained,
         version=0 if previous is None else previous.id,
-        advice=advice(catalogue, kind, extractor),
+        advice=_advice(catalogue, kind, extractor),
         interrupted=judged is not None and judged.interrupted,
     )
     if previous is not None and not force and _worse(avgp, before):
@@ -129,18 +131,21 @@ def train(
         captioned=len(training_set),
         avgp=avgp,
     )
-    _name(catalogue, version)
+    let_answer(catalogue, version, also)
     versions.sweep(catalogue)
     checkpoint.unlink(missing_ok=True)
     return replace(trained, kept="new", version=version.id, interrupted=learner.interrupted)
 
 
-def _name(catalogue: Catalogue, version: Version) -> None:
-    """Let a new version answer, once it has learnt all clicks."""
+def let_answer(
+    catalogue: Catalogue, version: Version, also: Callable[[], None] = lambda: None
+) -> None:
+    """Let a new version answer, once it has learnt all clicks; ``also`` happens with it."""
     offsets = FeedbackOffsets.of(catalogue, open_word_model(version))
     log = entries(catalogue)
     steps = offsets.replay(log, judge_again=True)
     with catalogue.transaction() as db:
+        also()
         versions.name(catalogue, version)
         db.execute("DELETE FROM directions")
         offsets.write(offsets.directions)
@@ -296,3 +301,21 @@ def _worse(new: float | None, old: float | None) -> bool:
     if new is None or old is None or math.isnan(old):
         return False
     return new < old
+
+
+def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | None:
+    """A line for whoever trains a model on these features; None where they suit each other."""
+    features = catalogue.get("features") or extractor
+    if kind.takes == "counts" and not has_counts(catalogue):
+        return (
+            f"{kind.name} counts visterms, and the pictures are described by {features}; it does "
+            "better after: visterm add --features visterm-counts"
+        )
+    if kind.takes == "blocks" and block_numbers(catalogue) is None:
+        return (
+            f"{kind.name} looks at a picture block by block, and {features} describes it as a "
+            "whole; it does better after: visterm add --features block-counts"
+        )
+    if not kind.supports_warm_start and has_starter(extractor):
+        return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
+    return None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from visterm.collection import Collection, NotTrained, SearchRequest
+from visterm.collection import Collection, NotTrained, Picture, ScoreParts, SearchRequest
 from visterm.text.filters import Filters
 from visterm.web.problems import refusals
 from visterm.web.schemas import (
@@ -111,21 +111,20 @@ def search_routes(server: Server) -> APIRouter:
 
 
 def _ranking(collection: Collection, request: SearchRequest) -> Ranking:
-    response = collection.search(request)
-    frames = {one.picture: one.frame for one in response.results if one.frame is not None}
-    pictures = collection.pictures([one.picture for one in response.results], frames)
-    ranked = [
-        RankedPicture(
-            **vars(pictures[one.picture]),
-            score=one.score,
-            probability=one.probability,
-            judged=one.judged,
-            evidence=one.evidence,
-        )
-        for one in response.results
-        if one.picture in pictures
-    ]
-    return Ranking(**{**vars(response), "results": ranked})
+    return collection.search_as(Ranking, _ranked, request)
+
+
+def _ranked(
+    picture: Picture,
+    score: float,
+    probability: float | None,
+    judged: bool | None,
+    evidence: ScoreParts | None,
+    frame: int,
+) -> RankedPicture:
+    return RankedPicture(
+        **vars(picture), score=score, probability=probability, judged=judged, evidence=evidence
+    )
 
 
 def _newest(collection: Collection, k: int, offset: int) -> dict[str, Any]:
