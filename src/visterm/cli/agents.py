@@ -32,11 +32,11 @@ def mcp(
         bool, typer.Option("--allow-changes", help="Let agents give captions and feedback, too.")
     ] = False,
 ) -> None:
-    """Let agents search a collection, by the Model Context Protocol on stdin and stdout.
+    """Let agents search, by the Model Context Protocol.
 
-    Agents may search, describe pictures, find similar ones, and ask for the status; with
-    --allow-changes also caption pictures and say whether one answers a query, each of which
-    visterm undo takes back. It needs the extra mcp.
+    It speaks on stdin and stdout. Agents may search, describe pictures, find similar ones, and ask
+    for the status; with --allow-changes also caption pictures and say whether one answers a query,
+    each of which visterm undo takes back. It needs the extra mcp.
 
     Example: visterm mcp -C ~/Pictures
     """

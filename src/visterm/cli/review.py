@@ -23,12 +23,11 @@ def review(
     count: Annotated[int, typer.Option(min=1, help="How many captions to look at.")] = 10,
     ask: Annotated[bool, typer.Option("--ask", help="Only print the captions in doubt.")] = False,
 ) -> Answer:
-    """Look at captions that hold a word though their pictures do not look so, or lack it though
-    they do.
+    """Look at captions that may hold or lack a word wrongly.
 
-    A yes gives a caption the word, a no takes it out; all answers are one step, which visterm undo
-    takes back. Answers are y, n, s to skip and q to end; they are read from stdin, so a program can
-    give them.
+    Their pictures do not look so, or look so although the caption does not say it. A yes gives a
+    caption the word, a no takes it out; all answers are one step, which visterm undo takes back.
+    Answers are y, n, s to skip and q to end; they are read from stdin, so a program can give them.
 
     Example: visterm review dog
     """

@@ -50,8 +50,9 @@ def train(
 ) -> Answer:
     """Learn from all captions, and keep what is better.
 
-    A tenth of the captioned pictures is held out, or those of --validation; AvgP on it is shown
-    beside that of the model before. The new model answers from then on, unless it is worse.
+    A tenth of the captioned pictures is held out, or those of --validation; average precision on it
+    is shown beside that of the model before. The new model answers from then on, unless it is
+    worse.
 
     Example: visterm train --model "pamir(C=0.1)"
     """
