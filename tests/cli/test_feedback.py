@@ -81,7 +81,7 @@ def test_several_answers_are_one_step(folder: Path) -> None:
     [
         (("yes", "sea"), "name a query and a picture"),
         (("yes", "sea", "nowhere.jpg"), "not in the collection"),
-        (("no", "unheardof", "sea1.png"), "nobody knows 'unheardof' yet"),
+        (("no", "unheardof", "sea1.png"), "does not know 'unheardof' yet"),
         (("undo",), "nothing to undo"),
         (("undo", "last"), "undo takes one number"),
         (("list", "all"), "takes nothing more"),
@@ -120,9 +120,9 @@ def test_an_explanation_speaks_in_percentages_and_factors(folder: Path) -> None:
     best = told("search", "sea", "-k", "1", cwd=folder)["results"][0]
     about = told("explain", best["path"], "sea", cwd=folder)
     assert about["score"] == pytest.approx(best["score"], abs=1e-5)
-    first, seen, *others = visterm("explain", best["path"], "sea", cwd=folder).stdout.splitlines()
+    first, says, *others = visterm("explain", best["path"], "sea", cwd=folder).stdout.splitlines()
     assert first.split("%")[1].strip() == Path(best["path"]).name
-    assert seen.startswith("  by what is seen: ")
-    assert "  its caption says sea" in others
+    assert says == "  its caption says sea"
+    assert others[0].startswith("  captions: ")
     assert "  sea: " in "\n".join(others)
     assert "times as likely" in "\n".join(others)

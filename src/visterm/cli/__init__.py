@@ -24,8 +24,6 @@ def console() -> None:
     To take its modules apart takes Python a sixth of the time of such a command.
     """
     if main() and "multiprocessing" not in sys.modules:  # which may have children to end
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(0)
 
 
@@ -43,6 +41,8 @@ def main() -> bool:
         options = quick_options(sys.argv[1:])
         if options is not None:
             run(options)
+            sys.stdout.flush()
+            sys.stderr.flush()
             return True
         from visterm.cli.app import app
 

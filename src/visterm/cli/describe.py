@@ -204,14 +204,12 @@ def explain(
 ) -> Answer:
     """Say why a picture is found by a search, or is not.
 
-    First how likely the picture answers; then how likely it is by what is to be seen in it alone,
-    what captions and names add to that, and how much likelier than in other pictures each word is
-    by what is seen, where the model can tell.
+    First how likely the picture answers; then who says the words of the search, how much captions
+    and names change, and how much likelier than in other pictures each word is by what is to be
+    seen, where the model can tell.
 
     Example: visterm explain holidays/boat.jpg "boat sea"
     """
-    from math import exp
-
     from visterm.collection import as_path
 
     path, text = as_path(picture), " ".join(query)
@@ -220,10 +218,9 @@ def explain(
     likely = "" if explained.probability is None else percent(explained.probability)
     lines = [f"{likely:>6}  {short_path(path)}"]
     if evidence is not None:
-        lines.append(f"  by what is seen: {percent(exp(min(0.0, evidence.sight)))}")
-        written = {"captions": evidence.caption, "names": evidence.name}
-        lines += [f"  by {who}: {times(n, 'without')}" for who, n in written.items() if n]
         lines += [f"  {evidence.says()}"] if evidence.says() else []
+        written = {"captions": evidence.caption, "names": evidence.name}
+        lines += [f"  {who}: {times(n, 'without them')}" for who, n in written.items() if n]
     lines += [f"  {word}: {times(n, 'in other pictures')}" for word, n in totals.items()]
     answer = {
         "picture": picture, "query": text, "score": explained.score,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.cli.output import show
+from visterm.cli.output import counted, show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -116,6 +116,6 @@ def chosen(collection: Collection, query: Iterable[str], listed: Path | None) ->
 def unknown_rows(what: str, names: list[str]) -> str:
     """What to say of rows of a file that name no picture."""
     verb = "names" if len(names) == 1 else "name"
-    noun = what if len(names) == 1 else f"{what}s"
-    first = ", ".join(names[:3])
-    return f"{len(names):,} {noun} {verb} no picture of the collection: {first}"
+    return (
+        f"{counted(len(names), what)} {verb} no picture of the collection: {', '.join(names[:3])}"
+    )

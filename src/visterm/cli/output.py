@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 AVGP = "average precision"
 """How high up the pictures that answer stand in a ranking: 100 % where all of them come first."""
+SOURCES = {"person": "by you", "table": "from a table"}
+"""Where captions come from, as people say it."""
 _MOST_TIMES = 11.5
 """Of a factor of 100,000 and more nobody wants to know how much more."""
 
@@ -271,7 +273,8 @@ def _status_rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "vanished", f"{status.vanished:,}; they come back with their files"
     if status.skipped:
         yield "skipped", f"{counted(status.skipped, 'file')} that cannot be read"
-    sources = ", ".join(f"{source} {count:,}" for source, count in status.sources.items())
+    counts = status.sources.items()
+    sources = ", ".join(f"{SOURCES.get(source, source)} {count:,}" for source, count in counts)
     yield "captioned", f"{status.captioned:,}" + (f" ({sources})" if sources else "")
     if status.names != "none":
         names = "files and folders" if status.names == "both" else status.names

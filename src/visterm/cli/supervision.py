@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.options import Answer, ListFile, chosen, on_collection, unknown_rows
-from visterm.cli.output import AVGP, counted, percent, say, short_path
+from visterm.cli.output import AVGP, SOURCES, counted, percent, say, short_path
 from visterm.errors import BadInput
 from visterm.files import write_whole
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, RoundReport
 
-_SOURCES = {"person": "by you", "table": "from a table"}
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
@@ -76,7 +75,7 @@ def caption(
 def _caption_lines(when: str, captions: dict[str, str]) -> list[str]:
     """Captions with where they come from."""
     start = f"{when + ':':<8}" if when else ""
-    lines = [f"{start}{_one_line(text)}  ({_SOURCES.get(s, s)})" for s, text in captions.items()]
+    lines = [f"{start}{_one_line(text)}  ({SOURCES.get(s, s)})" for s, text in captions.items()]
     return lines or [f"{start}no caption"]
 
 

@@ -50,8 +50,9 @@ def train(
 ) -> Answer:
     """Learn from all captions, and keep what is better.
 
-    A tenth of the captioned pictures is held out, or those of --validation; AvgP on it is shown
-    beside that of the model before. The new model answers from then on, unless it is worse.
+    A tenth of the captioned pictures is held out, or those of --validation; average precision on it
+    is shown beside that of the model before. The new model answers from then on, unless it is
+    worse.
 
     Example: visterm train --model "pamir(C=0.1)"
     """
@@ -92,9 +93,10 @@ def export(
     collection: Collection,
     file: Annotated[Path, typer.Argument(help="The file to write.")],
 ) -> Answer:
-    """Write words, weights, calibration and provenance of what answers here; no pictures.
+    """Write what is known of words to a file.
 
-    Words of your captions, names too, are among the words.
+    Words, weights, calibration and provenance of what answers here; no pictures. Words of your
+    captions, names too, are among the words.
 
     Example: visterm starter export birds.starter
     """
@@ -115,9 +117,10 @@ def use(
         Path | None, typer.Argument(help="A file that was exported; visterm's own without any.")
     ] = None,
 ) -> Answer:
-    """Answer with a starter that was exported elsewhere, and train from it.
+    """Answer with what was exported elsewhere.
 
-    A model that was trained here goes on answering until visterm train.
+    Training starts from it, too. A model that was trained here goes on answering until visterm
+    train.
 
     Example: visterm starter use birds.starter
     """
@@ -164,7 +167,7 @@ def add_encoder(
         typer.Option(help="What comes before every text, such as a language's code: deu_Latn."),
     ] = None,
 ) -> Answer:
-    """Install an encoder, once its files have passed every check.
+    """Install an encoder, once it passes every check.
 
     Of a known network, licence and size are shown first, and its file must have the expected hash.
     A picture and a text go through it before it gets its name; nothing is left of what is refused.
@@ -191,7 +194,7 @@ def add_encoder(
 @encoder.command("list")
 @answering
 def list_encoders() -> Answer:
-    """Name the encoders that are installed, and the networks that are known by name.
+    """List installed encoders and known networks.
 
     Example: visterm encoder list
     """
@@ -214,7 +217,9 @@ def list_encoders() -> Answer:
 def remove_encoder(
     name: Annotated[str, typer.Argument(help="Its name, as in visterm encoder list.")],
 ) -> Answer:
-    """Delete an encoder; vectors that it gave pictures stay in their collections.
+    """Delete an encoder.
+
+    Vectors that it gave pictures stay in their collections.
 
     Example: visterm encoder remove mobileclip
     """

@@ -12,6 +12,7 @@ import typer
 
 from visterm.cli.options import Answer, Folder, Json, Ray, Store, on_collection
 from visterm.cli.output import (
+    AVGP,
     added_lines,
     counted,
     progress_bar,
@@ -142,7 +143,7 @@ def upgrade(
         done = collection.upgrade(
             features, drop=drop, n_jobs=workers, ray=ray, progress=progress, on_skip=skipping
         )
-    held = "" if done.avgp is None else f", AvgP {100 * done.avgp:.1f} % on held-out captions"
+    held = "" if done.avgp is None else f", {AVGP} {100 * done.avgp:.1f} % on held-out captions"
     lines = [f"{counted(done.pictures, 'picture')} described by {features}{held}"]
     if done.dropped:
         lines.append(f"deleted: the vectors of {', '.join(done.dropped)}")
