@@ -24,6 +24,8 @@ class Stored(Estimator):
     """
 
     name: ClassVar[str]
+    earlier_names: ClassVar[tuple[str, ...]] = ()
+    """What files of earlier editions call it."""
     arrays: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are arrays; the first one tells whether anything was learnt."""
     facts: ClassVar[tuple[str, ...]] = ()
@@ -42,7 +44,7 @@ class Stored(Estimator):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
         about, arrays = read_stored(path)
-        if about["name"] != cls.name:
+        if about["name"] not in (cls.name, *cls.earlier_names):
             raise BadInput(f"{path} holds {about['name']}, not {cls.name}")
         try:
             return cls._restored(about, arrays)

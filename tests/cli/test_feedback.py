@@ -81,7 +81,7 @@ def test_several_answers_are_one_step(folder: Path) -> None:
     [
         (("yes", "sea"), "name a query and a picture"),
         (("yes", "sea", "nowhere.jpg"), "not in the collection"),
-        (("no", "unheardof", "sea1.png"), "does not know 'unheardof' yet"),
+        (("no", "unheardof", "sea1.png"), "not known yet: 'unheardof'"),
         (("undo",), "nothing to undo"),
         (("undo", "last"), "undo takes one number"),
         (("list", "all"), "takes nothing more"),

@@ -27,6 +27,7 @@ _KINDS = (
     *(Cca, Bitr, WeightedKnn, Wsabie, Contrastive),
 )
 MODELS: dict[str, type[Model]] = {kind.name: kind for kind in _KINDS}
+_STORED = MODELS | {name: kind for kind in _KINDS for name in kind.earlier_names}
 
 
 def model_of(name: str) -> type[Model]:
@@ -43,6 +44,6 @@ def model_of(name: str) -> type[Model]:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read any saved model, whichever it is."""
     about, _ = read_stored(path)
-    if about["name"] not in MODELS:
+    if about["name"] not in _STORED:
         raise BadInput(f"{path} holds {about['name']}, which is no model this visterm knows")
-    return MODELS[about["name"]].load(path)
+    return _STORED[about["name"]].load(path)

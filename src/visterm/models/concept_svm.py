@@ -194,6 +194,7 @@ class ConceptSvm(Model):
     """
 
     name = "concept-svm"
+    earlier_names = ("concept_svm",)
     captions_only = True
     arrays = ("weights_", "intercept_", "mean_", "deviation_", "idf_", "word_C_")
     decides: ClassVar[Rules] = {

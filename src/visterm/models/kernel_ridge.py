@@ -80,6 +80,7 @@ class KernelRidge(Model):
     """
 
     name = "kernel-ridge"
+    earlier_names = ("kernel_ridge",)
     captions_only = True
     arrays = ("coefficients_", "vectors_", "idf_")
     facts = ("kernel_",)

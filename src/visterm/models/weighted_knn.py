@@ -68,6 +68,7 @@ class WeightedKnn(PairModel):
     """
 
     name = "weighted-knn"
+    earlier_names = ("knn",)
     arrays = ("pictures_", "texts_data_", "texts_indices_", "texts_starts_")
     decides: ClassVar[Rules] = {
         "n_neighbors": rules.WHOLE,

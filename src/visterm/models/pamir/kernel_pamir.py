@@ -160,6 +160,7 @@ class KernelPamir(PassiveAggressive):
     """
 
     name = "kernel-pamir"
+    earlier_names = ("kernel_pamir",)
     arrays = ("coefficients_", "support_", "idf_")
     facts = ("kernel_", "pictures_")
     checks: ClassVar[Rules] = PassiveAggressive.checks | {
