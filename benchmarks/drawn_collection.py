@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.common import say
 from visterm.collection import Collection
-from visterm.collection.ingest.extractors import prepare
+from visterm.collection.ingest.extractors import prepare, take
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.training import trainer
@@ -43,6 +43,8 @@ def make(folder: Path, pictures: int, *, words: int, width: int = WIDTH) -> floa
         random = np.random.default_rng(0)
         with catalogue.writing("making a large collection"):
             prepare(catalogue, CNN.name, [])
+            with catalogue.transaction():
+                take(catalogue, CNN.name, key)
             with _without_triggers(catalogue):
                 for first in range(0, pictures, AT_ONCE):
                     count = min(AT_ONCE, pictures - first)

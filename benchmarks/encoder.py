@@ -32,8 +32,8 @@ from benchmarks.drawn_collection import AT_ONCE, put
 from benchmarks.rankings import word_model
 from visterm import encoders
 from visterm.collection import Collection
-from visterm.collection.ingest.extractors import prepare
-from visterm.collection.search.encoded_words import SEPARATION
+from visterm.collection.feedback.encoder_words import SEPARATION
+from visterm.collection.ingest.extractors import prepare, take
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.training.pretrained import begin
 from visterm.features import parse_features
@@ -143,6 +143,8 @@ def unseen(folder: Path, pictures: int, width: int) -> dict[str, Any]:
         catalogue = collection.catalogue
         with catalogue.writing("making many pictures"):
             key = prepare(catalogue, f"encoder({wide})", []).key
+            with catalogue.transaction():
+                take(catalogue, f"encoder({wide})", key)
             for first in range(0, pictures, AT_ONCE):
                 count = min(AT_ONCE, pictures - first)
                 vectors = random.standard_normal((count, width), np.float32)

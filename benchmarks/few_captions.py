@@ -15,8 +15,9 @@ captions holds the word. Beside `Collection.search` stand, on the same vectors:
 
 ``ranked`` is the percentage of words for which all test pictures are ranked by sight. The starter
 has seen IAPR TC-12's pictures, so that they are asked with ``own_vectors`` only: the same vectors,
-without the starter. ``--validation`` asks for Flickr8k's dev pictures and parts of the training
-pictures instead of test pictures.
+without the starter. ``--own`` asks them all so, as vectors of another network need.
+``--validation`` asks for Flickr8k's dev pictures and parts of the training pictures instead of test
+pictures.
 """
 
 from __future__ import annotations
@@ -78,13 +79,14 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--validation", action="store_true", help="leave the test pictures alone")
+    parser.add_argument("--own", action="store_true", help="own vectors only: of any network")
     given = parser.parse_args()
     found: dict[str, Any] = {"own_vectors": {}}
     try:
         for name in given.sets:
             trial = read_trial(name, given.data / name, given.vectors, given.validation)
             for size in given.sizes:
-                for own, row in measured(trial, size, given.draws):
+                for own, row in measured(trial, size, given.draws, only_own=given.own):
                     say(f"{name}, {size} captions{', own vectors' if own else ''}: {row}")
                     where = found["own_vectors"] if own else found
                     where.setdefault(name, {})[str(size)] = row
@@ -114,7 +116,9 @@ def read_trial(name: str, folder: Path, kept: Path | None, validation: bool) -> 
     return Trial(name, vectors[:first], captions, vectors[first:], list(tested.captions))
 
 
-def measured(trial: Trial, size: int, draws: int) -> Iterator[tuple[bool, dict[str, Any]]]:
+def measured(
+    trial: Trial, size: int, draws: int, *, only_own: bool = False
+) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Mean AvgP of all words, in percent, over draws: with own vectors (True), and the starter."""
     rows: dict[bool, list[dict[str, float]]] = {True: [], False: []}
     for drawn in trial.draws(size, draws):
@@ -134,7 +138,7 @@ def measured(trial: Trial, size: int, draws: int) -> Iterator[tuple[bool, dict[s
             "mean_difference": mean_difference(trial.pool[drawn], held, trial.asked),
         }
         row = {name: average_precision(score, answers) for name, score in peers.items()}
-        for own in (True, False) if trial.name not in SEEN else (True,):
+        for own in (True,) if only_own or trial.name in SEEN else (True, False):
             scores, ranked = searched(trial, drawn, texts, names, own)
             found = {"visterm": average_precision(scores, answers), **row}
             if not own:

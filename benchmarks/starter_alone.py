@@ -8,7 +8,8 @@ same vectors, and beside chance; ``share`` is starter over trained. C and the it
 trained one are chosen on 500 of the 4,500. ``flickr8k_ap`` is the mean AP of single words on
 Flickr8k's test pictures: of every word that captions use and five of these pictures have, stop
 words left out; one that the starter does not know ranks by nothing. ``--vectors FILE.npy`` keeps
-the CNN's vectors of Corel, ``--flickr8k-vectors FOLDER`` those of Flickr8k.
+the CNN's vectors of Corel, ``--flickr8k-vectors FOLDER`` those of Flickr8k; ``--starter FILE`` is
+that of another network, and both hold its vectors.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.protocol import Protocol, corel5k
 from visterm.models import Pamir
 from visterm.starter import Starter, load_starter
+from visterm.starter.starter import read_starter
 from visterm.text import Relevance
 from visterm.text.tokens import STOP_WORDS
 from visterm.text.weighting import weigh_queries
@@ -46,8 +48,9 @@ def main() -> None:
     parser.add_argument("--part", choices=["test", "dev"], default="test", help="of Flickr8k")
     parser.add_argument("--held", type=int, default=5, help="pictures that have a word asked for")
     parser.add_argument("--iterations", type=int, default=Pamir().max_iter, help="of each fit")
+    parser.add_argument("--starter", type=Path, help="another starter, with vectors of its network")
     arguments = parser.parse_args()
-    starter = load_starter()
+    starter = load_starter() if arguments.starter is None else read_starter(arguments.starter)
     flickr8k = read_flickr8k(arguments.flickr8k)
     part = flickr8k.tested if arguments.part == "test" else flickr8k.validation
     assert part is not None

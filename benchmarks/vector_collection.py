@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection import Collection
-from visterm.collection.ingest.extractors import prepare
+from visterm.collection.ingest.extractors import prepare, take
 from visterm.collection.media.captions import TABLE, give
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.training.completeness import learn_completeness
@@ -31,6 +31,7 @@ def put(
         numbers = range(1, len(vectors) + 1)
         inside = folders or [""] * len(vectors)
         with catalogue.transaction() as db:
+            take(catalogue, CNN.name, key)
             db.executemany(
                 "INSERT INTO pictures (id, hash) VALUES (?, ?)",
                 ((n, hashlib.sha256(str(n).encode()).digest()) for n in numbers),
@@ -41,6 +42,7 @@ def put(
                 ((inside[n - 1], f"{n:05d}.jpg", n) for n in numbers),
             )
             rows.name(written, list(numbers))
+            take(catalogue, CNN.name, key)
             db.executemany("INSERT INTO captions VALUES (?, 'table', ?)", captions.items())
 
 

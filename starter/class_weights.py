@@ -5,6 +5,9 @@ length, so the best logit of a word's classes is no linear function of a vector.
 over pictures at large comes close to it where those pictures show such things; the mean of the
 classes' own weights needs no picture. Standardised and added up, they rank IAPR's validation
 pictures better than either, and better than the logits themselves.
+
+Another network has no such classes: from its vectors the regression alone learns what the light
+network's classifier says of the same pictures.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ def class_weights(vectors: Floats, activations: Floats, classes: Classes) -> Flo
     centred = vectors - vectors.mean(axis=0)
     gram = centred.T @ centred + RIDGE * np.eye(vectors.shape[1], dtype=np.float32)
     fitted = np.linalg.solve(gram, centred.T @ best).T
+    if vectors.shape[1] != weights.shape[1]:
+        return of_unit_spread(fitted, vectors)
     own = np.stack([weights[numbers].mean(axis=0) for numbers in members])
     both = of_unit_spread(fitted, vectors) + of_unit_spread(own, vectors)
     return of_unit_spread(both, vectors)

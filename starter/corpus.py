@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.corel_vectors import vectors_by_path
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from visterm.datasets import read_iaprtc12
-from visterm.features import CNN
+from visterm.features import CNN, parse_features
 from visterm.features.cnn.recipe import normalised
 from visterm.text import Vocabulary
 from visterm.text.tokens import STOP_WORDS
@@ -44,7 +45,7 @@ class Corpus:
 
     vectors: NDArray[np.float32]
     activations: NDArray[np.float32]
-    """What the vectors were made of, as the network's classifier takes it."""
+    """What the light network's vectors are made of, as its classifier takes it."""
     words: csr_array
     """Pictures × words, 1 where labels or sentences hold the word."""
     vocabulary: Vocabulary
@@ -58,8 +59,18 @@ class Corpus:
         return np.sort(np.concatenate([self.training, self.validation]))
 
 
-def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
-    """Read captions, and describe the pictures unless ``kept`` holds their vectors already."""
+def read_corpus(
+    folder: Path | None,
+    kept: Path | None,
+    seed: int,
+    features: str | None = None,
+    vectors: Path | None = None,
+) -> Corpus:
+    """Read captions, and describe the pictures unless ``kept`` holds what the light network saw.
+
+    ``features`` name another network to learn from; ``vectors`` is a folder that keeps its vectors,
+    as benchmarks do.
+    """
     data = read_iaprtc12(folder)
     pictures = data.train + data.tested
     texts = [
@@ -76,8 +87,13 @@ def read_corpus(folder: Path | None, kept: Path | None, seed: int) -> Corpus:
     folders = np.array([path.parent.name for path in data.train.paths])
     names = np.random.default_rng(seed).permutation(np.unique(folders))
     held = np.isin(folders, names[: round(HELD_OUT * len(names))])
+    seen = normalised(activations, CNN().normalise)
+    if features is not None:
+        root = pictures.paths[0].parents[2]
+        extractor = parse_features(features).fit([])
+        seen = vectors_by_path("iaprtc12", root, pictures.paths, vectors, extractor)
     return Corpus(
-        normalised(activations, CNN().normalise),
+        seen,
         activations,
         words,
         vocabulary,

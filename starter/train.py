@@ -1,6 +1,7 @@
 """Make the starter model that visterm ships.
 
     python -m starter.train [--data DATA/iaprtc12] [--kept FILE.npy] [--out FOLDER]
+    python -m starter.train --features dinov2-small [--vectors FOLDER]
 
 PAMIR and linear discriminants learn words from IAPR TC-12's labels and sentences, over the CNN's
 vectors; the network's own classes join them; words that mean nearly the same lend each other some
@@ -25,6 +26,8 @@ from starter.corpus import read_corpus
 from starter.joint_words import join
 from starter.quality import calibrated, measured, worth_keeping
 from starter.trained_words import retrain, train_words, with_discriminants
+from visterm.encoders import known_networks
+from visterm.features import parse_features
 from visterm.models.pamir import _solvers
 from visterm.progress import Progress
 from visterm.starter.starter import CARD, FILE, write_starter
@@ -48,6 +51,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m starter.train", description=__doc__)
     parser.add_argument("--data", type=Path, help="IAPR TC-12's folder")
     parser.add_argument("--kept", type=Path, help="where to keep what the network saw, as .npy")
+    parser.add_argument("--features", help="an installed network, in place of the light one")
+    parser.add_argument("--vectors", type=Path, help="a folder that keeps the network's vectors")
     parser.add_argument("--out", type=Path, default=FILE.parent, help="folder to write to")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--iterations", type=int, default=PAMIR["max_iter"])
@@ -57,7 +62,12 @@ def main() -> None:
     _solvers._GRAM_BYTES = 0
     settings = PAMIR | {"max_iter": arguments.iterations, "random_state": arguments.seed}
 
-    corpus = read_corpus(arguments.data, arguments.kept, arguments.seed)
+    features, out = arguments.features, arguments.out / FILE.name
+    if features is not None:
+        out = arguments.out / f"{features}.safetensors"
+    corpus = read_corpus(
+        arguments.data, arguments.kept, arguments.seed, features, arguments.vectors
+    )
     say(f"{len(corpus.vocabulary)} words of {len(corpus.development)} pictures are candidates")
     chosen = train_words(corpus, settings, _progress())
     say(f"C = {chosen.C_}, {chosen.n_iter_:,} triplets")
@@ -84,8 +94,13 @@ def main() -> None:
     }
     for word, value in sorted(quality["avgp"].items(), key=lambda pair: -pair[1]):
         print(f"{100 * value:6.1f}  {word}")
-    write_starter(arguments.out / FILE.name, joined.vocabulary, joined.weights, "cnn-1", facts)
-    write_card(arguments.out / CARD.name, joined, facts, (arguments.out / FILE.name).stat().st_size)
+    key = "cnn-1" if features is None else parse_features(features).key
+    write_starter(out, joined.vocabulary, joined.weights, key, facts)
+    if features is None:
+        write_card(arguments.out / CARD.name, joined, facts, out.stat().st_size)
+    else:
+        title = known_networks()[features].title if features in known_networks() else features
+        write_card(out.with_suffix(".md"), joined, facts, out.stat().st_size, key, title)
 
 
 def say(line: str) -> None:

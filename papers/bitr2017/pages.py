@@ -20,7 +20,7 @@ from papers.pairs import LabelSets, Numbers, Pairs, Spaces, phrase_documents
 from visterm.datasets import DATASETS, CaptionedDataset, data_folder
 from visterm.errors import BadInput
 from visterm.evaluation import Table
-from visterm.evaluation.contact_sheet import Card, Group, figure_page
+from visterm.evaluation.contact_sheet import Card, Group, contact_sheet
 from visterm.experiments.protocol import Source
 from visterm.experiments.tables import Entry, Report
 from visterm.progress import Progress, silent
@@ -60,7 +60,9 @@ def bitr_1(entry: Entry, data: Source = None, seed: int = 0, progress: Progress 
         groups.append(Group(name, cards))
     columns = ["samples", "captions a picture", "words a caption"]
     table = Table(entry.titled(""), columns, rows)
-    page = figure_page(groups, title="Pictures and what is said of them", note="Drawn by the seed.")
+    page = contact_sheet(
+        groups, title="Pictures and what is said of them", note="Drawn by the seed."
+    )
     return Report(table, {"published": entry.published, "ours": found}, page)
 
 
@@ -105,7 +107,7 @@ def bitr_fig6(
         f"pictures. First the query, then its {FOUND} best answers; what is known to be right is "
         "framed or ticked. Another data set's captions have no right one."
     )
-    return Report(table, found, figure_page(groups, title="BITR, both ways", note=note))
+    return Report(table, found, contact_sheet(groups, title="BITR, both ways", note=note))
 
 
 def _method(entry: Entry, group: str, name: str) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from visterm.evaluation import Table
+from visterm.experiments.experiment import Experiment
 from visterm.experiments.protocol import Source
-from visterm.experiments.ranking_tables import Experiment
 from visterm.experiments.tables import Entry, Report
 from visterm.progress import Progress, silent
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,10 @@ from numpy.typing import NDArray
 from visterm.datasets import CaptionedDataset, CaptionedPictures, QueryOptions
 from visterm.datasets.scenes import draw_scenes
 from visterm.evaluation import Table
-from visterm.evaluation.contact_sheet import (
-    Card,
-    Group,
-    RankedPicture,
-    RankedQuery,
-    contact_sheet,
-    figure_page,
-)
+from visterm.evaluation.contact_sheet import Card, Group, contact_sheet
 from visterm.evaluation.ranking import top
+from visterm.experiments.experiment import ALONE, Experiment
 from visterm.experiments.protocol import Protocol, Source, with_test
-from visterm.experiments.ranking_tables import ALONE, Experiment
 from visterm.experiments.runs import RankedRun, percent
 from visterm.experiments.tables import Entry, Report
 from visterm.pictures import read_picture
@@ -53,6 +46,24 @@ def side_by_side(
         scenes = Experiment(entry, drawn_scenes(Path(folder), 600, seed, progress), seed)
         scenes.settings["features"] = SCENE_FEATURES
         return compared(scenes.protocol, scenes.runs(progress)[ALONE])
+
+
+class Ranking(NamedTuple):
+    """The best pictures of a query by a model, and how many answer it in all."""
+
+    query: str
+    by: str
+    cards: list[Card]
+    relevant: int
+
+    @property
+    def found(self) -> int:
+        """How many of the pictures shown are relevant."""
+        return sum(card.right for card in self.cards)
+
+    def group(self, before: str = "") -> Group:
+        note = f"{self.found} of the {len(self.cards)} shown are relevant, {self.relevant} in all"
+        return Group(f"{before}{self.query}, {self.by}", self.cards, note)
 
 
 def compared(protocol: Protocol, made: Mapping[str, RankedRun]) -> Report:
@@ -87,12 +98,12 @@ def compared(protocol: Protocol, made: Mapping[str, RankedRun]) -> Report:
     }
     title = f"Relevant pictures among the first {SHOWN}"
     table = Table(title, ["PAMIR", rival, "relevant in all"], rows, heading="query")
-    measures = {f"AvgP, {m}": one.outcome.evaluation.mean()["AvgP"] for m, one in pair.items()}
+    means = {name: one.outcome.evaluation.mean()["AvgP"] for name, one in pair.items()}
     page = contact_sheet(
-        [one for both in rankings for one in both],
+        [one.group() for both in rankings for one in both],
         title=f"PAMIR and {rival}, side by side",
-        measures=measures,
         note=(
+            f"AvgP {means['PAMIR']:.1%} and {means[rival]:.1%}; what is relevant is framed. "
             f"{len(protocol.development)} captioned pictures trained both models; these "
             f"{len(protocol.test)} had their captions hidden. The queries were chosen by a rule "
             "(rare words with many answers) before anything was ranked. "
@@ -137,18 +148,16 @@ def ranked(
     words: tuple[str, ...],
     shown: int = 5,
     by: str = "",
-) -> RankedQuery:
+) -> Ranking:
     """The best test pictures for these words, with what their hidden captions say."""
     query = protocol.vocabulary.query_vectors([" ".join(words)])
     scores = np.asarray(query @ rows.T)[0]
     answers = [set(words) <= set(text.split()) for text in protocol.test.words]
-    pictures = [
-        RankedPicture(
-            protocol.test.paths[i], float(scores[i]), protocol.test.captions[i], answers[i]
-        )
+    cards = [
+        Card(protocol.test.captions[i], protocol.test.paths[i], answers[i], f"{scores[i]:.3f}")
         for i in top(scores, shown)
     ]
-    return RankedQuery(" ".join(words), pictures, sum(answers), by)
+    return Ranking(" ".join(words), by, cards, sum(answers))
 
 
 def tpami_figures(
@@ -166,7 +175,7 @@ def tpami_figures(
     rows: dict[str, list[float | int | str | None]] = {}
     found: dict[str, Any] = {}
     for figure, rankings in shown.items():
-        groups += [_ranking(figure, one) for one in rankings]
+        groups += [one.group(f"{figure}: ") for one in rankings]
         for pamir, svm in zip(rankings[::2], rankings[1::2], strict=True):
             theirs = entry.published[figure].get(_written(pamir.query), [None, None, None])
             ours = [pamir.found, svm.found, pamir.relevant]
@@ -184,12 +193,12 @@ def tpami_figures(
         "Figures 1 to 3 with our pictures; figures 4 and 5 for the paper's own queries where the "
         "captions have their words, else for queries chosen by a rule. What is relevant is framed."
     )
-    return Report(table, found, figure_page(groups, title="TPAMI, figures 1 to 5", note=note))
+    return Report(table, found, contact_sheet(groups, title="TPAMI, figures 1 to 5", note=note))
 
 
 def _rankings(
     protocol: Protocol, made: Mapping[str, RankedRun], theirs: Mapping[str, object]
-) -> list[RankedQuery]:
+) -> list[Ranking]:
     """By PAMIR and the SVM in turn, for the queries that the captions can answer."""
     queries = [tuple(AS_WRITTEN.get(query, query).split()) for query in theirs]
     known = [words for words in queries if _answers(protocol, words)]
@@ -210,18 +219,12 @@ def _written(query: str) -> str:
     return {ours: theirs for theirs, ours in AS_WRITTEN.items()}.get(query, query)
 
 
-def _ranking(figure: str, one: RankedQuery) -> Group:
-    cards = [Card(p.caption, p.path, p.relevant, f"{p.score:.3f}") for p in one.pictures]
-    note = f"{one.found} of {len(cards)} relevant, {one.relevant} in all"
-    return Group(f"{figure}: {one.query}, {one.by}", cards, note)
-
-
 def _projections(protocol: Protocol, pamir: RankedRun) -> Group:
     """A query's first, middle and last picture with their projections on w."""
     words = demonstrative_queries(protocol, 1)[0]
-    every = ranked(protocol, pamir.rows, words, len(protocol.test)).pictures
+    every = ranked(protocol, pamir.rows, words, len(protocol.test)).cards
     chosen = [every[0], every[len(every) // 2], every[-1]]
-    cards = [Card(p.caption, p.path, p.relevant, f"w·γ(q, p) = {p.score:.3f}") for p in chosen]
+    cards = [replace(card, title=f"w·γ(q, p) = {card.title}") for card in chosen]
     return Group(f"figure 1: {' '.join(words)}", cards, "first, middle and last by PAMIR")
 
 

@@ -91,7 +91,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         load_space as load_space,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # The public names by the package they come from. Packages load when a name is first used, so that
 # `import visterm` and commands that need no model stay quick.

@@ -60,12 +60,16 @@ def encodable() -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        text, half = error.object, error.object[error.start]
-        near = text[max(0, error.start - 20) : error.start + 20]
-        raise BadInput(
-            f"{near!a} holds half of a character ({half!a}), which cannot be stored; "
-            "write it in UTF-8"
-        ) from None
+        raise unencodable(error) from None
+
+
+def unencodable(error: UnicodeEncodeError) -> BadInput:
+    """What to tell about a text that no file can hold."""
+    text, half = error.object, error.object[error.start]
+    near = text[max(0, error.start - 20) : error.start + 20]
+    return BadInput(
+        f"{near!a} holds half of a character ({half!a}), which cannot be stored; write it in UTF-8"
+    )
 
 
 @contextmanager

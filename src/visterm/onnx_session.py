@@ -11,6 +11,8 @@ _PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
     "cpu": ("CPUExecutionProvider", {}),
     "cuda": ("CUDAExecutionProvider", {"use_tf32": "0"}),
     "coreml": ("CoreMLExecutionProvider", {}),
+    "openvino": ("OpenVINOExecutionProvider", {"precision": "FP32"}),
+    "directml": ("DmlExecutionProvider", {}),
 }
 PROVIDERS = tuple(_PROVIDERS)
 """Where onnxruntime can compute, if it was built for it."""
@@ -29,6 +31,7 @@ def open_session(model: str | bytes, where: str, provider: str = "cpu") -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors come as exceptions
+    options.enable_mem_pattern = provider != "directml"  # which cannot have it
     wanted = _PROVIDERS[provider]
     if wanted[0] not in onnxruntime.get_available_providers():
         raise MissingExtra(_without(provider))
@@ -53,5 +56,5 @@ def one_line(error: Exception) -> str:
 def _without(provider: str) -> str:
     return (
         f"onnxruntime cannot compute on {provider} here: install one that can (onnxruntime-gpu for "
-        "cuda) and its driver, or leave provider at cpu"
+        "cuda, onnxruntime-openvino, onnxruntime-directml) and its driver, or leave provider at cpu"
     )

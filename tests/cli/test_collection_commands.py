@@ -177,7 +177,7 @@ def test_damage_is_found_with_exit_code_1_and_repaired(searched: Path, tmp_path:
     [
         (["search"], "nothing to search for"),
         (["search", "tree:x"], "the weight of 'tree' must be a number"),
-        (["search", "qwertzu"], "visterm does not know 'qwertzu' yet"),
+        (["search", "qwertzu"], "not known yet: 'qwertzu'"),
         (["search", "tree in:nowhere"], "the collection has no folder 'nowhere'"),
         (["search", "tree \udcff"], "holds half of a character"),
         (["search", "tree", "-k", "0"], "--limit"),

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree.ElementTree import canonicalize
 
 import pytest
 
@@ -158,7 +159,8 @@ def test_asking_for_nothing_takes_out_all_that_was_written(folder):
     assert (folder / "scene-0002.xmp").read_bytes() != BESIDE
     nothing = ["--words", "0"]
     visterm("describe", "scene-0002.jpg", "--write-xmp", *nothing, cwd=folder)
-    assert (folder / "scene-0002.xmp").read_bytes() == BESIDE
+    left = canonicalize((folder / "scene-0002.xmp").read_text())
+    assert left == canonicalize(BESIDE.decode())
 
 
 def test_a_sidecar_that_cannot_be_added_to_is_told_and_left(folder):

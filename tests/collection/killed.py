@@ -26,7 +26,6 @@ import visterm.index._kernels
 import visterm.models.pamir._solvers  # noqa: F401
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline as ingest_module
-from visterm.collection.store import caption_words
 from visterm.collection.store import feature_rows as rows_module
 from visterm.collection.store.catalogue import Catalogue
 from visterm.features import EXTRACTORS
@@ -54,7 +53,7 @@ class Fault:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def lay(self) -> None:
-        transaction, catch_up = Catalogue.transaction, caption_words.catch_up
+        transaction = Catalogue.transaction
 
         def append(path: Any, size: int, content: Any) -> None:
             if self.reached("append_synced"):
@@ -62,20 +61,16 @@ class Fault:
                 self.die()
             append_synced(path, size, content)
 
-        def before_commit(db: Any) -> None:
-            catch_up(db)
-            if self.reached("commit"):
-                self.die()
-
         @contextlib.contextmanager
         def watched(catalogue: Catalogue, **how: Any) -> Iterator[Any]:
             with transaction(catalogue, **how) as db:
                 yield db
+                if self.reached("commit"):
+                    self.die()
             if self.reached("committed"):
                 self.die()
 
         file_module.append_synced = append
-        caption_words.catch_up = before_commit
         Catalogue.transaction = watched  # type: ignore[method-assign]
 
 

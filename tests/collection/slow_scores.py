@@ -41,7 +41,7 @@ def _added(now: Snapshot, term: QueryTerm, row: int, vector: np.ndarray) -> floa
     if picture in term.captioned:
         chance = 1 - (1 - CERTAINTY) * (1 - seen)
     else:
-        lengths = now.postings.lengths
+        lengths = now.written.lengths
         length = int(lengths[picture]) if term.is_mentioned and picture < lengths.size else 0
         chance = seen * (1 - float(now.completeness[length]))
     for named, certainty in term.named.values():
@@ -66,7 +66,7 @@ def _seen(now: Snapshot, term: QueryTerm, vector: np.ndarray) -> float:
             value += float(model.values(vector, np.array([word]))[0, 0])
         if word in model.directions:
             direction = model.directions[word]
-            value += float(direction @ (row - model.version.mean(len(direction))))
+            value += float(direction @ (row - model.reference.mean))
         odds = float(model.link.intercepts[word] + model.link.slopes[word] * value)
     return 1 / (1 + math.exp(-odds))
 

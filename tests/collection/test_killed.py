@@ -19,9 +19,9 @@ from slow_scores import assert_ranked, slow_scores
 
 from visterm.collection import Collection
 from visterm.collection.feedback.changes import caption_many, current_offsets
-from visterm.collection.feedback.log import entries
 from visterm.collection.feedback.offsets import is_up_to_date
 from visterm.collection.store.caption_words import COMPLETENESS
+from visterm.collection.store.events import entries
 from visterm.collection.store.feature_rows import findable
 from visterm.collection.store.versions import current
 

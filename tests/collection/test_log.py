@@ -172,7 +172,6 @@ def test_what_fails_for_the_disk_waits_for_better_days(learnt: Collection) -> No
 def test_a_file_that_is_torn_and_a_read_that_fails_set_nothing_aside(
     learnt: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from visterm.collection import supervision
     from visterm.collection.store import events
 
     def fail(*values: object) -> None:
@@ -180,7 +179,6 @@ def test_a_file_that_is_torn_and_a_read_that_fails_set_nothing_aside(
 
     events.put(learnt.catalogue, "judge", {"query": "sky", "picture": 3, "relevant": True})
     with monkeypatch.context() as patched:
-        patched.setattr(supervision, "entries", fail)
         patched.setattr("visterm.collection.feedback.changes.entries", fail)
         with pytest.raises(VistermError, match="I/O"):
             learnt.apply_waiting()

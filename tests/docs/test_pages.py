@@ -149,31 +149,6 @@ def test_benchmarks_and_tables_that_a_page_names_exist(name: str):
         assert set(tables.split()) <= set(entries()), tables
 
 
-FIGURES = ("corel", "features", "bbnn", "iaprtc12", "papers", "annotation", "flickr8k", "index")
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_tables_of_figures_are_written_by_a_command_or_said_to_be_typed(name: str):
-    sys.path.insert(0, str(ROOT / "docs"))
-    from hooks import RESULTS, TYPED, result
-
-    text = TEXTS[f"docs/results/{name}.md"]
-    for command in RESULTS.findall(text):
-        assert result(command).count("\n|") > 2
-    parts = re.split(r"\n(?=\|[^\n]*\n\| ?:?-)", text)
-    for before in parts[:-1]:
-        assert before.rstrip().endswith(TYPED), before[-200:]
-
-
-def test_a_page_that_shows_a_table_nobody_made_is_refused():
-    sys.path.insert(0, str(ROOT / "docs"))
-    from hooks import on_page_markdown
-
-    with pytest.raises(SystemExit, match="run visterm reproduce tpami-99 --seed 3"):
-        on_page_markdown("<!-- results: tpami-99 --seed 3 -->")
-    assert "earlier run" in on_page_markdown("<!-- typed -->")
-
-
 def test_the_page_of_speed_shows_every_headline_as_it_was_measured():
     sys.path.insert(0, str(ROOT / "docs"))
     from hooks import on_page_markdown

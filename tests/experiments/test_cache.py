@@ -52,7 +52,7 @@ def test_figures_depend_on_the_code_of_every_room_that_makes_them(
         (package / room).mkdir(parents=True)
         (package / room / "code.py").write_text("x = 1\n")
     (tmp_path / "papers" / "one").mkdir(parents=True)
-    (tmp_path / "papers" / "one" / "pages.py").write_text("x = 1\n")
+    (tmp_path / "papers" / "one" / "code.py").write_text("x = 1\n")
     monkeypatch.setattr(visterm, "__file__", str(package / "__init__.py"))
     monkeypatch.setattr(cache.visterm, "__file__", str(package / "__init__.py"))
     before = code_digest.__wrapped__(FIGURES)
@@ -61,6 +61,9 @@ def test_figures_depend_on_the_code_of_every_room_that_makes_them(
         after = code_digest.__wrapped__(FIGURES)
         assert (after != before) == ("web" not in file.parts), file
         before = after
+    (package / "models" / "code.py").write_text('"""Said."""\n\nx = 2  # and why\n')
+    (package / "evaluation" / "plots.py").write_text("x = 3\n")
+    assert code_digest.__wrapped__(FIGURES) == before, "words and layout decide no figure"
 
 
 def test_data_are_known_by_names_sizes_and_texts(tmp_path: Path) -> None:

@@ -30,9 +30,13 @@ from scipy.sparse import csr_array, issparse
 
 from visterm.datasets import CaptionedDataset, CaptionedPictures, Corel5k, QueryOptions
 from visterm.estimator import clone
-from visterm.experiments import comparison, picture_features, ranking_tables
+from visterm.evaluation import Table
+from visterm.evaluation.significance import against_best, resampled_means
+from visterm.experiments import comparison, experiment, picture_features
+from visterm.experiments.experiment import ALONE, Experiment
 from visterm.experiments.protocol import protocol_of
-from visterm.experiments.ranking_tables import ALONE, Experiment
+from visterm.experiments.ranking_tables import _marked, _p_values
+from visterm.experiments.runs import RankedRun, Seconds, outcome_of
 from visterm.experiments.tables import entry, reproduce
 from visterm.features.bag_of_visterms import Bag
 from visterm.models import Model
@@ -184,11 +188,11 @@ def data(tmp_path: Path) -> Corel5k:
 def watch(monkeypatch: pytest.MonkeyPatch, data: Corel5k) -> Watch:
     seen = Watch(tuple(protocol_of(data).vocabulary.words))
     assert len(seen.words) == 2 * BITS
-    make = ranking_tables.make_model
+    make = experiment.make_model
     spied = lambda *given, **options: Spy(make(*given, **options), seen)  # noqa: E731
-    for module in (ranking_tables, comparison):
+    for module in (experiment, comparison):
         monkeypatch.setattr(module, "make_model", spied)
-    monkeypatch.setattr(ranking_tables, "remembered", lambda what, make, *_, **__: make())
+    monkeypatch.setattr(experiment, "remembered", lambda what, make, *_, **__: make())
     monkeypatch.setattr(picture_features, "remembered", lambda what, make, *_, **__: make())
     monkeypatch.setattr(picture_features, "parse_features", lambda *_, **__: Numbered(seen))
     monkeypatch.setattr(picture_features, "weigh_visterms", lambda counts, *_, **__: counts)
@@ -196,7 +200,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, data: Corel5k) -> Watch:
         picture_features, "latent_rows", lambda parts, captions, *_: _checked(seen, parts, captions)
     )
     monkeypatch.setattr(picture_features, "_warn_if_shrunk", None, raising=False)
-    monkeypatch.setattr(ranking_tables, "block_numbers", lambda _: 1)
+    monkeypatch.setattr(experiment, "block_numbers", lambda _: 1)
     monkeypatch.setattr("visterm.experiments.picture_features._warn_if_shrunk", lambda *_: None)
     return seen
 
@@ -287,6 +291,36 @@ def test_unseen_queries_are_those_that_nothing_learnt_from_answers(
     assert report.table.number("AvgP", "PAMIR ours") == pytest.approx(100 * expected, abs=1e-3)
 
 
+def test_p_values_are_those_of_the_slice_and_nothing_is_bold_without_them(data: Corel5k) -> None:
+    one = Experiment(entry("tpami-12"), data, 0)
+    protocol, relevance = one.protocol, one.protocol.test_relevance
+    right = protocol.vocabulary.counts(protocol.test.words).toarray().astype(np.float32)
+    drawn = np.random.default_rng(0).random((2, *right.shape)).astype(np.float32)
+    rows = {"PAMIR": right, "SVM": drawn[0], "CMRM": 0.3 * right + drawn[1]}
+    runs = {
+        name: [RankedRun(every, outcome_of(protocol, every, Seconds(), {}), {})]
+        for name, every in rows.items()
+    }
+    found = {}
+    for part in ("all", "unseen"):
+        mask = np.ones(len(relevance), bool)
+        mask = mask if part == "all" else runs["SVM"][0].outcome.slices[part]
+        asked = relevance.take(mask)
+        found[part] = against_best(
+            {name: run.outcome.part(part).mean()["AvgP"] for name, (run,) in runs.items()},
+            {name: resampled_means(run.rows, asked) for name, (run,) in runs.items()},
+        )
+        assert _p_values(runs, [one], part) == found[part]
+    assert found["all"] != found["unseen"]
+    columns, bold = [f"{name} ours" for name in runs], [("AvgP", "PAMIR ours")]
+    plain = Table("T", columns, {"AvgP": [0.1] * len(runs)}, bold=bold)
+    marked = _marked(plain, {"AvgP": ("all", runs)}, [one])
+    assert marked.p_values == {("AvgP", f"{name} ours"): p for name, p in found["all"].items()}
+    assert marked.bold == (bold if max(found["all"].values()) < 0.05 else [])
+    alike = dict.fromkeys(runs, runs["SVM"])
+    assert _marked(plain, {"AvgP": ("all", alike)}, [one]).bold == []
+
+
 def test_validation_pictures_choose_among_candidates_and_only_the_best_is_tested(
     watch: Watch, data: Corel5k
 ) -> None:
@@ -319,7 +353,7 @@ def test_runs_are_kept_under_their_data_seed_settings_and_what_they_learn_from(
         keys.append(repr(key))
         return make()
 
-    monkeypatch.setattr(ranking_tables, "remembered", remembered)
+    monkeypatch.setattr(experiment, "remembered", remembered)
     swapped = replace(
         data.train, captions=data.train.captions[::-1], labels=data.train.labels[::-1]
     )
@@ -330,9 +364,9 @@ def test_runs_are_kept_under_their_data_seed_settings_and_what_they_learn_from(
         replace(first, as_published=True),
         replace(first, entry=entry("bbnn-3")),
     ]
-    for experiment in (first, first, *others):
+    for one in (first, first, *others):
         with contextlib.suppress(AssertionError):  # captions of other pictures
-            experiment.run(experiment.candidates()[ALONE]["BBNN"])
+            one.run(one.candidates()[ALONE]["BBNN"])
     assert keys[0] == keys[1]
     assert len(set(keys)) == 5
 

@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 
 from visterm.cli.app import app
 from visterm.evaluation import best_of, evaluate_rows
+from visterm.evaluation.significance import against_best, resampled_means
 from visterm.experiments.comparison import make_model
-from visterm.experiments.ranking_tables import ALONE, Experiment, Runs, indexing
+from visterm.experiments.experiment import ALONE, Experiment
+from visterm.experiments.ranking_tables import Runs, indexing
 from visterm.experiments.runs import RankedRun, rank_all, settled
 from visterm.experiments.tables import entry, reproduce
 from visterm.models import MODELS, ConceptSvm
@@ -102,26 +104,34 @@ def _slower(outcome):
     return replace(outcome, seconds=Seconds(spent))
 
 
-def test_bold_is_what_the_wilcoxon_test_says_of_each_slice(
-    made: dict[str, RankedRun], root: Path
+def test_bold_is_above_all_others_over_queries_and_over_pictures(
+    made: dict[str, RankedRun], corel: Experiment, root: Path
 ) -> None:
     table = reproduce("tpami-11", root, seeds=1).table
-    for name in ("single", "multi"):
-        best = best_of({m: one.outcome.part(name) for m, one in made.items()})
-        expected = [] if best is None else [(name, f"{best} ours")]
-        assert [cell for cell in table.bold if cell[0] == name] == expected
+    relevance = corel.protocol.test_relevance
+    for part in ("single", "multi"):
+        mask = made["PAMIR"].outcome.slices[part]
+        means = {m: one.outcome.part(part).mean()["AvgP"] for m, one in made.items()}
+        drawn = {m: resampled_means(one.rows, relevance.take(mask)) for m, one in made.items()}
+        expected = against_best(means, drawn)
+        assert len(expected) == 4
+        assert {m: table.p_values.get((part, f"{m} ours")) for m in expected} == expected
+        best = best_of({m: one.outcome.part(part) for m, one in made.items()})
+        is_above = best is not None and max(expected.values()) < 0.05
+        bold = [(part, f"{best} ours")] if is_above else []
+        assert [cell for cell in table.bold if cell[0] == part] == bold
 
 
-def test_means_over_seeds_come_with_their_range(root: Path) -> None:
+def test_means_over_seeds_come_with_their_deviation(root: Path) -> None:
     found = reproduce("tpami-9", root, seeds=2)
     one, other = (reproduce("tpami-9", root, seed=seed, seeds=1).found["ours"] for seed in (0, 1))
     ours = found.found["ours"]["PAMIR"]
     by_seed = [one["PAMIR"]["AvgP"], other["PAMIR"]["AvgP"]]
     assert ours["AvgP_by_seed"] == by_seed
     assert ours["AvgP"] == pytest.approx(np.mean(by_seed), abs=0.011)
-    low, high = found.table.rows["AvgP of all queries, over 2 seeds"][-1].split("–")
-    assert float(low) == pytest.approx(min(by_seed), abs=0.06)
-    assert float(high) == pytest.approx(max(by_seed), abs=0.06)
+    spread = 100 * found.table.spread["AvgP", "PAMIR ours"]
+    assert spread == pytest.approx(np.std(by_seed, ddof=1), abs=0.02)
+    assert f" ± {spread:.1f}" in found.table.to_text()
 
 
 @pytest.mark.parametrize("as_published", [False, True])
@@ -175,9 +185,9 @@ def test_the_page_shows_five_pictures_of_two_models_for_six_queries(
     report = compared(corel.protocol, made)
     page = (report.page or b"").decode()
     rival = report.found["runner_up"]
-    assert page.count("<section>") == len(report.table.rows) == 6
+    assert page.count("<section>") == 2 * len(report.table.rows) == 12
     assert page.count("<img") == 2 * 6 * 5
-    assert page.count(f"<strong>{rival}</strong>") == page.count("<strong>PAMIR</strong>") == 6
+    assert page.count(f", {rival}</h2>") == page.count(", PAMIR</h2>") == 6
     validation = {m: one.outcome.chosen["validation"] for m, one in made.items() if m != "PAMIR"}
     assert validation[rival] == max(validation.values())
     found = sum(sum(query["found"].values()) for query in report.found["queries"])

@@ -226,3 +226,21 @@ def test_the_starter_can_be_saved_as_any_model(starter: Starter, tmp_path: Path)
     read = load_model(tmp_path / "model.safetensors")
     row = np.full((1, starter.weights.shape[1]), 0.03, np.float32)
     np.testing.assert_array_equal(read.transform(row), starter.model().transform(row))
+
+
+def test_an_installed_network_has_a_starter_of_its_own_by_its_name_and_files(
+    starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from visterm.starter import starter as module
+
+    monkeypatch.setattr(module, "FILE", tmp_path / "starter.safetensors")
+    module.starter_for.cache_clear()
+    key = "network-1(tiny-0123456789ab)"
+    words = Vocabulary(("sun", "sea"), np.ones(2))
+    write_starter(tmp_path / "tiny.safetensors", words, np.eye(2), key, {})
+    found = module.starter_for(key)
+    assert found is not None
+    assert (found.extractor, found.vocabulary.words) == (key, ("sun", "sea"))
+    assert module.starter_for("network-1(tiny-ba9876543210)") is None  # other files of that name
+    assert module.starter_for("network-1(other-0123456789ab)") is None
+    module.starter_for.cache_clear()

@@ -57,13 +57,17 @@ def test_sentences_keep_their_times_and_lose_their_filters() -> None:
     assert parse_sentence(sentence) == (
         "the 10:30 train, at last",
         Filters(("summer 2019",), captioned=True),
+        (),
     )
 
 
-@pytest.mark.parametrize("term", ["-snow", "snow:2", "snow:-0.5"])
-def test_what_only_words_can_have_is_refused_in_a_sentence(term: str) -> None:
-    with pytest.raises(BadInput, match=f"{term} is for searches by words"):
-        parse_sentence(f"a tree {term}")
+@pytest.mark.parametrize(("term", "weight"), [("-snow", -1), ("snow:2", 2), ("snow:-0.5", -0.5)])
+def test_weighted_and_unwanted_words_stand_beside_a_sentence(term: str, weight: float) -> None:
+    assert parse_sentence(f"a tree {term} (in summer)") == (
+        "a tree in summer",
+        Filters(),
+        (("snow", weight),),
+    )
 
 
 def test_conditions_alone_are_a_query_and_nothing_is_none() -> None:

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
+from visterm.cli.agents import mcp
 from visterm.cli.demo import demo
 from visterm.cli.describe import describe, explain
 from visterm.cli.evaluate import evaluate, reproduce, tune
+from visterm.cli.review import review
 from visterm.cli.search import parsed_command
 from visterm.cli.serve import serve
 from visterm.cli.supervision import caption, export, feedback, import_, teach, undo
@@ -46,7 +48,8 @@ def _root(
 
 for command in (
     *(parsed_command(), add, caption, describe, explain, feedback, undo, train, status, check),
-    *(upgrade, remove, serve, watch, teach, duplicates, export, demo, evaluate, reproduce, tune),
+    *(upgrade, remove, serve, mcp, watch, teach, review, duplicates, export, demo),
+    *(evaluate, reproduce, tune),
 ):
     app.command()(command)
 app.add_typer(encoder)

@@ -48,6 +48,9 @@ class SearchOptions:
     like: str | None = _option(
         None, "Rank by likeness to this picture, and by words if there are any.", "--like"
     )
+    region: str | None = _option(
+        None, "Of that picture, left, top, right and bottom: 0.2,0.1,0.6,0.5.", "--region"
+    )
     space: str = _option(
         "words", "words, or lsa, sentences (any language) or encoder for sentences.", "--space"
     )
@@ -135,8 +138,9 @@ def parsed_command() -> Callable[..., None]:
     Example: visterm search "snow:2 tree -people in:alps 2019"
     """
     words = typer.Argument(
-        help="Words, -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, before:2020, "
-        "near:38.7,-9.1,5km, type:video; best in quotes."
+        help="Words, -word, word:2, a OR b, in:FOLDER, captioned:no, 2019-07, after:2019, "
+        "before:2020, every:12-25, near:38.7,-9.1,5km, type:video, camera:nikon, rating:>=4, "
+        "person:anna; best in quotes."
     )
     annotations: dict[str, Any] = {"query": Annotated[list[str] | None, words]}
     types = get_type_hints(SearchOptions)
@@ -154,6 +158,18 @@ def parsed_command() -> Callable[..., None]:
     search.__annotations__ = annotations
     vars(search)["__signature__"] = Signature(parameters)
     return search
+
+
+def _region(text: str | None) -> tuple[float, float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        left, top, right, bottom = map(float, text.split(","))
+    except ValueError:
+        raise BadInput(
+            f"a region is four fractions, such as 0.2,0.1,0.6,0.5, not {text!r}"
+        ) from None
+    return left, top, right, bottom
 
 
 class _Answered(Exception):
@@ -174,6 +190,7 @@ def run(options: SearchOptions) -> None:
         good=options.good,
         fold=options.fold,
         sort=options.sort,
+        region=_region(options.region),
     )
     is_by_words = options.like is None and options.space == WORDS
     is_answered = False

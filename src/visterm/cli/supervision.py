@@ -254,8 +254,8 @@ def export(
         Kind,
         typer.Option(
             "--as",
-            help="A list, CSV or JSON; a folder of links or copies; keywords in XMP sidecars; or a "
-            "backup of all captions and feedback.",
+            help="A list, CSV or JSON; a folder of links or copies; XMP sidecars with keywords and "
+            "descriptions; or a backup of all captions and feedback.",
         ),
     ] = Kind.LIST,
     to: Annotated[Path | None, typer.Option(help="A file or folder; else stdout.")] = None,
@@ -274,8 +274,8 @@ def export(
         _write(to, collection.export_text(pictures, kind.value))
         return None
     if kind is Kind.XMP:
-        count = collection.export_keywords(pictures)
-        line = f"{counted(count, 'sidecar')} written"
+        count = collection.export_keywords(pictures, to)
+        line = f"{counted(count, 'sidecar')} written" + (f" below {to}" if to else "")
     elif to is None:
         raise BadInput(f"name the folder of the {kind.value}: --to FOLDER")
     else:

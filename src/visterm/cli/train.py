@@ -159,6 +159,10 @@ def add_encoder(
         list[str] | None,
         typer.Option(help="A text around words, as in 'a photo of {}'; several are averaged."),
     ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(help="What comes before every text, such as a language's code: deu_Latn."),
+    ] = None,
 ) -> Answer:
     """Install an encoder, once its files have passed every check.
 
@@ -177,6 +181,7 @@ def add_encoder(
             name=name,
             precision=precision,
             prompts=prompt or encoders.PROMPTS,
+            prefix=prefix,
             progress=progress,
         )
     advice = f"visterm add --features {manifest.name} describes pictures with it"

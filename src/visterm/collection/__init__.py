@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from visterm.collection.change_log import Queued
 from visterm.collection.collection import Collection
-from visterm.collection.feedback.log import Judgement
 from visterm.collection.media.records import PictureRecord, UnknownPicture
 from visterm.collection.search import (
     PartialAnswer,
@@ -20,6 +19,7 @@ from visterm.collection.search import (
 )
 from visterm.collection.sources.folders import has_pictures, is_container
 from visterm.collection.store.caption_words import effective_caption
+from visterm.collection.store.events import Judgement
 from visterm.collection.store.location import Location, locate
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import NotTrained, SharedState
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from visterm.collection.ingest.pipeline import Stopped
     from visterm.collection.library.descriptions import Description, Likely
     from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.library.review import Doubt as Doubt
     from visterm.collection.library.suggestions import SuggestedWord
     from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.library.word_counts import CountedWord
@@ -94,6 +95,7 @@ _LATER = {
     "cluster_status": "serving",
     "CountedWord": "library.word_counts",
     "DuplicateGroup": "library.duplicates",
+    "Doubt": "library.review",
     "RoundReport": "library.teaching",
     "UndoneStep": "feedback.changes",
     "Description": "library.descriptions",

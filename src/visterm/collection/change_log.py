@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from visterm.collection.feedback.log import Judgement, entries, judged_pictures, words_of
 from visterm.collection.ingest.scopes import scope_of
 from visterm.collection.media.records import number_of
 from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, judged_pictures, words_of
 from visterm.collection.store.location import may_write
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import NotTrained
@@ -227,6 +227,15 @@ def teach(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> Rou
     from visterm.collection.library.teaching import answer
 
     return answer(catalogue, root, query, _by_number(catalogue, root, answers))
+
+
+@verb("reviewing captions")
+def review(catalogue: Catalogue, root: Path, query: str, answers: Answers) -> int:
+    from visterm.collection.library.review import review
+
+    changed = review(catalogue, query, _by_number(catalogue, root, answers))
+    _learn_completeness(catalogue)
+    return changed
 
 
 def _by_number(catalogue: Catalogue, root: Path, answers: Answers) -> dict[int, bool]:

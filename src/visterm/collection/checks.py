@@ -32,7 +32,7 @@ class Checked:
     """Files that can be deleted, and are made again when they are needed."""
     bad_catalogue: bool = False
     """Whether the catalogue itself is damaged; the last of the problems says what to do."""
-    bad_postings: bool = False
+    bad_words: bool = False
     unfinished: tuple[str, ...] = ()
     """What a repair that was interrupted has still to make again."""
 
@@ -43,43 +43,43 @@ class Checked:
 
 def check(catalogue: Catalogue) -> Checked:
     """Verify the catalogue, every file it names and every column; nothing is changed."""
-    found = Checked()
+    checked = Checked()
     wrong = catalogue.problems()
     if wrong:
-        found.problems += [*wrong, f"{catalogue.path} itself is damaged; {DAMAGED}"]
-        found.bad_catalogue = True
-        return found
-    _check_features(catalogue, found)
+        checked.problems += [*wrong, f"{catalogue.path} itself is damaged; {DAMAGED}"]
+        checked.bad_catalogue = True
+        return checked
+    _check_features(catalogue, checked)
     if not caption_words.are_right(catalogue.db):
-        found.problems.append(f"{catalogue.path}: the words of captions are not those it lists")
-        found.bad_postings = True
+        checked.problems.append(f"{catalogue.path}: the words of captions are not those it lists")
+        checked.bad_words = True
     if waiting := catalogue.get(UNFINISHED):
-        found.unfinished = tuple(waiting.split())
-        found.problems.append(f"{catalogue.path}: a repair was interrupted, and has to go on")
+        checked.unfinished = tuple(waiting.split())
+        checked.problems.append(f"{catalogue.path}: a repair was interrupted, and has to go on")
     for version in every_current(catalogue):
         files = version.files.items()
-        bad = [_differs(found, version.folder / name, sha256) for name, sha256 in files]
+        bad = [_differs(checked, version.folder / name, sha256) for name, sha256 in files]
         if any(bad):
-            found.bad_models.append(version.space)
-    return found
+            checked.bad_models.append(version.space)
+    return checked
 
 
-def _check_features(catalogue: Catalogue, found: Checked) -> None:
+def _check_features(catalogue: Catalogue, checked: Checked) -> None:
     for key, file, sha256 in catalogue.db.execute("SELECT * FROM extractors").fetchall():
-        if _differs(found, catalogue.store / file, sha256):
-            found.bad_extractors.append(key)
+        if _differs(checked, catalogue.store / file, sha256):
+            checked.bad_extractors.append(key)
     for (extractor,) in catalogue.db.execute("SELECT extractor FROM feature_files").fetchall():
-        _check_rows(Rows(catalogue, extractor), found)
+        _check_rows(Rows(catalogue, extractor), checked)
 
 
-def _check_rows(rows: Rows, found: Checked) -> None:
+def _check_rows(rows: Rows, checked: Checked) -> None:
     """Compare rows, segment by segment, and columns with what was written."""
     file = rows.file
     assert file is not None
     question = "SELECT first, rows, files FROM segments WHERE extractor = ? ORDER BY first"
     for first, count, files in rows.catalogue.db.execute(question, (rows.extractor,)):
         expected = json.loads(files)
-        found.files += len(expected)
+        checked.files += len(expected)
         try:
             hashes = file.first(first + count).hashes(first)
             bad = [name for name, sha256 in expected.items() if hashes.get(name) != sha256]
@@ -89,18 +89,18 @@ def _check_rows(rows: Rows, found: Checked) -> None:
             bad, problem = [named], str(getattr(error, "strerror", None) or error)
         if bad:
             where = f"{file.folder / bad[0]} (rows {first} to {first + count - 1})"
-            found.problems.append(f"{where}: {problem}")
-            found.bad_rows.append(rows.extractor)
+            checked.problems.append(f"{where}: {problem}")
+            checked.bad_rows.append(rows.extractor)
     folder = column_folder(file)
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        found.files += 1
+        checked.files += 1
         if not is_sound(path):
-            found.problems.append(f"{path}: its bytes have changed since they were written")
-            found.bad_columns.append(path)
+            checked.problems.append(f"{path}: its bytes have changed since they were written")
+            checked.bad_columns.append(path)
 
 
-def _differs(found: Checked, path: Path, sha256: str) -> bool:
-    found.files += 1
+def _differs(checked: Checked, path: Path, sha256: str) -> bool:
+    checked.files += 1
     try:
         with path.open("rb") as file:
             same = hashlib.file_digest(file, "sha256").hexdigest() == sha256
@@ -108,5 +108,5 @@ def _differs(found: Checked, path: Path, sha256: str) -> bool:
     except OSError as error:
         same, problem = False, (error.strerror or "it cannot be read").lower()
     if not same:
-        found.problems.append(f"{path}: {problem}")
+        checked.problems.append(f"{path}: {problem}")
     return not same

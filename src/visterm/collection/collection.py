@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.collection import change_log
 from visterm.collection.change_log import ChangeLog, verb
-from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
@@ -24,6 +23,7 @@ from visterm.collection.search import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, words_of
 from visterm.collection.store.lock import Locked
 from visterm.collection.store.snapshot import SharedState, reading, snapshot
 from visterm.collection.store.versions import SENTENCE_SPACES, caption_changes, current, sweep
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from visterm.collection.library.descriptions import Description, Likely
     from visterm.collection.library.duplicates import DuplicateGroup
     from visterm.collection.library.explanations import Explanation
+    from visterm.collection.library.review import Doubt
     from visterm.collection.library.suggestions import SuggestedWord
     from visterm.collection.library.teaching import RoundReport, WordRecord
     from visterm.collection.library.word_counts import CountedWord
@@ -262,7 +263,7 @@ class Collection:
         from visterm.collection.ingest.extractors import choose, named_features
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.scopes import welcome
-        from visterm.collection.training.first_answers import FirstAnswers
+        from visterm.collection.training.pretrained import answer_early
 
         inside = [scope_of(self.root, path) for path in paths]
         named, files = sorted(set(inside)), [self.root / path for path in inside]
@@ -285,7 +286,7 @@ class Collection:
                 n_jobs=n_jobs or _processes(),
                 progress=progress,
                 on_skip=on_skip,
-                on_batch=FirstAnswers(self.catalogue, on_first) if self.is_empty else None,
+                on_batch=partial(answer_early, self.catalogue, on_first) if self.is_empty else None,
             )
             self._after_adding()
         return report
@@ -630,6 +631,20 @@ class Collection:
         """
         return self.log.do(add_files, paths=paths)
 
+    def doubts(self, word: str, count: int = 10) -> list[Doubt]:
+        """Captions to look at: they hold a word though their pictures do not look so, or lack it
+        though they do."""
+        from visterm.collection.library.review import doubts
+
+        return doubts(self.catalogue, word, count)
+
+    def review(self, word: str, answers: Mapping[int, bool] | Sequence[tuple[int, bool]]) -> int:
+        """Say of pictures whether they show a word: captions get it or lose it, as one step.
+
+        Returns how many captions changed.
+        """
+        return self.log.do(change_log.review, query=word, answers=answers)
+
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
         """Take pictures or folders out of the collection; their files stay.
 
@@ -772,11 +787,15 @@ class Collection:
 
         return export_folder(self.catalogue, self.root, pictures, Path(to), copies=copies)
 
-    def export_keywords(self, pictures: Sequence[int]) -> int:
-        """Write captions as keywords into XMP sidecars; returns how many changed."""
+    def export_keywords(
+        self, pictures: Sequence[int], to: str | os.PathLike[str] | None = None
+    ) -> int:
+        """Write keywords and descriptions into XMP sidecars beside the pictures, or below a folder;
+        returns how many changed."""
         from visterm.collection.library.export import export_keywords
 
-        return export_keywords(self.catalogue, self.root, pictures)
+        where = None if to is None else Path(to)
+        return export_keywords(self.catalogue, self.root, pictures, where)
 
     def near_duplicates(self, *, progress: Progress = silent) -> list[DuplicateGroup]:
         """Groups of pictures that are one picture, with the best one of each proposed.

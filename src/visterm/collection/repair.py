@@ -46,86 +46,86 @@ class Repairable(Protocol):
 
 
 def repaired(
-    collection: Repairable, found: Checked, *, progress: Progress = silent, on_skip: OnSkip
+    collection: Repairable, checked: Checked, *, progress: Progress = silent, on_skip: OnSkip
 ) -> Checked:
     """Rebuild what can be rebuilt from what is sound, and check again."""
     catalogue = collection.catalogue
-    if found.bad_catalogue:
-        raise VistermError(f"{found.problems[0]}; {found.problems[-1]}")
-    harmed = _harmed(catalogue, found)
-    work = _work(found, harmed)
-    _check_features(catalogue, found, work)
-    _check_models(catalogue, found, harmed)
-    _check_pictures(collection, found)
+    if checked.bad_catalogue:
+        raise VistermError(f"{checked.problems[0]}; {checked.problems[-1]}")
+    harmed = _harmed(catalogue, checked)
+    work = _work(checked, harmed)
+    _check_features(catalogue, checked, work)
+    _check_models(catalogue, checked, harmed)
+    _check_pictures(collection, checked)
     sweep(catalogue)
-    _drop(catalogue, found, harmed, work)
-    repaired = []
+    _drop(catalogue, checked, harmed, work)
+    made_again = []
     if PICTURES in work:
         report = collection.add(progress=progress, on_skip=on_skip)
-        repaired.append(f"{report.extracted} pictures described again")
-    if found.bad_postings:
+        made_again.append(f"{report.extracted} pictures described again")
+    if checked.bad_words:
         with catalogue.transaction() as db:
             caption_words.rebuild(db)
-        repaired.append("the words of captions listed again")
+        made_again.append("the words of captions listed again")
     again, lost = _models_again(collection, work, progress)
-    repaired += again
-    for path in found.bad_columns:
+    made_again += again
+    for path in checked.bad_columns:
         path.unlink(missing_ok=True)  # it is made again when somebody asks for its word
-    if found.bad_columns:
-        repaired.append(f"{len(found.bad_columns)} columns deleted, to be made again")
+    if checked.bad_columns:
+        made_again.append(f"{len(checked.bad_columns)} columns deleted, to be made again")
     with catalogue.transaction():
         catalogue.set(UNFINISHED, None)
     sweep(catalogue)
     after = check(catalogue)
-    return Checked([*after.problems, *lost], repaired, after.files)
+    return Checked([*after.problems, *lost], made_again, after.files)
 
 
-def _harmed(catalogue: Catalogue, found: Checked) -> list[Version]:
+def _harmed(catalogue: Catalogue, checked: Checked) -> list[Version]:
     """Versions to make again: vectors of an extractor fitted anew need models trained anew."""
     current = every_current(catalogue)
-    return [one for one in current if found.bad_extractors or one.space in found.bad_models]
+    return [one for one in current if checked.bad_extractors or one.space in checked.bad_models]
 
 
-def _work(found: Checked, harmed: Sequence[Version]) -> list[str]:
+def _work(checked: Checked, harmed: Sequence[Version]) -> list[str]:
     """What is to be made again: pictures' vectors, and models by their text space."""
-    work = set(found.unfinished)
-    if found.bad_extractors or found.bad_rows:
+    work = set(checked.unfinished)
+    if checked.bad_extractors or checked.bad_rows:
         work.add(PICTURES)
     work |= {version.space if version.is_trained else STARTER for version in harmed}
     return sorted(work)
 
 
-def _check_features(catalogue: Catalogue, found: Checked, work: Sequence[str]) -> None:
+def _check_features(catalogue: Catalogue, checked: Checked, work: Sequence[str]) -> None:
     """Refuse to drop vectors that nothing here could give again."""
     from visterm.features import parse_features
 
-    if PICTURES in work and found.problems:
+    if PICTURES in work and checked.problems:
         features = parse_features(catalogue.get("features") or "")
         if not features.ready:
             raise VistermError(
-                f"{found.problems[0]}; these vectors come from features of your own, which are not "
-                f"here. In Python, visterm.features.use_function makes the function of "
+                f"{checked.problems[0]}; these vectors come from features of your own, which are "
+                f"not here. In Python, visterm.features.use_function makes the function of "
                 f"{features.key} known (use_vectors does it for vectors); then repair again"
             )
 
 
-def _check_models(catalogue: Catalogue, found: Checked, harmed: Sequence[Version]) -> None:
+def _check_models(catalogue: Catalogue, checked: Checked, harmed: Sequence[Version]) -> None:
     """Refuse to drop a model or a text space that could not be learnt again."""
     for version in harmed:
         try:
-            _check_again(catalogue, found, version)
+            _check_again(catalogue, checked, version)
         except VistermError as error:
-            named = (line for line in found.problems if str(version.folder) in line)
-            problem = found.problems[0] if found.bad_extractors else next(named)
+            named = (line for line in checked.problems if str(version.folder) in line)
+            problem = checked.problems[0] if checked.bad_extractors else next(named)
             what = "the model" if version.space == WORDS else f"the space {version.space}"
-            whose = " of its vectors" if found.bad_extractors else ""
+            whose = " of its vectors" if checked.bad_extractors else ""
             raise VistermError(
                 f"{problem}; {what}{whose} cannot be learnt again: {error}. Nothing was changed: "
-                "mend that, or put a copy of the file back; then repair again"
+                "fix that, or put a copy of the file back; then repair again"
             ) from error
 
 
-def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None:
+def _check_again(catalogue: Catalogue, checked: Checked, version: Version) -> None:
     """Raise what keeps a version from being made again.
 
     The starter stands in for a trained model that is damaged, and for no sound one. Captions of
@@ -138,23 +138,23 @@ def _check_again(catalogue: Catalogue, found: Checked, version: Version) -> None
     if version.space != WORDS:
         fit_space(catalogue, version.space)
         return
-    is_lost = WORDS in found.bad_models or not version.is_trained
+    is_lost = WORDS in checked.bad_models or not version.is_trained
     if is_lost and can_begin(catalogue, extractor):
         return
     if not version.is_trained:
         raise VistermError(
             f"no starter knows vectors of {extractor}; visterm starter use FILE brings one"
         )
-    if found.bad_rows:
+    if checked.bad_rows:
         check_captions(catalogue, extractor)
     else:
         read_training_set(catalogue, extractor, starter_of(catalogue, extractor))
 
 
-def _check_pictures(collection: Repairable, found: Checked) -> None:
+def _check_pictures(collection: Repairable, checked: Checked) -> None:
     """Refuse to drop vectors of pictures that are away: nobody could describe them again."""
     lost: dict[str, None] = {}
-    for extractor in {*found.bad_extractors, *found.bad_rows}:
+    for extractor in {*checked.bad_extractors, *checked.bad_rows}:
         places = collection.catalogue.db.execute(
             """SELECT folder, name FROM places JOIN rows ON rows.picture = places.picture
                 WHERE NOT vanished AND rows.extractor = ?""",
@@ -165,23 +165,23 @@ def _check_pictures(collection: Repairable, found: Checked) -> None:
     away = [file for file in lost if not (collection.root / file.lstrip("/")).exists()]
     if away:
         raise VistermError(
-            f"{found.problems[0]}; it is made again from the pictures, and {away[0].lstrip('/')} "
+            f"{checked.problems[0]}; it is made again from the pictures, and {away[0].lstrip('/')} "
             "is not there. Bring it back, or let visterm add see that it has gone; then repair "
             "again. Nothing was changed"
         )
 
 
 def _drop(
-    catalogue: Catalogue, found: Checked, harmed: Sequence[Version], work: Sequence[str]
+    catalogue: Catalogue, checked: Checked, harmed: Sequence[Version], work: Sequence[str]
 ) -> None:
     """Let go of what is damaged, and write down what that was."""
     if not work:
         return
     with catalogue.transaction() as db:
-        for extractor in {*found.bad_extractors, *found.bad_rows}:
+        for extractor in {*checked.bad_extractors, *checked.bad_rows}:
             for table in ("rows", "segments", "dead_rows", "feature_files"):
                 db.execute(f"DELETE FROM {table} WHERE extractor = ?", (extractor,))
-        for extractor in found.bad_extractors:
+        for extractor in checked.bad_extractors:
             db.execute("DELETE FROM extractors WHERE key = ?", (extractor,))
         for version in harmed:
             db.execute("DELETE FROM versions WHERE space = ?", (version.space,))

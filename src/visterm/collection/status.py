@@ -9,9 +9,9 @@ from typing import Any
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.ingest.scopes import scopes, unchanged
 from visterm.collection.store import events
+from visterm.collection.store.caption_words import NAMES
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import described
-from visterm.collection.store.name_words import NAMES
 from visterm.collection.store.versions import current
 from visterm.errors import VistermError
 

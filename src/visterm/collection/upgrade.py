@@ -117,7 +117,7 @@ def _describe_missing(
         return 0
     with writing("preparing other features"):
         extractor = kept(catalogue, features) or fitted(
-            plan, None, features, n_jobs, progress, on_skip
+            plan, None, features, n_jobs, progress, on_skip, is_taken=False
         )
     if extractor is None:
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import string
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ _VECTORS = (
 )
 """What exports call the output that is compared, the likeliest first."""
 _TOGETHER = 32
+_FILLERS = ("<pad>", "[PAD]")
+_PUNCTUATION = str.maketrans({"_": " "} | dict.fromkeys(string.punctuation.replace("_", "")))
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class Encoder:
 
     def _tokens(self, text: str) -> list[int]:
         most = self._text.fixed_length or self._texts.length
-        ids = list(self._tokenizer.encode(text).ids)
+        plain = canonical(text) if self._texts.is_canonical else text
+        ids = list(self._tokenizer.encode(self.manifest.prefix + plain).ids)
         if not ids:
             raise BadInput(f"the tokenizer makes nothing of {text!r}")
         # The end is a token of its own, which a long text keeps.
@@ -107,8 +111,9 @@ class Encoder:
         """What fills texts up: what the tokenizer's configuration names, the model's, or it has."""
         named = self._texts.pad_token
         by_name = None if named is None else self._tokenizer.token_to_id(named)
-        own = (self._read_tokenizer().padding or {}).get("pad_id", 0)
-        ids = (by_name, self._texts.pad_id, own)
+        own = (self._read_tokenizer().padding or {}).get("pad_id")
+        usual = map(self._tokenizer.token_to_id, _FILLERS)
+        ids = (by_name, self._texts.pad_id, own, *usual, 0)
         return int(next(number for number in ids if number is not None))
 
     @cached_property
@@ -177,8 +182,17 @@ class Graph:
             for name, value in self.inputs.items()
         }
         count = len(next(iter(fed.values())))
+        at_once = next(iter(self.inputs.values())).shape[0]
+        step = at_once if isinstance(at_once, int) and at_once > 0 else count
         try:
-            (result,) = self._session.run([self._output], fed)
+            result = np.concatenate(
+                [
+                    self._session.run([self._output], {k: v[n : n + step] for k, v in fed.items()})[
+                        0
+                    ]
+                    for n in range(0, count, step)
+                ]
+            )
         except Exception as error:  # onnxruntime's exceptions share no base class of their own
             raise BadInput(f"{self.where} cannot be run: {one_line(error)}") from None
         rows = np.asarray(result, np.float32)
@@ -187,6 +201,15 @@ class Graph:
         if rows.ndim != 2 or len(rows) != count or not np.isfinite(rows).all():
             raise BadInput(f"{self.where} does not give a row of finite numbers for each input")
         return unit_rows(rows)
+
+
+def canonical(text: str) -> str:
+    """A text without capitals and punctuation.
+
+    >>> canonical("A dog's  bone, on_sand!")
+    'a dogs bone on sand'
+    """
+    return " ".join(text.translate(_PUNCTUATION).lower().split())
 
 
 def class_and_patches(tokens: NDArray[np.float32]) -> NDArray[np.float32]:

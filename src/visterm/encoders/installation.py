@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from visterm.child_process import child_environment
+from visterm.encoders.adoption import adopt
 from visterm.encoders.layout import Layout, check_weights, read_layout
 from visterm.encoders.sources import fetch, known_networks, proposed_name
 from visterm.errors import BadInput, MissingExtra, VistermError
@@ -59,6 +60,8 @@ class Manifest:
     reads_texts: bool
     """Whether it has a text side; else it is for pictures alone."""
     prompts: tuple[str, ...] = PROMPTS
+    prefix: str = ""
+    """What comes before every text, such as the name of a language that the encoder asks for."""
     licence: str | None = None
     """What was stated for a network that is known by name."""
     format: int = field(default=FORMAT)
@@ -123,11 +126,14 @@ def add(
     name: str | None = None,
     precision: str | None = None,
     prompts: Sequence[str] = PROMPTS,
+    prefix: str | None = None,
     progress: Progress = silent,
 ) -> Manifest:
     """Install an encoder from a folder, ``hf:ORG/NAME``, or by the name of a known network.
 
-    One of the same name is replaced once the new one has passed every check.
+    One of the same name is replaced once the new one has passed every check. ``prefix`` comes
+    before every text; encoders whose text side is NLLB's have the code of a language there, English
+    where none is given.
 
     Raises
     ------
@@ -147,6 +153,7 @@ def add(
         raise VistermError(f"cannot write into {home()}: {error.strerror}") from None
     try:
         fetch(source, folder, precision, progress)
+        adopt(folder)
         layout = read_layout(folder, precision)
         hashes = _hashes(folder, layout, progress)
         progress("trying the encoder", 0, 1)
@@ -160,6 +167,9 @@ def add(
             precision=layout.precision,
             reads_texts=layout.text is not None,
             prompts=tuple(prompts) or PROMPTS,
+            prefix=("eng_Latn" if path.stem.startswith("nllb") else "")
+            if prefix is None
+            else prefix,
             licence=known_networks()[source].licence if source in known_networks() else None,
         )
         progress("trying the encoder", 1, 1)

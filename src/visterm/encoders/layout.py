@@ -2,17 +2,19 @@
 
 The layout is that of the transformers library's ONNX exports: ``onnx/vision_model.onnx``,
 ``onnx/text_model.onnx``, ``tokenizer.json``, ``preprocessor_config.json``, ``config.json``. A
-network for pictures alone is ``onnx/model.onnx`` and ``preprocessor_config.json``. Weights that do
-not fit into a graph's file lie beside it; a graph may name no other files.
+network for pictures alone is ``onnx/model.onnx`` and ``preprocessor_config.json``. immich's and
+rclip's are brought into it (`adoption`). Weights that do not fit into a graph's file lie beside it;
+a graph may name no other files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +25,27 @@ from visterm.errors import BadInput
 
 PRECISIONS = ("fp32", "fp16", "int8")
 _ENDINGS = {"fp32": ("",), "fp16": ("_fp16",), "int8": ("_quantized", "_int8", "_uint8")}
-_VISION = ("onnx/vision_model", "onnx/model")
-_TEXT = ("onnx/text_model",)
+RCLIP = "ViT-B-32-256-datacomp_s34b_b86k"
+"""The folder of rclip's graphs."""
+_VISION = ("onnx/vision_model", "onnx/model", "visual/model", f"{RCLIP}/visual")
+_TEXT = ("onnx/text_model", "textual/model", f"{RCLIP}/textual")
 _WEIGHTS = (".onnx_data", ".onnx.data")
 """How the files are called that hold weights beside a graph."""
 PREPROCESSOR, TOKENIZER = "preprocessor_config.json", "tokenizer.json"
 _MODEL_SETTINGS, _TOKENIZER_SETTINGS = "config.json", "tokenizer_config.json"
 _TEXT_FILES = (TOKENIZER, _MODEL_SETTINGS, _TOKENIZER_SETTINGS)
+MERGES = "tokenizer/bpe_simple_vocab_16e6.txt.gz"
+"""The tokenizer of OpenAI's CLIP, as rclip keeps it."""
+OPEN_CLIP_PREPROCESSOR = "visual/preprocess_cfg.json"
+_FOREIGN = (
+    *(OPEN_CLIP_PREPROCESSOR, MERGES),
+    *("textual/tokenizer.json", "textual/tokenizer_config.json"),
+)
+"""Files of other layouts, before they are brought into this one."""
 OFFERED = [
     *(f"{stem}{end}{kind}" for stem in (*_VISION, *_TEXT) for ends in _ENDINGS.values()
       for end in ends for kind in (".onnx", *_WEIGHTS)),
-    PREPROCESSOR, *_TEXT_FILES,
+    PREPROCESSOR, *_TEXT_FILES, *_FOREIGN,
 ]  # fmt: skip
 """Every name that a file of an encoder can have; whatever else a folder holds is left there."""
 _LARGEST_TEXT = 64 << 20
@@ -73,6 +85,11 @@ class Preprocessing:
     def __post_init__(self) -> None:
         if min(self.deviation) <= 0 or not 0 < self.scale <= 1:
             raise BadInput(f"{PREPROCESSOR}: deviations and the scale of pixels must be above zero")
+
+    @property
+    def digest(self) -> str:
+        """A short hash of all of it, by which two encoders' ways can be compared."""
+        return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:8]
 
     @property
     def max_side(self) -> int:
@@ -127,6 +144,8 @@ class TextLayout:
     """What fills them, where the tokenizer's configuration says so."""
     pad_id: int | None
     """Its number, where only the model's configuration says so."""
+    is_canonical: bool = False
+    """Whether texts go without capitals and punctuation, as open_clip's SigLIP learnt them."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +173,7 @@ def names_of(files: Collection[str], precision: str | None) -> list[str]:
     graphs = [name for name in (_graph(files, _VISION, chosen), text) if name is not None]
     weights = [graph.removesuffix(".onnx") + end for graph in graphs for end in _WEIGHTS]
     about_texts = () if text is None else _TEXT_FILES
-    others = (*weights, PREPROCESSOR, *about_texts)
+    others = (*weights, PREPROCESSOR, *about_texts, *_FOREIGN)
     return [*graphs, *(name for name in others if name in files)]
 
 
@@ -227,16 +246,20 @@ def _text_layout(names: list[str], said: Mapping[str, dict[str, Any]]) -> TextLa
     model, settings = said.get(_MODEL_SETTINGS, {}), said.get(_TOKENIZER_SETTINGS, {})
     pad = settings.get("pad_token")
     pad = pad.get("content") if isinstance(pad, dict) else pad
-    text = model.get("text_config")
+    is_open_clip = isinstance(model.get("text_cfg"), dict)
+    text = model.get("text_cfg" if is_open_clip else "text_config")
     text = text if isinstance(text, dict) else {}
+    length = "context_length" if is_open_clip else "max_position_embeddings"
+    cleaning = text.get("tokenizer_kwargs")
     is_siglip = str(model.get("model_type", "")).startswith("siglip")
     pad_id = text.get("pad_token_id", 1 if is_siglip else None)
     return TextLayout(
         graph=names[1],
-        length=_length(text.get("max_position_embeddings", _USUAL_LENGTH)),
-        is_filled=is_siglip,  # it learnt from texts of one length
+        length=_length(text.get(length, _USUAL_LENGTH)),
+        is_filled=is_siglip or is_open_clip,  # they learnt from texts of one length
         pad_token=pad if isinstance(pad, str) else None,
         pad_id=pad_id if isinstance(pad_id, int) else None,
+        is_canonical=isinstance(cleaning, dict) and cleaning.get("clean") == "canonicalize",
     )
 
 

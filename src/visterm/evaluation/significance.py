@@ -166,6 +166,21 @@ def resampled_p_value(means: NDArray[np.float64], others: NDArray[np.float64]) -
     return float(2 * norm.sf(abs(float(gains.mean())) / deviation))
 
 
+def against_best(
+    means: Mapping[str, float], resampled: Mapping[str, NDArray[np.float64]]
+) -> dict[str, float]:
+    """The p-values of all models but the one with the highest mean, against that one, with Holm's
+    correction.
+
+    >>> means, drawn = {"a": 0.3, "b": 0.2}, {"a": np.arange(9.0), "b": np.arange(9.0) - 1}
+    >>> against_best(means, drawn)
+    {'b': 0.0}
+    """
+    best = max(means, key=means.__getitem__)
+    rest = [name for name in means if name != best]
+    return holm({name: resampled_p_value(resampled[best], resampled[name]) for name in rest})
+
+
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """The p-values of several tests, corrected so that one of them is wrong as seldom as a single
     one (S. Holm, Scandinavian Journal of Statistics 6(2), 1979).

@@ -9,7 +9,8 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from itertools import chain
 from numbers import Integral, Real
 
@@ -38,6 +39,10 @@ class Table:
         Cells to stand out; as text they end in ``*``.
     plain : collection of row or column names
         Floats there are no fractions (a median rank, seconds) and are shown as they are.
+    spread : mapping of (row, column) names to float
+        Standard deviations over seeds, in the unit of their cells: ``28.3 ± 0.2``.
+    p_values : mapping of (row, column) names to float
+        Of a cell against the best one beside it: a superscript, in brackets as text.
     heading : str
         What stands over the row names.
 
@@ -62,6 +67,8 @@ class Table:
     bold: Collection[tuple[str, str]] = ()
     plain: Collection[str] = ()
     heading: str = ""
+    spread: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    p_values: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):
@@ -72,9 +79,9 @@ class Table:
                     f"row {name!r} of {self.title!r} needs one value for each of the "
                     f"{len(self.columns)} columns"
                 )
-        for row, column in self.bold:
+        for row, column in chain(self.bold, self.spread, self.p_values):
             if row not in self.rows or column not in self.columns:
-                raise BadInput(f"{self.title!r} has no cell ({row!r}, {column!r}) to make bold")
+                raise BadInput(f"{self.title!r} has no cell ({row!r}, {column!r}) to mark")
         unknown = set(self.plain) - set(self.rows) - set(self.columns)
         if unknown:
             raise BadInput(f"{self.title!r} has no row or column called {sorted(unknown)}")
@@ -90,8 +97,9 @@ class Table:
         """Aligned plain text; a bold cell ends in ``*``, which hangs so that the digits align."""
         lines = [[self.heading, *(f"{column} " for column in self.columns)]]
         for name in self.rows:
-            cells = self._cells(name)
-            lines.append([name, *(shown + ("*" if bold else " ") for shown, bold in cells)])
+            lines.append([name])
+            for shown, bold, p in self._cells(name):
+                lines[-1].append(shown + (f" ({p})" if p else "") + ("*" if bold else " "))
         widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
         drawn = [
             "  ".join(
@@ -118,8 +126,9 @@ class Table:
         ]
         for name in self.rows:
             cells = [
-                f"**{_markdown(shown)}**" if bold else _markdown(shown)
-                for shown, bold in self._cells(name)
+                (f"**{_markdown(shown)}**" if bold else _markdown(shown))
+                + (f"<sup>{escape(p)}</sup>" if p else "")
+                for shown, bold, p in self._cells(name)
             ]
             lines.append(_piped([_markdown(name), *cells]))
         return "\n".join([f"**{_markdown(self.title)}**", "", *lines])
@@ -144,8 +153,9 @@ class Table:
         body = []
         for name in self.rows:
             cells = [
-                rf"\textbf{{{_latex(shown)}}}" if bold else _latex(shown)
-                for shown, bold in self._cells(name)
+                (rf"\textbf{{{_latex(shown)}}}" if bold else _latex(shown))
+                + (f"$^{{{p}}}$" if p else "")
+                for shown, bold, p in self._cells(name)
             ]
             body.append(" & ".join([_latex(name), *cells]) + r" \\")
         return "\n".join(
@@ -193,12 +203,15 @@ class Table:
         """
         return self._number(row, column, self.rows[row][list(self.columns).index(column)])
 
-    def _cells(self, row: str) -> list[tuple[str, bool]]:
+    def _cells(self, row: str) -> list[tuple[str, bool, str]]:
+        """What each cell shows, whether it is bold, and its p-value."""
         marked = set(self.bold)
-        return [
-            (self._shown(row, column, value), (row, column) in marked)
-            for column, value in zip(self.columns, self.rows[row], strict=True)
-        ]
+        found = []
+        for column, value in zip(self.columns, self.rows[row], strict=True):
+            p = self.p_values.get((row, column))
+            said = "" if p is None else ("< 0.001" if p < 0.001 else f"{p:.3f}")
+            found.append((self._shown(row, column, value), (row, column) in marked, said))
+        return found
 
     def _number(self, row: str, column: str, value: Value) -> Value:
         if value is None or isinstance(value, str):
@@ -216,7 +229,10 @@ class Table:
         number = self._number(row, column, value)
         if number is None:
             return MISSING
-        return f"{number:.1f}" if isinstance(number, float) else str(number)
+        if not isinstance(number, float):
+            return str(number)
+        spread = self._number(row, column, self.spread.get((row, column)))
+        return f"{number:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
 
 
 def _piped(cells: Sequence[str]) -> str:
@@ -237,6 +253,7 @@ _LATEX = {
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "–": "--",
+    "±": r"$\pm$",
 }
 
 

@@ -7,6 +7,7 @@ hold no pickles, are written whole, and one that is damaged counts as not there.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import io
 import json
@@ -26,7 +27,16 @@ from visterm.files import write_whole
 FEATURES = ("features", "pictures", "encoders")
 """The rooms whose code decides what a picture's vector is."""
 FIGURES = (*FEATURES, "datasets", "evaluation", "experiments", "kernels", "models", "text")
-"""The rooms whose code, with that of papers/, decides what a figure is."""
+"""The rooms whose code, with that of papers/, decides what a figure is …"""
+SHOWING = (
+    "contact_sheet.py",
+    "plots.py",
+    "tables.py",
+    "ranking_tables.py",
+    "tuning.py",
+    "pages.py",
+)
+"""… but for what only lays figures out, or searches."""
 
 T = TypeVar("T")
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
@@ -65,15 +75,36 @@ def cache_folder() -> Path:
 
 @cache
 def code_digest(rooms: tuple[str, ...] = FIGURES) -> str:
-    """Changes with every line of Python that decides a figure: no old one is ever shown."""
+    """Changes with every line of Python that decides a figure: no old one is ever shown.
+
+    Comments, docstrings and layout decide none.
+    """
     package = Path(visterm.__file__).parent
     folders = [package / room for room in rooms]
     if "experiments" in rooms:
         folders.append(package.parents[1] / "papers")
     digest = hashlib.sha256()
     for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
-        digest.update(file.read_bytes())
+        if file.name not in SHOWING:
+            digest.update(_code(file.read_text(encoding="utf-8")).encode())
     return digest.hexdigest()
+
+
+def _code(text: str) -> str:
+    """
+    >>> _code("def f():\\n    'Nothing.'\\n    return 1  # one") == _code("def f(): return 1")
+    True
+    """
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                one
+                for one in body
+                if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
+    return ast.dump(tree)
 
 
 def data_digest(paths: Iterable[Path], texts: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ several models on the same queries: means over seeds, confidence intervals, p-va
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -15,17 +14,15 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.evaluation import Evaluation, Table
-from visterm.evaluation.significance import holm, resampled_p_value
+from visterm.evaluation.significance import against_best
 from visterm.experiments.picture_features import (
     BLOCKS_FOR,
     PictureFeatures,
     block_numbers,
     check_features,
-    extract,
 )
 from visterm.experiments.protocol import Protocol
 from visterm.experiments.runs import Extracted, Outcome, Seconds, interval_95, percent, run
-from visterm.features import parse_features
 from visterm.features.notation import parse_named
 from visterm.models import Model, model_of
 from visterm.models.rules import PRESETS, pairs_of_a_round
@@ -138,18 +135,11 @@ def evaluate_preset(
     """Features and model together, by the preset's name; or its model on other features."""
     if preset != "best":
         raise BadInput(f"no preset called {preset!r}; there is best")
-    learner = make_model(BEST_MODEL, max_words=protocol.max_words)
-    seconds = Seconds()
-    with seconds.on("features"):
-        if features is None:
-            views = parse_features(BEST_VIEWS, n_jobs=n_jobs or os.cpu_count() or 1)
-            rows = extract(protocol, views, progress=progress)
-        else:
-            check_features(features)
-            rows = PictureFeatures(protocol, n_jobs=n_jobs).vectors(features, progress=progress)
-    outcome = run(protocol, Extracted(*rows), learner, seconds, ranks=ranks, progress=progress)
+    made = evaluate_model(
+        protocol, BEST_MODEL, features or BEST_VIEWS, n_jobs=n_jobs, ranks=ranks, progress=progress
+    )
     shown = features or "cnn, two views by each of three networks"
-    return ModelEvaluation(learner.name, shown, outcome)
+    return made._replace(model=parse_named(BEST_MODEL).name, features=shown)
 
 
 @dataclass(frozen=True)
@@ -183,10 +173,8 @@ class ModelComparison:
 
     def p_values(self) -> dict[str, float]:
         """Of every model but the best one, against that one."""
-        ahead, means = _ahead(self.evaluations), self.resampled
-        return holm(
-            {name: resampled_p_value(means[ahead], means[name]) for name in means if name != ahead}
-        )
+        means = {name: one.mean()["AvgP"] for name, one in self.evaluations.items()}
+        return against_best(means, self.resampled)
 
     def to_json(self) -> dict[str, Any]:
         ours, means, p_values = self.evaluations, self.resampled, self.p_values()
@@ -209,24 +197,26 @@ class ModelComparison:
         ahead = _ahead(ours)
         measures = list(ours[ahead].per_query)
         ranks = list(self.runs[ahead][0].outcome.ranks or ())
-        seeds = len(self.runs[ahead])
         rows: dict[str, list[float | int | str | None]] = {}
         for name, mean in ours.items():
             low, high = interval_95(mean, means[name])
-            p = p_values.get(name)
+            both_ways = [one.outcome.ranks or {} for one in self.runs[name]]
             rows[name] = [
                 *(mean.mean()[measure] for measure in measures),
                 f"{low:.1f}–{high:.1f}",
-                _deviation(self.runs[name]),
-                None if p is None else ("< 0.001" if p < 0.001 else f"{p:.3f}"),
-                *(
-                    float(np.mean([(run.outcome.ranks or {})[one] for run in self.runs[name]]))
-                    for one in ranks
-                ),
+                *(float(np.mean([found[rank] for found in both_ways])) for rank in ranks),
             ]
-        columns = [*measures, "AvgP, 95 %", f"± over {seeds} seeds", "p to the best", *ranks]
-        bold = [(ahead, "AvgP")] if _is_above(p_values) else []
-        return Table(title, columns, rows, bold=bold, plain=ranks, heading="model")
+        deviations = {(name, "AvgP"): _deviation(runs) for name, runs in self.runs.items()}
+        return Table(
+            title,
+            [*measures, "AvgP, 95 %", *ranks],
+            rows,
+            bold=[(ahead, "AvgP")] if _is_above(p_values) else [],
+            plain=ranks,
+            heading="model",
+            spread={cell: one for cell, one in deviations.items() if one is not None},
+            p_values={(name, "AvgP"): p for name, p in p_values.items()},
+        )
 
 
 def compare_models_by_name(

@@ -1,186 +1,32 @@
-"""Tables of models that rank pictures for words, made of their entries.
+"""Tables of models that rank pictures for words, made of an experiment's runs.
 
-An experiment has rows of features (or none), and for each the models by the paper's names, as
-``visterm evaluate`` writes them; where a list stands, validation pictures choose among its members.
-"Ours" and ``as_published`` are the same experiment with other settings. Several tables may look at
-one experiment, each with a ``view`` of its own.
+Several tables may look at one experiment, each with a ``view`` of its own: by measure, by slice of
+the queries, by features, what was chosen, and how long it took.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from visterm.estimator import clone
 from visterm.evaluation import Evaluation, Table, measures_table
-from visterm.experiments.cache import remembered
-from visterm.experiments.comparison import averaged, make_model
-from visterm.experiments.picture_features import BLOCKS_FOR, PictureFeatures, block_numbers
-from visterm.experiments.protocol import Protocol, Source, dealt_out, protocol_of
-from visterm.experiments.runs import (
-    Extracted,
-    RankedRun,
-    Seconds,
-    choose,
-    index,
-    outcome_of,
-    percent,
-)
+from visterm.evaluation.significance import against_best, resampled_means
+from visterm.experiments.comparison import averaged
+from visterm.experiments.experiment import ALONE, Experiment
+from visterm.experiments.protocol import Source
+from visterm.experiments.runs import RankedRun, percent
 from visterm.experiments.tables import Entry, Report, avgp_table, table_by_model
-from visterm.models import Model
 from visterm.progress import Progress, silent
 from visterm.text import Relevance
 
 Runs = dict[str, dict[str, list[RankedRun]]]
 """By row and model, a run for each seed."""
-ALONE = ""
-"""The name of the only row of an experiment."""
-
-
-class Candidate(NamedTuple):
-    """A model on some features; validation pictures may choose among several."""
-
-    model: Model
-    features: str
-    form: str
-    """How it takes them: "vectors", visterm "counts", or all parts as one "bag"."""
-    points_per_centre: int | None
-
-    @property
-    def text(self) -> str:
-        kernel = self.model.get_params().get("kernel")
-        return self.features if kernel is None else f"{self.features}, {kernel}"
-
-    def rows(self, features: PictureFeatures, progress: Progress) -> Extracted:
-        points = {} if self.form == "bag" else {"points_per_centre": self.points_per_centre}
-        made = getattr(features, self.form)(self.features, **points, progress=progress)
-        return Extracted(*made)
-
-
-@dataclass(frozen=True, eq=False)
-class Experiment:
-    """An entry's experiment on a data set with one seed, ours or as published."""
-
-    entry: Entry
-    data: Source
-    seed: int = 0
-    as_published: bool = False
-
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        known = self.entry.experiment
-        return {**known, **(known.get("as_published", {}) if self.as_published else {})}
-
-    @cached_property
-    def protocol(self) -> Protocol:
-        """Who trains, validates and is tested, and the queries."""
-        data = self.entry.dataset(self.data, self.settings["data"])
-        max_words = self.settings.get("max_words")
-        if "dealt_out" in self.settings:
-            shares = self.settings["dealt_out"]
-            return dealt_out(data, shares, seed=self.seed, max_words=max_words)
-        found = protocol_of(data, seed=self.seed)
-        return found if max_words is None else replace(found, max_words=max_words)
-
-    @cached_property
-    def features(self) -> PictureFeatures:
-        return PictureFeatures(self.protocol, kept=True)
-
-    @property
-    def training_only(self) -> bool:
-        """Whether models learn from training pictures alone, and validation pictures choose."""
-        return bool(self.settings.get("learn_from", "development") == "training")
-
-    def candidates(self) -> dict[str, dict[str, list[Candidate]]]:
-        """By row and model, what validation pictures choose from."""
-        rows = self.settings.get("rows") or {ALONE: self.settings}
-        return {
-            row: {name: self._candidates(given, one) for name, one in given["models"].items()}
-            for row, given in rows.items()
-        }
-
-    def _candidates(self, row: Mapping[str, Any], given: Any) -> list[Candidate]:
-        every = given if isinstance(given, list) else [given]
-        return [
-            self._candidate(row, {"model": one} if isinstance(one, str) else one) for one in every
-        ]
-
-    def _candidate(self, row: Mapping[str, Any], given: Mapping[str, Any]) -> Candidate:
-        protocol = self.protocol
-        model = make_model(
-            given["model"],
-            max_words=protocol.max_words,
-            seed=protocol.seed,
-            presets=self.settings.get("presets", True),
-        )
-        features = given.get("features") or row.get("features") or BLOCKS_FOR[model.takes]
-        if model.takes == "blocks":
-            features = given.get("features", BLOCKS_FOR["blocks"])
-            model.set_params(block_width=block_numbers(features))
-        form = "counts" if model.takes == "counts" else given.get("form", "vectors")
-        return Candidate(model, features, form, given.get("points_per_centre"))
-
-    def runs(self, progress: Progress = silent) -> dict[str, dict[str, RankedRun]]:
-        """Every model of every row."""
-        return {
-            row: {name: self.run(every, progress) for name, every in models.items()}
-            for row, models in self.candidates().items()
-        }
-
-    def run(self, candidates: list[Candidate], progress: Progress = silent) -> RankedRun:
-        """The candidate that validation pictures like best, measured on the test pictures."""
-
-        def made() -> dict[str, Any]:
-            rows, outcome, tried = self._measured(candidates, progress)
-            kept = {"chosen": outcome.chosen, "seconds": outcome.seconds.spent, "tried": tried}
-            return {"rows": rows, **kept}
-
-        about = [(c.model.name, c.model.get_params(), *c[1:]) for c in candidates]
-        known = remembered("run", made, about, self.training_only, self.protocol.digest)
-        seconds, chosen = Seconds(known["seconds"]), known["chosen"]
-        outcome = outcome_of(self.protocol, known["rows"], seconds, chosen, self.training_only)
-        return RankedRun(known["rows"], outcome, known["tried"])
-
-    def _measured(self, candidates: list[Candidate], progress: Progress) -> RankedRun:
-        choosers = [self._chooser(one, progress) for one in candidates]
-        best = max(range(len(choosers)), key=lambda i: choosers[i][0].validation_)
-        chooser, rows, seconds = choosers[best]
-        found = index(
-            self.protocol,
-            rows,
-            chooser,
-            seconds,
-            training_only=self.training_only,
-            progress=progress,
-        )
-        tried = {c.text: made[0].validation_ for c, made in zip(candidates, choosers, strict=True)}
-        if len(candidates) > 1:
-            extra = _differences([one.model for one in candidates], best)
-            found.outcome.chosen.update(way=candidates[best].text, **extra)
-        return found._replace(tried=tried)
-
-    def _chooser(
-        self, candidate: Candidate, progress: Progress
-    ) -> tuple[Model, Extracted, Seconds]:
-        """A model that learnt from training pictures, by what validation pictures chose."""
-        seconds = Seconds()
-        with seconds.on("features"):
-            rows = candidate.rows(self.features, progress)
-        model = clone(candidate.model).set_params(retrain=False)
-        with seconds.on("choosing"):
-            choose(self.protocol, model, (rows.training, rows.validation), progress)
-        return model, rows, seconds
-
-
-def _differences(models: list[Model], best: int) -> dict[str, Any]:
-    """Parameters of the best model in which others of its kind differ from it."""
-    ours = models[best].get_params()
-    others = [one.get_params() for one in models if type(one) is type(models[best])]
-    return {name: value for name, value in ours.items() if any(o[name] != value for o in others)}
+_RESAMPLED_QUERIES = 4000
+_SIGNIFICANT = 0.05
 
 
 def ranking_table(
@@ -206,10 +52,15 @@ def ranking_table(
 
 def _part(runs: list[RankedRun], name: str) -> Evaluation:
     """A slice of the queries, averaged over the seeds; unseen queries are those of every seed."""
-    masks = [run.outcome.slices.get(name) for run in runs]
     whole = averaged([run.outcome.evaluation for run in runs])
-    common = [mask for mask in masks if mask is not None]
-    return whole if name == "all" else whole.slice(np.logical_and.reduce(common))
+    return whole if name == "all" else whole.slice(_mask(runs, name))
+
+
+def _mask(runs: list[RankedRun], name: str) -> NDArray[np.bool_]:
+    """Which queries are of a slice, with every seed."""
+    if name == "all":
+        return np.ones(len(runs[0].outcome.evaluation), bool)
+    return np.logical_and.reduce([run.outcome.slices[name] for run in runs])
 
 
 def _ours(runs: Mapping[str, list[RankedRun]]) -> dict[str, Any]:
@@ -233,51 +84,75 @@ def _object(entry: Entry, ours: Mapping[str, Any], **more: Any) -> dict[str, Any
     return {"published": theirs, "ours": dict(ours), **more}
 
 
-def _ranges(runs: Mapping[str, list[RankedRun]], part: str) -> dict[str, str]:
-    """The lowest and highest AvgP over seeds, by model."""
-    found = {}
+def _p_values(
+    runs: Mapping[str, list[RankedRun]], experiments: list[Experiment], part: str
+) -> dict[str, float]:
+    """Of every model against the best one: AvgP over pictures drawn again, Holm's correction."""
+    means, resampled = {}, {}
     for name, every in runs.items():
-        means = [100 * one.outcome.part(part).mean()["AvgP"] for one in every]
-        found[name] = f"{min(means):.1f}–{max(means):.1f}"
-    return found
+        means[name] = _part(every, part).mean()["AvgP"]
+        mask = _mask(every, part)
+        found = [
+            resampled_means(one.rows, _some(experiment.protocol.test_relevance.take(mask)))
+            for one, experiment in zip(every, experiments, strict=True)
+        ]
+        resampled[name] = np.mean(found, axis=0)
+    return against_best(means, resampled)
 
 
-def _with_ranges(table: Table, part: str, runs: Mapping[str, list[RankedRun]]) -> Table:
-    """The table with a row of AvgP's range over seeds, where there are several."""
-    seeds = len(next(iter(runs.values())))
-    if seeds == 1:
-        return table
-    ranges = {f"{name} ours": text for name, text in _ranges(runs, part).items()}
-    name = f"AvgP of {part} queries, over {seeds} seeds"
-    return replace(table, rows={**table.rows, name: [ranges.get(c) for c in table.columns]})
+def _some(relevance: Relevance) -> Relevance:
+    """Queries at even distances, where there are too many to draw pictures again for all."""
+    step = -(-len(relevance) // _RESAMPLED_QUERIES)
+    return relevance.take(np.arange(len(relevance)) % step == 0)
 
 
-def by_measure(entry: Entry, runs: Runs, _: list[Experiment]) -> Report:
+def _marked(
+    table: Table,
+    rows: Mapping[str, tuple[str, Mapping[str, list[RankedRun]]]],
+    experiments: list[Experiment],
+) -> Table:
+    """The table with p-values over pictures, and deviations over seeds, of AvgP in its rows; each
+    row names a part of the queries and the runs. Bold is what is above all others by these, too."""
+    p_values: dict[tuple[str, str], float] = {}
+    spread: dict[tuple[str, str], float] = {}
+    bold = set(table.bold)
+    for row, (part, runs) in rows.items():
+        found = _p_values(runs, experiments, part)
+        p_values |= {(row, f"{name} ours"): p for name, p in found.items()}
+        if max(found.values(), default=1.0) >= _SIGNIFICANT:
+            bold -= {(row, column) for column in table.columns}
+        if len(experiments) > 1:
+            for name, every in runs.items():
+                means = [one.outcome.part(part).mean()["AvgP"] for one in every]
+                spread[row, f"{name} ours"] = float(np.std(means, ddof=1))
+    return replace(table, p_values=p_values, spread=spread, bold=sorted(bold))
+
+
+def by_measure(entry: Entry, runs: Runs, every: list[Experiment]) -> Report:
     """AvgP, BEP and P@10 of the models of one row, over all queries or a slice of them."""
     shown = runs[entry.table.get("row", ALONE)]
     part = entry.table.get("slice", "all")
-    ours = {name: _part(every, part) for name, every in shown.items()}
+    ours = {name: _part(one, part) for name, one in shown.items()}
     table = measures_table(entry.titled(""), ours, entry.published)
-    return Report(_with_ranges(table, part, shown), _object(entry, _ours(shown)))
+    return Report(_marked(table, {"AvgP": (part, shown)}, every), _object(entry, _ours(shown)))
 
 
-def by_slice(entry: Entry, runs: Runs, _: list[Experiment]) -> Report:
+def by_slice(entry: Entry, runs: Runs, every: list[Experiment]) -> Report:
     """AvgP of the models over each slice that the paper looks at."""
     shown = runs[ALONE]
     names = list(next(iter(entry.published.values())))
     theirs = {part: {m: f[part] for m, f in entry.published.items()} for part in names}
-    ours = {part: {m: _part(every, part) for m, every in shown.items()} for part in names}
+    ours = {part: {m: _part(one, part) for m, one in shown.items()} for part in names}
     table = avgp_table(entry.titled(", AvgP"), theirs, ours)
-    for part in names:
-        table = _with_ranges(table, part, shown)
+    table = _marked(table, {part: (part, shown) for part in names}, every)
     return Report(table, _object(entry, _ours(shown)))
 
 
-def by_row(entry: Entry, runs: Runs, _: list[Experiment]) -> Report:
+def by_row(entry: Entry, runs: Runs, every: list[Experiment]) -> Report:
     """AvgP by features and model, over all queries or a slice of them."""
     part = entry.table.get("slice", "all")
     ours = {
-        row: {name: _part(every, part) for name, every in models.items()}
+        row: {name: _part(one, part) for name, one in models.items()}
         for row, models in runs.items()
     }
     tried = {
@@ -287,6 +162,7 @@ def by_row(entry: Entry, runs: Runs, _: list[Experiment]) -> Report:
     }
     found = {row: _ours(models) for row, models in runs.items()}
     table = avgp_table(entry.titled(", AvgP"), entry.published, ours)
+    table = _marked(table, {row: (part, models) for row, models in runs.items()}, every)
     return Report(table, _object(entry, found, tried_on_validation=tried))
 
 

@@ -41,9 +41,11 @@ class Report:
     page: bytes | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, and which cells of the table are marked: row and column of each."""
+        """What was found, which cells of the table are marked, and p-values, by row and column."""
         marked = [list(cell) for cell in self.table.bold]
-        return {**self.found, "significant": marked} if marked else self.found
+        p_values = [[*cell, round(p, 5)] for cell, p in self.table.p_values.items()]
+        more = {"significant": marked, "p_values": p_values}
+        return {**self.found, **{name: one for name, one in more.items() if one}}
 
 
 def table_by_model(

@@ -27,7 +27,7 @@ class EncoderVectors(Extractor):
     ----------
     encoder : str
         Its name: ``visterm encoder list`` has those that are installed.
-    provider : {"cpu", "cuda", "coreml"}
+    provider : {"cpu", "cuda", "coreml", "openvino", "directml"}
         Where onnxruntime computes; vectors of one are never compared with those of another.
     n_jobs : int
         Processes that decode pictures and extract features.

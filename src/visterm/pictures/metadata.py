@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from visterm.pictures.caption_table import read_row, strings
 from visterm.pictures.decoder import OpenPicture, RawPicture
 from visterm.pictures.formats import Refused, opened
-from visterm.pictures.texts import decoded, old_windows, values
+from visterm.pictures.texts import decoded, old_windows, tidy, values
 from visterm.pictures.xmp import CAPTURE, BrokenXMP, read_xmp
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ EXIF, XMP, NAME, VIDEO, FILE = "exif", "xmp", "name", "video", "file"
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _ORIGINAL, _DIGITIZED, _CHANGED = 0x9003, 0x9004, 0x0132
+_MAKE, _MODEL, _LENS, _RATING = 0x010F, 0x0110, 0xA434, 0x4746
 _TIME = re.compile(r"(\d{4})[:\-/](\d\d)(?:[:\-/](\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?)?")
 _IN_A_NAME = re.compile(
     r"""(?<!\d) ((?:19|20)\d\d) ([-_.]?) (0[1-9]|1[0-2]) \2 (0[1-9]|[12]\d|3[01])
@@ -65,13 +66,17 @@ _IPTC_FIELDS = {
 
 @dataclass(frozen=True)
 class Capture:
-    """When and where a picture was taken, and how the time is known."""
+    """When, where and with what a picture was taken, how the time is known, and its rating."""
 
     taken: int | None = None
     source: str = ""
     """exif, xmp, name, video or file; nothing where the time is not known."""
     latitude: float | None = None
     longitude: float | None = None
+    camera: str | None = None
+    lens: str | None = None
+    rating: int | None = None
+    """Stars, 1 to 5, or -1 for a picture that was rejected."""
 
     def __or__(self, other: Capture) -> Capture:
         """This, completed by what another knows."""
@@ -80,9 +85,11 @@ class Capture:
             joined = replace(joined, taken=other.taken, source=other.source)
         if self.latitude is None:
             joined = replace(joined, latitude=other.latitude, longitude=other.longitude)
-        return joined
+        about = {name: getattr(self, name) or getattr(other, name) for name in _ABOUT}
+        return replace(joined, **about)
 
 
+_ABOUT = ("camera", "lens", "rating")
 NOTHING = Capture()
 
 
@@ -94,7 +101,9 @@ def exif_capture(exif: Exif) -> Capture:
     taken = next((time for time in times if time is not None), None)
     latitude = _signed(_angle(at.get(2)), str(at.get(1, "")))
     longitude = _signed(_angle(at.get(4)), str(at.get(3, "")))
-    return made_capture(taken, EXIF, latitude, longitude)
+    stars = str(exif.get(_RATING, ""))
+    about = _about(str(exif.get(_MAKE, "")), str(exif.get(_MODEL, "")), str(more.get(_LENS, "")))
+    return made_capture(taken, EXIF, latitude, longitude) | about | Capture(rating=_stars(stars))
 
 
 def video_capture(facts: Mapping[str, str]) -> Capture:
@@ -125,7 +134,11 @@ def xmp_capture(found: Mapping[str, Iterable[str]]) -> Capture:
     latitude, longitude = (
         next(map(_xmp_degrees, found.get(field, ())), None) for field in ("latitude", "longitude")
     )
-    return made_capture(taken, XMP, latitude, longitude)
+    make, model, lens, stars = (
+        next(iter(found.get(field, ())), "") for field in ("make", "model", "lens", "rating")
+    )
+    about = _about(make, model, lens) | Capture(rating=_stars(stars))
+    return made_capture(taken, XMP, latitude, longitude) | about
 
 
 def name_capture(name: str) -> Capture:
@@ -167,6 +180,24 @@ def made_capture(
     )
     at = (latitude, longitude) if is_known else (None, None)
     return Capture(taken, source if taken is not None else "", *at)
+
+
+def _about(make: str, model: str, lens: str) -> Capture:
+    """What a picture was taken with; many cameras name their maker twice.
+
+    >>> _about("Canon", "Canon EOS 5D", "").camera, _about("FUJIFILM", "X-T3", "").camera
+    ('Canon EOS 5D', 'FUJIFILM X-T3')
+    """
+    make, model, lens = (tidy(text.replace("\0", " ")) for text in (make, model, lens))
+    if make and make.split()[0].lower() not in model.lower():
+        model = f"{make} {model}".strip()
+    return Capture(camera=model or None, lens=lens or None)
+
+
+def _stars(text: str) -> int | None:
+    """A rating; 0 is what programs write where nobody gave one."""
+    match = re.fullmatch(r"(-1|[1-5])(\.0*)?", text.strip())
+    return None if match is None else int(match[1])
 
 
 def _angle(parts: Any) -> float | None:
@@ -217,10 +248,10 @@ class Caption:
     """A text about a picture and where it was found.
 
     ``source`` is ``iptc:``, ``xmp:``, ``xmp-sidecar:`` or ``exif:`` and the name of a field
-    (``keywords``, ``caption``, ``title``, ``headline``; ``subject``, ``title``, ``description``;
-    ``description``, ``title``, ``subject``, ``keywords``, ``comment``; ``place`` for names of
-    places), or ``txt``. ``text`` holds one value a line: each keyword, each language, each line of
-    a file.
+    (``keywords``, ``caption``, ``title``, ``headline``; ``subject``, ``tags``, ``people``,
+    ``title``, ``description``; ``description``, ``title``, ``subject``, ``keywords``,
+    ``comment``; ``place`` for names of places), or ``txt``. ``text`` holds one value a line: each
+    keyword, each language, each line of a file.
     """
 
     source: str

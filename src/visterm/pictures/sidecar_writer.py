@@ -1,21 +1,25 @@
-"""Keywords written beside a picture, into the sidecar it has or a new ``photo.jpg.xmp``.
+"""Words written beside a picture, into the sidecar it has or a new ``photo.jpg.xmp``.
 
-What a person wrote stays, byte by byte. Words go where every program looks, into ``dc:subject``,
-and once more into ``visterm:words``, the list by which visterm knows its own: it takes them out
-before it writes others, and never reads them back as the words of a person. A word of ours that
-somebody deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again. Captions
-of other pictures that are likely to fit stand in ``visterm:nearest``, where no program shows them
-as being about this picture.
+Whatever else is there stays: every element, attribute, comment and text. Two kinds of words are
+written, and each replaces what was written of its kind before:
+
+- what visterm *predicts* goes where every program looks for keywords, into ``dc:subject``, and
+  once more into ``visterm:words``, so that visterm never reads it back as the words of a person.
+  What somebody deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again.
+  Captions of other pictures that are likely to fit stand in ``visterm:nearest``, where no program
+  shows them;
+- what people have *said*: keywords into ``dc:subject``, those of a tree ("Places|Lisbon") into
+  Lightroom's and digiKam's lists as well, and a text into ``dc:description``. ``visterm:said``
+  lists them; visterm reads them as any other words of a person.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from xml.parsers import expat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from visterm.errors import VistermError
@@ -24,21 +28,10 @@ from visterm.pictures.formats import Refused
 from visterm.pictures.metadata import MAX_XMP, bytes_of, sidecars_of
 from visterm.pictures.sandbox import captions_of
 from visterm.pictures.texts import tidy, values
-from visterm.pictures.xmp import (
-    DC,
-    NO_TYPES,
-    OURS,
-    PADDING,
-    RDF,
-    VISTERM,
-    BrokenXMP,
-    is_wide,
-    read_xmp,
-)
+from visterm.pictures.xmp import NAMESPACES, BrokenXMP, parsed, read_xmp
 
-MAX_DEPTH = 100
-_SUBJECT = DC + "subject"
-_REFUSED = VISTERM + "refused"
+Element: TypeAlias = Any
+"""A node of minidom, whose published types leave the namespaces of nodes out."""
 _EMPTY = b"""<?xpacket begin='\xef\xbb\xbf' id='W5M0MpCehiHzreSzNTczkc9d'?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/">
  <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -46,269 +39,226 @@ _EMPTY = b"""<?xpacket begin='\xef\xbb\xbf' id='W5M0MpCehiHzreSzNTczkc9d'?>
 </x:xmpmeta>
 <?xpacket end='w'?>
 """
+_PREFIXES = ("rdf", "dc", "lr", "digiKam", "visterm")
+_LISTS = {
+    "dc:subject": "Bag",
+    "lr:hierarchicalSubject": "Bag",
+    "digiKam:TagsList": "Seq",
+    "dc:description": "Alt",
+    "visterm:words": "Bag",
+    "visterm:refused": "Bag",
+    "visterm:nearest": "Seq",
+    "visterm:said": "Bag",
+}
+"""The properties that are written, and the kind of list that each is."""
+_PREDICTED = ("visterm:words", "visterm:refused", "visterm:nearest")
+_SAID = ("visterm:said",)
 
-_LISTS = tuple(RDF + kind for kind in ("Bag", "Seq", "Alt"))
-_TAG = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
-_PREFIX = re.compile(rb"<([^\s/>:]+:)?")
-
-Edit = tuple[int, int, bytes]
-"""Bytes from here to there become these."""
-
-
-@dataclass
-class _Element:
-    """An element of a packet: its bytes from ``start`` up to ``stop``, and what is in it."""
-
-    name: str
-    attributes: dict[str, str]
-    start: int
-    stop: int = -1
-    closing: int = -1
-    """Where its closing tag begins; -1 where it has none."""
-    children: list[_Element] = field(default_factory=list)
-    characters: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return tidy("".join(self.characters))
-
-    @property
-    def bag(self) -> _Element | None:
-        """The list that a property holds."""
-        return next((child for child in self.children if child.name in _LISTS), None)
-
-    @property
-    def items(self) -> list[_Element]:
-        """The entries of that list."""
-        return [] if self.bag is None else [c for c in self.bag.children if c.name == RDF + "li"]
+Texts = Mapping[str, Sequence[str]]
+"""Entries by property."""
 
 
-class _Outline:
-    """Where the elements of a packet lie, byte by byte: some can change and the rest stay.
-
-    It is of a byte encoding that holds ASCII, such as UTF-8. Raises `BrokenXMP` where there is
-    nothing that could be added to.
-    """
-
-    def __init__(self, packet: bytes) -> None:
-        self._packet, self._open = packet, [_Element("", {}, 0)]
-        self._rdf: list[_Element] = []
-        self._parser = expat.ParserCreate(namespace_separator="}")
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler, self._parser.EndElementHandler = self._begin, self._end
-        self._parser.CharacterDataHandler = self._text
-        self._parser.StartDoctypeDeclHandler = self._parser.EntityDeclHandler = self._refuse
-        try:
-            self._parser.Parse(packet, True)
-        except (expat.ExpatError, ValueError, LookupError) as problem:
-            if isinstance(problem, BrokenXMP):
-                raise
-            raise BrokenXMP(f"its XMP cannot be read ({problem})") from None
-        self.stop = max((element.closing for element in self._rdf), default=-1)
-        """Where the closing tag of the last ``rdf:RDF`` begins."""
-        if self.stop < 0:
-            raise BrokenXMP("its XMP has no rdf:RDF to add to")
-        inner = [child for rdf in self._rdf for child in rdf.children]
-        self.descriptions = [child for child in inner if child.name == RDF + "Description"]
-
-    def named(self, name: str) -> list[_Element]:
-        """The properties of a name, in whichever description they stand."""
-        inner = [child for part in self.descriptions for child in part.children]
-        return [child for child in inner if child.name == name]
-
-    def texts(self, name: str) -> list[str]:
-        """The entries of their lists."""
-        return [item.text for element in self.named(name) for item in element.items]
-
-    def _begin(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) > MAX_DEPTH:
-            raise BrokenXMP("too many levels")
-        given = {_qualified(key): value for key, value in attributes.items()}
-        element = _Element(_qualified(name), given, self._parser.CurrentByteIndex)
-        self._open[-1].children.append(element)
-        self._open.append(element)
-        if element.name == RDF + "RDF":
-            self._rdf.append(element)
-
-    def _text(self, characters: str) -> None:
-        for element in self._open[1:]:
-            element.characters.append(characters)
-
-    def _end(self, _: str) -> None:
-        element, at = self._open.pop(), self._parser.CurrentByteIndex
-        element.stop = self._after_tag(element.start)
-        if self._packet[element.stop - 2 : element.stop] != b"/>":
-            element.closing, element.stop = at, self._after_tag(at)
-
-    def _after_tag(self, at: int) -> int:
-        """Where the tag ends that begins here; a ``>`` inside quotes does not end it."""
-        tag = _TAG.match(self._packet, at)
-        return len(self._packet) if tag is None else tag.end()
-
-    def _refuse(self, *_: object) -> None:
-        raise BrokenXMP(NO_TYPES)
-
-
-def _qualified(name: str) -> str:
-    """Expat's "uri}name" as the name that `xmp` knows."""
-    return "{" + name if "}" in name else name
-
-
-def with_keywords(
+def with_predictions(
     packet: bytes | None, words: Sequence[str], nearest: Sequence[str] = ()
 ) -> bytes | None:
-    """A packet that says ``words``, as ours; what it said before, ours aside, is kept as it is.
+    """A packet with ``words`` as visterm's keywords, and captions of the ``nearest`` pictures.
 
-    Parameters
-    ----------
-    packet
-        The XMP there is; None where there is none.
-    words
-        Keywords. Those that the packet holds already, or that somebody took out, are left out.
-    nearest
-        Captions of pictures like this one.
+    Words that the packet holds already, or that somebody took out, are left out. None where there
+    was no packet and nothing is to be said; `BrokenXMP` where nothing can be added.
 
-    Returns
-    -------
-    The new packet; None where there was none and nothing is to be said.
-
-    Raises
-    ------
-    BrokenXMP
-        Where nothing can be added without touching what is there.
-
-    >>> once = with_keywords(None, ["sea"])
+    >>> once = with_predictions(None, ["sea"])
     >>> b"<rdf:li>sea</rdf:li>" in once, read_xmp(once)
     (True, {})
     """
-    if packet is not None and is_wide(packet):
-        raise BrokenXMP("its XMP is in UTF-16, which visterm reads but does not change")
-    whole = _EMPTY if packet is None else packet
-    head = len(whole) - len(whole.lstrip(PADDING))
-    tail = len(whole.rstrip(PADDING))
-    before = whole[head:tail]
-    outline = _Outline(before)
-    ours, subjects = outline.texts(OURS), outline.texts(_SUBJECT)
-    refused = values([*outline.texts(_REFUSED), *(one for one in ours if one not in subjects)])
-    taken = {one.casefold() for one in (*(set(subjects) - set(ours)), *refused)}
+    outline = _Outline(packet)
+    ours, subjects = outline.texts("visterm:words"), outline.texts("dc:subject")
+    gone = [word for word in ours if word not in subjects]
+    refused = values([*outline.texts("visterm:refused"), *gone])
+    taken = {word.casefold() for word in (*(set(subjects) - set(ours)), *refused)}
     added = [word for word in values(words) if word.casefold() not in taken]
-    captions = values(nearest)
-    if packet is None and not added and not captions:
-        return None
-    edits = [
-        *_without_ours(before, outline, set(ours)),
-        *_with_ours(before, outline, set(ours), added, captions, refused),
-    ]
-    after = whole[:head] + _edited(before, edits) + whole[tail:]
-    if read_xmp(after) != read_xmp(whole):
+    texts: Texts = {"visterm:refused": refused, "visterm:nearest": values(nearest)}
+    texts = {"dc:subject": added, "visterm:words": added, **texts}
+    after = outline.rewritten(set(ours), _PREDICTED, texts)
+    if packet is not None and after is not None and read_xmp(after) != read_xmp(packet):
         raise BrokenXMP("its XMP cannot be added to without changing what it says")
     return after
 
 
-def _without_ours(before: bytes, outline: _Outline, ours: set[str]) -> Iterator[Edit]:
-    """Take out what visterm wrote the last time, with the space before it."""
-    for part in outline.descriptions:
-        if _all_ours(part, ours):
-            yield (_space_before(before, part.start), part.stop, b"")
-            continue
-        for element in part.children:
-            if element.name.startswith(VISTERM):
-                yield (_space_before(before, element.start), element.stop, b"")
-            elif element.name == _SUBJECT:
-                for item in element.items:
-                    if item.text in ours:
-                        yield (_space_before(before, item.start), item.stop, b"")
+def with_captions(
+    packet: bytes | None, keywords: Sequence[str], description: str = ""
+) -> bytes | None:
+    """A packet with what people said of a picture: keywords, and a text about it.
+
+    Keywords with bars are of a tree, and written as such, too. A description by somebody else stays
+    alone.
+
+    >>> read_xmp(with_captions(None, ["sea", "Places|Lisbon"], "A boat"))["description"]
+    ['A boat']
+    """
+    outline = _Outline(packet)
+    ours = set(outline.texts("visterm:said"))
+    there = {name: set(outline.texts(name)) - ours for name in _LISTS}
+    trees = [word for word in values(keywords) if "|" in word]
+    flat = values(word.rpartition("|")[2] for word in keywords)
+    known = {word.casefold() for word in there["dc:subject"]}
+    wanted = {
+        "dc:subject": [word for word in flat if word.casefold() not in known],
+        "lr:hierarchicalSubject": trees,
+        "digiKam:TagsList": [tree.replace("|", "/") for tree in trees],
+        "dc:description": [] if there["dc:description"] else values([description]),
+    }
+    texts = {
+        name: [entry for entry in entries if entry not in there[name]]
+        for name, entries in wanted.items()
+    }
+    said = dict.fromkeys(entry for entries in texts.values() for entry in entries)
+    return outline.rewritten(ours, _SAID, texts | {"visterm:said": list(said)})
 
 
-def _with_ours(
-    before: bytes,
-    outline: _Outline,
-    ours: set[str],
-    added: list[str],
-    captions: list[str],
-    refused: list[str],
-) -> Iterator[Edit]:
-    """Keywords into the list that there is, or with everything else into a description of ours."""
-    kept = [part for part in outline.descriptions if not _all_ours(part, ours)]
-    lists = [element for part in kept for element in part.children if element.name == _SUBJECT]
-    is_text = any(element.text and not element.items for element in lists)
-    if is_text or any(_SUBJECT in part.attributes for part in kept):
-        raise BrokenXMP("its keywords are no list, so none can be added")
-    properties = [_list("visterm:words", added), _list("visterm:refused", refused)]
-    properties.append(_list("visterm:nearest", captions, ordered=True))
-    if lists and added:
-        yield _into(before, lists[0], ours, added)
-    elif added:
-        properties.insert(0, _list("dc:subject", added))
-    if any(properties):
-        abouts = (part.attributes.get(RDF + "about", "") for part in outline.descriptions)
-        stop = len(before[: outline.stop].rstrip(PADDING))
-        yield (stop, stop, _description(next(abouts, ""), properties))
+class _Outline:
+    """The descriptions of a packet; raises `BrokenXMP` where there is nothing to add to."""
+
+    def __init__(self, packet: bytes | None) -> None:
+        from defusedxml import minidom
+
+        self._packet = packet
+        self._document: Any = parsed(_EMPTY if packet is None else packet, minidom.parseString)
+        self._roots = self._document.getElementsByTagNameNS(NAMESPACES["rdf"], "RDF")
+        if not self._roots:
+            raise BrokenXMP("its XMP has no rdf:RDF to add to")
+
+    @property
+    def _descriptions(self) -> list[Element]:
+        return [part for root in self._roots for part in _inside(root, "rdf:Description")]
+
+    def _properties(self, name: str) -> list[Element]:
+        return [property_ for part in self._descriptions for property_ in _inside(part, name)]
+
+    def texts(self, name: str) -> list[str]:
+        """The entries of a property."""
+        return [_text(item) for property_ in self._properties(name) for item in _items(property_)]
+
+    def rewritten(self, ours: set[str], markers: Sequence[str], texts: Texts) -> bytes | None:
+        """The packet with other entries in place of those that are ours."""
+        texts = {name: entries for name, entries in texts.items() if entries}
+        if self._packet is None and not texts:
+            return None
+        before = self._written()
+        for part in self._descriptions:
+            _take_out(part, ours, markers)
+        new = [_list(name, texts[name]) for name in texts if not self._fill(name, texts[name])]
+        if new:
+            self._describe(new)
+        after = self._written()
+        return self._packet if after == before and self._packet is not None else after
+
+    def _fill(self, name: str, entries: Sequence[str]) -> bool:
+        """Put entries after the last of a list, spaced as they are; False where there is none."""
+        prefix, _, local = name.partition(":")
+        lists = self._properties(name)
+        is_text = any(_text(property_) and not _bag(property_) for property_ in lists)
+        if is_text or any(p.hasAttributeNS(NAMESPACES[prefix], local) for p in self._descriptions):
+            raise BrokenXMP(f"its {name} is no list, so nothing can be added")
+        bag = next((bag for property_ in lists if (bag := _bag(property_))), None)
+        if bag is None:
+            return False
+        items = _inside(bag, "rdf:li")
+        space = items[0].previousSibling if items and _is_space(items[0].previousSibling) else None
+        after = items[-1].nextSibling if items else None
+        for entry in entries:
+            item = self._document.createElementNS(
+                NAMESPACES["rdf"], "".join((*bag.tagName.rpartition(":")[:2], "li"))
+            )
+            item.appendChild(self._document.createTextNode(entry))
+            if space is not None:
+                bag.insertBefore(space.cloneNode(False), after)
+            bag.insertBefore(item, after)
+        return True
+
+    def _describe(self, properties: list[str]) -> None:
+        """Add a description of ours, about what the others are about."""
+        from xml.dom import minidom
+
+        about = next((p.getAttributeNS(NAMESPACES["rdf"], "about") for p in self._descriptions), "")
+        spaces = "".join(f'\n    xmlns:{p}="{NAMESPACES[p]}"' for p in _PREFIXES)
+        head = f"<rdf:Description rdf:about={quoteattr(about)}{spaces}>"
+        text = f"{head}{''.join(properties)}\n  </rdf:Description>"
+        description = minidom.parseString(text.encode()).documentElement
+        root = self._roots[-1]
+        last = root.lastChild if _is_space(root.lastChild) else None
+        root.insertBefore(self._document.createTextNode("\n  "), last)
+        root.insertBefore(self._document.importNode(description, True), last)
+
+    def _written(self) -> bytes:
+        head = ['<?xml version="1.0" encoding="UTF-8"?>'] if self._document.encoding else []
+        try:
+            parts = [*head, *(node.toxml() for node in self._document.childNodes)]
+        except RecursionError:
+            raise BrokenXMP("its XMP has too many levels") from None
+        return "\n".join([*parts, ""]).encode()
 
 
-def _all_ours(part: _Element, ours: set[str]) -> bool:
-    """Whether a description says nothing but what visterm wrote."""
-    others = [child for child in part.children if not child.name.startswith(VISTERM)]
-    return (
-        len(others) < len(part.children)
-        and not part.attributes.keys() - {RDF + "about"}
-        and all(child.name == _SUBJECT for child in others)
-        and all(item.text in ours for child in others for item in child.items)
-    )
+def _take_out(part: Element, ours: set[str], markers: Sequence[str]) -> None:
+    """Take out what visterm wrote, and lists and a description of which nothing is left."""
+    for name in _LISTS:
+        for property_ in _inside(part, name):
+            items = _items(property_)
+            stale = [item for item in items if name in markers or _text(item) in ours]
+            for item in stale:
+                _remove(item)
+            if len(stale) == len(items) and not _text(property_):
+                _remove(property_)
+    is_bare = all(name.startswith(("xmlns", "rdf:about")) for name in dict(part.attributes.items()))
+    if is_bare and not any(child.nodeType == child.ELEMENT_NODE for child in part.childNodes):
+        _remove(part)
 
 
-def _into(before: bytes, subject: _Element, ours: set[str], added: list[str]) -> Edit:
-    """Entries after the last that stays, spaced as they are."""
-    if subject.bag is None or subject.bag.closing < 0:  # <dc:subject/> or an empty list in one tag
-        names = f'xmlns:dc="{DC[1:-1]}" xmlns:rdf="{RDF[1:-1]}"'
-        entries = _entries("rdf:", added, "")
-        text = f"<dc:subject {names}><rdf:Bag>{entries}</rdf:Bag></dc:subject>"
-        return (subject.start, subject.stop, _ascii(text))
-    staying = [item for item in subject.items if item.text not in ours]
-    space = ""
-    if subject.items:
-        first = subject.items[0].start
-        space = before[_space_before(before, first) : first].decode("ascii")
-    at = staying[-1].stop if staying else _space_before(before, subject.bag.closing)
-    prefix = _PREFIX.match(before, subject.bag.start)
-    name = b"" if prefix is None else prefix[1] or b""
-    return (at, at, _ascii(_entries(name.decode("ascii", "ignore"), added, space)))
+def _inside(node: Element, name: str) -> list[Element]:
+    """The children of an element that have a name."""
+    prefix, _, local = name.partition(":")
+    wanted = (NAMESPACES[prefix], local)
+    return [child for child in node.childNodes if (child.namespaceURI, child.localName) == wanted]
 
 
-def _entries(prefix: str, words: list[str], space: str) -> str:
-    return "".join(f"{space}<{prefix}li>{escape(word)}</{prefix}li>" for word in words)
+def _bag(property_: Element) -> Element | None:
+    lists = (bag for kind in ("Bag", "Seq", "Alt") for bag in _inside(property_, f"rdf:{kind}"))
+    return next(lists, None)
 
 
-def _list(name: str, words: list[str], *, ordered: bool = False) -> str:
-    if not words:
-        return ""
-    kind = "rdf:Seq" if ordered else "rdf:Bag"
-    entries = _entries("rdf:", words, "\n     ")
-    return f"\n   <{name}>\n    <{kind}>{entries}\n    </{kind}>\n   </{name}>"
+def _items(property_: Element) -> list[Element]:
+    bag = _bag(property_)
+    return [] if bag is None else _inside(bag, "rdf:li")
 
 
-def _description(about: str, properties: list[str]) -> bytes:
-    names = {"rdf": RDF, "dc": DC, "visterm": VISTERM}
-    spaces = "".join(f'\n    xmlns:{short}="{name[1:-1]}"' for short, name in names.items())
-    head = f"\n  <rdf:Description rdf:about={quoteattr(about)}{spaces}>"
-    return _ascii(f"{head}{''.join(properties)}\n  </rdf:Description>")
+def _text(node: Element) -> str:
+    """All text in a node."""
+    texts, waiting = list[str](), [node]
+    while waiting:
+        inner = waiting.pop()
+        texts.append(
+            inner.data if inner.nodeType in (inner.TEXT_NODE, inner.CDATA_SECTION_NODE) else ""
+        )
+        waiting += reversed(inner.childNodes)
+    return tidy("".join(texts))
 
 
-def _space_before(data: bytes, at: int) -> int:
-    """Where the white space before a place begins."""
-    return len(data[:at].rstrip(b" \t\r\n"))
+def _is_space(node: Element | None) -> bool:
+    return node is not None and node.nodeType == node.TEXT_NODE and not node.data.strip()
 
 
-def _ascii(text: str) -> bytes:
-    """Characters beyond ASCII as references, which every byte encoding of XML can hold."""
-    return text.encode("ascii", "xmlcharrefreplace")
+def _remove(node: Element) -> None:
+    """Take a node out, with the space before it."""
+    parent = node.parentNode
+    if _is_space(node.previousSibling):
+        parent.removeChild(node.previousSibling)
+    parent.removeChild(node)
 
 
-def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
-    # At one place, what is taken out comes first, then what is put in.
-    for start, stop, put in sorted(edits, key=lambda edit: (edit[0], edit[1]), reverse=True):
-        data = data[:start] + put + data[stop:]
-    return data
+def _list(name: str, entries: Sequence[str]) -> str:
+    kind = _LISTS[name]
+    language = ' xml:lang="x-default"' if kind == "Alt" else ""
+    items = "".join(f"\n     <rdf:li{language}>{escape(entry)}</rdf:li>" for entry in entries)
+    return f"\n   <{name}>\n    <rdf:{kind}>{items}\n    </rdf:{kind}>\n   </{name}>"
 
 
 @dataclass(frozen=True)
@@ -345,14 +295,10 @@ class SidecarChange:
 def sidecar_change(
     picture: str | os.PathLike[str], words: Sequence[str], nearest: Sequence[str] = ()
 ) -> SidecarChange | None:
-    """What ``words`` would change in the sidecar of a picture; None where there is nothing to do.
+    """What predicted ``words`` would change in the sidecar of a picture; None where nothing.
 
     Words that a person gave the picture as keywords, wherever they are kept, are not written again.
-
-    Raises
-    ------
-    VistermError
-        Where the sidecar there is cannot be read or added to; it stays as it is.
+    Raises `VistermError` where the sidecar cannot be read or added to; it stays as it is.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -361,16 +307,43 @@ def sidecar_change(
     >>> os.listdir(folder)
     ['boat.jpg.xmp']
     """
-    name = os.fspath(picture)
-    path = next(iter(sidecars_of(name, ".xmp")), name + ".xmp")
-    given = _keywords(name)
+    given = _keywords(os.fspath(picture))
+    path, before = _sidecar(os.fspath(picture))
     new = [word for word in words if word.casefold() not in given]
-    before = _read(path)
+    return _change(path, before, lambda: with_predictions(before, new, nearest))
+
+
+def caption_change(
+    picture: str | os.PathLike[str],
+    keywords: Sequence[str],
+    description: str,
+    to: str | os.PathLike[str] | None = None,
+) -> SidecarChange | None:
+    """What people's keywords and description would change in a picture's sidecar, or in the file
+    ``to``, which begins as a copy of that sidecar; None where there is nothing to do."""
+    path, before = _sidecar(os.fspath(picture))
+    base = before
+    if to is not None:
+        path, before = os.fspath(to), _read(os.fspath(to))
+        base = base if before is None else before
+    change = _change(path, base, lambda: with_captions(base, keywords, description))
+    return None if change is None else SidecarChange(path, before, change.after)
+
+
+def _change(
+    path: str, before: bytes | None, rewrite: Callable[[], bytes | None]
+) -> SidecarChange | None:
     try:
-        after = with_keywords(before, new, nearest)
+        after = rewrite()
     except BrokenXMP as problem:
         raise VistermError(f"{path} is left as it is: {problem}") from None
     return None if after is None else SidecarChange(path, before, after)
+
+
+def _sidecar(picture: str) -> tuple[str, bytes | None]:
+    """The path of a picture's sidecar, and its bytes where it is there."""
+    path = next(iter(sidecars_of(picture, ".xmp")), picture + ".xmp")
+    return path, _read(path)
 
 
 def _read(path: str) -> bytes | None:
@@ -379,10 +352,8 @@ def _read(path: str) -> bytes | None:
         return None
     try:
         return bytes_of(path, MAX_XMP)
-    except Refused as problem:
-        raise VistermError(f"{path} is left as it is: {problem}") from None
-    except OSError as problem:
-        reason = problem.strerror or "it cannot be read"
+    except (Refused, OSError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
         raise VistermError(f"{path} is left as it is: {reason}") from None
 
 

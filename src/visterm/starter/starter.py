@@ -1,12 +1,14 @@
-"""The starter model: words and what they look like to the CNN, in 8 bits a weight.
+"""The starter model: words and what they look like to a network, in 8 bits a weight.
 
 It is PAMIR's W for the vectors of the CNN, learnt once by ``python -m starter.train`` and shipped;
-`card.md` beside this file says from what, and how good it is. Loading takes NumPy only.
+`card.md` beside this file says from what, and how good it is. ``python -m starter.train --features
+NAME`` makes that of an installed network, NAME.safetensors. Loading takes NumPy only.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 FILE = Path(__file__).parent / "starter.safetensors"
 CARD = Path(__file__).parent / "card.md"
 FORMAT = 1
+_NETWORK = re.compile(r"network-\d+\(([\w.-]+)-[0-9a-f]{12}\)")
+"""The key of an installed network, with its name."""
 PRIOR = 50.0
 """So many captions is the starter's word worth, when it and a person's captions weigh a word."""
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
@@ -157,6 +161,22 @@ class Starter:
 def load_starter() -> Starter:
     """The starter model that came with visterm."""
     return read_starter(FILE)
+
+
+@lru_cache(maxsize=4)
+def starter_for(extractor: str) -> Starter | None:
+    """The starter that came with visterm for an extractor's vectors; None where there is none.
+
+    >>> found = starter_for("cnn-1")
+    >>> found is load_starter(), starter_for("network-1(nobody-0123456789ab)")
+    (True, None)
+    """
+    network = _NETWORK.fullmatch(extractor)
+    path = FILE if network is None else FILE.with_name(f"{network[1]}.safetensors")
+    if (network is None and not extractor.startswith("cnn-")) or not path.is_file():
+        return None  # others need not wait for it to load
+    found = load_starter() if network is None else read_starter(path)
+    return found if found.extractor == extractor else None
 
 
 def read_starter(path: Path) -> Starter:

@@ -1,10 +1,12 @@
-"""Filters of a query: which pictures may answer, by folder, caption, time, place and kind.
+"""Filters of a query: which pictures may answer, by folder, caption, time, place, kind and more.
 
 ``in:FOLDER``, ``captioned:no``, ``2019-07``, ``after:2019-07``, ``before:2020``,
-``near:38.7,-9.1,5km`` and ``type:video``. Several folders or dates mean any of them; everything
-else must hold together. A date alone (`visterm.text.dates`) lets through what was taken then, and
-what a caption says is of then, as scans of old prints are; in quotes it is a word. ``after:`` and
-``before:`` take a period by its beginning: ``after:2019 before:2020`` is 2019.
+``near:38.7,-9.1,5km``, ``type:video``, ``camera:nikon``, ``lens:35mm``, ``rating:>=4``,
+``person:anna`` and ``every:12-25`` (that day of any year; ``every:12``, that month). Several
+folders, dates or days of any year mean any of them; everything else must hold together. A date
+alone (`visterm.text.dates`) lets through what was taken then, and what a caption says is of then,
+as scans of old prints are; in quotes it is a word. ``after:`` and ``before:`` take a period by its
+beginning: ``after:2019 before:2020`` is 2019.
 """
 
 from __future__ import annotations
@@ -24,6 +26,17 @@ _ANSWERS = {"yes": True, "no": False}
 _NEAR = re.compile(r"(-?[\d.]+),(-?[\d.]+)(?:,([\d.]+)(km|m))?")
 _USUAL_KM = 5.0
 _DEGREE_KM = 111.0  # a little less than it is
+_FACTS = {
+    "camera": (re.compile(r".+"), "part of its name, such as camera:nikon"),
+    "lens": (re.compile(r".+"), "part of its name, such as lens:35mm"),
+    "person": (re.compile(r".+"), "a name, such as person:anna"),
+    "rating": (re.compile(r"(<|<=|=|>=|>)?(-1|[1-5])"), "stars, such as rating:>=4 or rating:5"),
+    "every": (
+        re.compile(r"(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?"),
+        "a month or a day of any year, such as every:12 or every:12-25",
+    ),
+}
+"""Filters that are kept as they are written: what they look like, and what to write."""
 
 
 class Circle(NamedTuple):
@@ -57,6 +70,9 @@ class Filters:
         Pictures must have been taken there.
     kind : str or None
         picture, raw or video.
+    facts : tuple of pairs of str
+        camera, lens, person, rating or every, and its value; all must hold, but of days and months
+        of any year one.
     """
 
     folders: tuple[str, ...] = ()
@@ -66,6 +82,7 @@ class Filters:
     before: date | None = None
     near: Circle | None = None
     kind: str | None = None
+    facts: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
         return self != NO_FILTERS
@@ -86,6 +103,7 @@ class Filters:
             min(ends, default=None),
             _either(self.near, other.near, "is near two points"),
             _either(self.kind, other.kind, "is of two kinds"),
+            tuple(dict.fromkeys(self.facts + other.facts)),
         )
 
     @property
@@ -111,6 +129,7 @@ class Filters:
         if self.kind is not None:
             others = {"raw": "RAW files", "picture": "neither videos nor RAW files"}
             found.append(f"that are {others.get(self.kind, 'videos')}")
+        found += [f"with {name} {value}" for name, value in self.facts]
         return tuple(found)
 
 
@@ -142,6 +161,11 @@ def parse_filter(term: str) -> Filters | None:
         if value not in KINDS:
             raise BadInput(f"there are the types {', '.join(KINDS)}, and not {value!r}")
         return Filters(kind=value)
+    if name in _FACTS:
+        pattern, example = _FACTS[name]
+        if not pattern.fullmatch(value):
+            raise BadInput(f"{name}: needs {example}, not {value!r}")
+        return Filters(facts=((name, value),))
     return None
 
 

@@ -1,9 +1,9 @@
 """The query language: what a person types, read into words with weights, and filters.
 
 ``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
-much. ``in:FOLDER``, ``captioned:no``, ``May 1972`` and others narrow the pictures
-(`visterm.text.filters`). Quotes hold spaces together, as in ``in:"summer 2019"``; a quoted word is
-never a filter.
+much. ``tree OR snow`` (or ``|``) asks for either, and parentheses group. ``in:FOLDER``,
+``captioned:no``, ``May 1972`` and others narrow the pictures (`visterm.text.filters`). Quotes hold
+spaces together, as in ``in:"summer 2019"``; a quoted word is never a filter or operator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ MORE_WORDS = (
     "image-text encoder knows any word (visterm encoder add)"
 )
 """What would help somebody who asked for a word that is not known."""
+Term: TypeAlias = tuple[str, bool]
+"""A part of a query, and whether it was quoted."""
+MOST_ALTERNATIVES = 32
+_OPERATORS = ("OR", "|", "(", ")")
+_OR = (("OR", False), ("|", False))
 _QUOTES = {'"': '"', "“": "”", "„": "“"}
 _WEIGHT = re.compile(r"(.+):([^:]*)")
 _TIME = re.compile(r"\d{1,2}:\d\d")
@@ -50,6 +55,16 @@ class UnknownWords(BadInput):
         self.unknown = unknown
 
 
+class Alternative(NamedTuple):
+    """Words, and filters that must all hold, those of each pair of parentheses apart."""
+
+    words: tuple[tuple[str, float], ...] = ()
+    filters: tuple[Filters, ...] = ()
+
+    def __and__(self, other: Alternative) -> Alternative:
+        return Alternative(self.words + other.words, self.filters + other.filters)
+
+
 @dataclass(frozen=True)
 class Query:
     """A query as it was meant: words with their weights in order, and filters.
@@ -59,10 +74,13 @@ class Query:
 
     words: tuple[tuple[str, float], ...] = ()
     filters: Filters = NO_FILTERS
+    alternatives: tuple[Alternative, ...] = ()
+    """Where a query has OR or groups: what a picture may answer; then words and filters are of
+    none."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.words and not self.filters
+        return not self.words and not self.filters and not self.alternatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,36 +124,71 @@ def parse_query(text: str) -> Query:
     BadInput
         Where it cannot be read, with what to write instead.
     """
-    terms, filters = _without_filters(text, dates=True)
-    words = [word for term, quoted in terms for word in _weighted(term, quoted)]
-    return Query(tuple(words), filters)
+    parts = _terms(text)
+    if not any(not quoted and term in _OPERATORS for term, quoted in parts):
+        words, (filters,) = _run(parts)[0]
+        return Query(words, filters)
+    alternatives, rest = _alternatives(parts)
+    if rest:
+        raise BadInput(f"a parenthesis is closed that was not opened in {text!r}")
+    if len(alternatives) == 1 and len(given := list(filter(None, alternatives[0].filters))) < 2:
+        return Query(alternatives[0].words, given[0] if given else NO_FILTERS)
+    return Query(alternatives=tuple(dict.fromkeys(alternatives)))
 
 
-def parse_sentence(text: str) -> tuple[str, Filters]:
-    """Read a query that is a whole sentence; what only words can have is refused.
+def _alternatives(parts: list[Term]) -> tuple[list[Alternative], list[Term]]:
+    """What may be answered, up to a closing parenthesis, and what stands from there on."""
+    every, now = list[Alternative](), list[Alternative]()
+    while parts and parts[0] != (")", False):
+        if parts[0] in _OR:
+            if not now:
+                raise BadInput("OR stands between two things; quote it where it is a word")
+            every, now, parts = every + now, [], parts[1:]
+            if not parts or parts[0] == (")", False):
+                raise BadInput("OR stands between two things; quote it where it is a word")
+            continue
+        if parts[0] == ("(", False):
+            inner, parts = _alternatives(parts[1:])
+            if not parts:
+                raise BadInput("a parenthesis is not closed; close it, or quote it")
+            parts = parts[1:]
+        else:
+            is_end = [not quoted and term in _OPERATORS for term, quoted in [*parts, (")", False)]]
+            inner, parts = _run(parts[: is_end.index(True)]), parts[is_end.index(True) :]
+        now = [one & other for one in now or [Alternative()] for other in inner]
+        if len(every) + len(now) > MOST_ALTERNATIVES:
+            raise BadInput(f"a query has at most {MOST_ALTERNATIVES} alternatives; ask for fewer")
+    return every + now, parts
 
-    A year in a sentence is a word of it; ``after:`` and ``before:`` narrow by time.
 
-    >>> said, filters = parse_sentence('at 10:30, a dog in:"summer 2019" captioned:no')
-    >>> said, filters.folders, filters.captioned
-    ('at 10:30, a dog', ('summer 2019',), False)
+def _run(parts: list[Term]) -> list[Alternative]:
+    """Words and filters without operators, as the only alternative."""
+    terms, filters = _without_filters(parts, dates=True)
+    words = tuple(word for term, quoted in terms for word in _weighted(term, quoted))
+    return [Alternative(words, (filters,))]
+
+
+def parse_sentence(text: str) -> tuple[str, Filters, tuple[tuple[str, float], ...]]:
+    """Read a query that is a whole sentence: its text, filters, and words beside it with weights.
+
+    ``-people`` and ``snow:2`` are such words. A year in a sentence is a word of it; ``after:`` and
+    ``before:`` narrow by time.
+
+    >>> said, filters, words = parse_sentence('at 10:30, a dog in:"summer 2019" -people')
+    >>> said, filters.folders, words
+    ('at 10:30, a dog', ('summer 2019',), (('people', -1.0),))
     """
-    terms, filters = _without_filters(text, dates=False)
-    for term, quoted in terms:
-        if not quoted and _FOR_WORDS.fullmatch(term):
-            raise BadInput(
-                f"{term} is for searches by words; say it in the sentence, or leave --space out"
-            )
-    return " ".join(term for term, _ in terms), filters
+    parts = [(term, quoted) for term, quoted in _terms(text) if term not in "()|" or quoted]
+    terms, filters = _without_filters(parts, dates=False)
+    beside = [term for term in terms if not term[1] and _FOR_WORDS.fullmatch(term[0])]
+    words = tuple(word for term, quoted in beside for word in _weighted(term, quoted))
+    return " ".join(term for term, quoted in terms if (term, quoted) not in beside), filters, words
 
 
-def _without_filters(text: str, *, dates: bool) -> tuple[list[tuple[str, bool]], Filters]:
+def _without_filters(rest: list[Term], *, dates: bool) -> tuple[list[Term], Filters]:
     """The terms that are no filters, each with whether it was quoted, and the filters."""
-    with encodable():
-        text.encode()
-    terms: list[tuple[str, bool]] = []
+    terms: list[Term] = []
     filters = NO_FILTERS
-    rest = _terms(text)
     while rest:
         plain = [term for term, _ in takewhile(lambda one: not one[1], rest)]
         dated = dated_phrase(plain) if dates else None
@@ -208,9 +261,11 @@ def _with_names(
             yield word, weight
 
 
-def _terms(text: str) -> list[tuple[str, bool]]:
-    """The parts between spaces, and whether they began with a quote."""
-    terms: list[tuple[str, bool]] = []
+def _terms(text: str) -> list[Term]:
+    """The parts between spaces and operators, and whether they began with a quote."""
+    with encodable():
+        text.encode()
+    terms: list[Term] = []
     term, quoted, open_until, began = "", False, "", False
     for character in text:
         if open_until:
@@ -222,9 +277,11 @@ def _terms(text: str) -> list[tuple[str, bool]]:
             open_until = _QUOTES[character]
             quoted = quoted or not began
             began = True
-        elif character.isspace():
+        elif character.isspace() or character in "()|":
             if began:
                 terms.append((term, quoted))
+            if not character.isspace():
+                terms.append((character, False))
             term, quoted, began = "", False, False
         else:
             term += character

@@ -64,6 +64,16 @@ class Address:
         end = "" if self.token is None else f"?token={self.token}"
         return f"http://{host}:{self.port}/{end}"
 
+    def search(self, query: str) -> str:
+        """The same with a search, or without one where there are no words.
+
+        >>> Address(socket.socket(), "::", 80, token=None).search("red car")
+        'http://[::1]:80/?q=red%20car'
+        """
+        if not query:
+            return self.url
+        return f"{self.url}{'?' if self.token is None else '&'}q={quote(query)}"
+
 
 def listen(
     host: str = "127.0.0.1",
@@ -169,9 +179,7 @@ def serve(
             server.writer.start("add")
         ready(address.url)
         if open_browser:
-            page = address.url
-            if query:
-                page += f"{'?' if address.token is None else '&'}q={quote(query)}"
+            page = address.search(query)
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
     def ending() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from visterm.collection import Collection, UnknownWords
-from visterm.collection.feedback.log import judged_pictures, words_of
+from visterm.collection.store.events import judged_pictures, words_of
 from visterm.collection.store.versions import current
 from visterm.errors import BadInput
 

@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from visterm.collection import Collection
 from visterm.collection.feedback import changes
 from visterm.collection.feedback.guard import guard_of
-from visterm.collection.feedback.log import Judgement, entries, words_of
 from visterm.collection.feedback.offsets import DOUBTED, UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.media.captions import effective_captions
+from visterm.collection.store.events import Judgement, entries, words_of
 from visterm.collection.store.snapshot import shared_state, snapshot
 from visterm.collection.store.versions import current
 from visterm.datasets.scenes import draw_scenes

@@ -11,7 +11,7 @@ import pytest
 from visterm.cli.search import SearchOptions, run
 from visterm.collection import Collection
 from visterm.collection.ingest import pipeline
-from visterm.collection.training import first_answers
+from visterm.collection.training import pretrained
 from visterm.datasets.scenes import draw_scenes
 
 
@@ -21,14 +21,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         os.utime(path, (1e9 + number, 1e9 + number))
     (tmp_path / "captions.tsv").unlink()
     monkeypatch.setattr(pipeline, "BATCH", 8)
-    monkeypatch.setattr(first_answers, "WORTH_TWO_ANSWERS", 12)
+    monkeypatch.setattr(pretrained, "WORTH_TWO_ANSWERS", 12)
     return tmp_path
 
 
 def test_where_few_are_left_nobody_is_told_the_first(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_answers, "WORTH_TWO_ANSWERS", 13)
+    monkeypatch.setattr(pretrained, "WORTH_TWO_ANSWERS", 13)
     seen: list[int] = []
     with Collection.open(folder) as collection:
         collection.add(on_first=lambda done, total: seen.append(done))

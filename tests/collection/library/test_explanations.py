@@ -93,7 +93,7 @@ def test_what_clicks_taught_is_explained_too(seen: Collection) -> None:
         offsets = current_offsets(seen.catalogue)
         ((word, direction),) = offsets.directions.items()
         # What clicks would add to a picture like any other is in no place.
-        moved = -float(direction @ offsets.version.mean(len(direction)))
+        moved = -float(direction @ offsets.model.reference.mean)
         link = offsets.link
         assert link is not None
         nothing = log_logistic(link.intercepts[word] + link.slopes[word] * moved)
@@ -111,7 +111,7 @@ def test_a_model_that_is_not_linear_leaves_everything_in_the_rest(learnt: Collec
 
 
 def test_unknown_words_and_pictures_are_refused(learnt: Collection) -> None:
-    with pytest.raises(BadInput, match="words asked for"):
+    with pytest.raises(BadInput, match="does not know"):
         learnt.explain(1, "unheardof")
     with pytest.raises(BadInput, match="there is no picture"):
         learnt.explain(10**9, "sea")

@@ -13,7 +13,7 @@ import pytest
 from visterm.collection import Collection, UndoneStep
 from visterm.collection.ingest import scopes
 from visterm.errors import BadInput, VistermError
-from visterm.pictures import captions_of
+from visterm.pictures import Caption, captions_of
 
 
 def state(collection: Collection) -> tuple[object, ...]:
@@ -209,9 +209,11 @@ def test_pictures_are_taken_out_in_every_form(learnt: Collection, tmp_path: Path
         }
         assert all(path.is_symlink() != copies for path in to.iterdir())
     learnt.caption(chosen[0], "harbour\nold boat")
-    assert learnt.export_keywords(chosen[:1]) == 1
-    written = Path(paths[0] + ".xmp").read_text()
-    assert "harbour" in written
-    assert not [one for one in captions_of(paths[0]) if "harbour" in one.text], "ours, not theirs"
+    for to in (None, tmp_path / "sidecars"):
+        assert learnt.export_keywords(chosen[:1], to) == 1
+        assert learnt.export_keywords(chosen[:1], to) == 0
+    beside, below = Path(paths[0] + ".xmp"), tmp_path / "sidecars" / f"{Path(paths[0]).name}.xmp"
+    assert beside.read_bytes() == below.read_bytes()
+    assert captions_of(paths[0]) == [Caption("xmp-sidecar:description", "harbour old boat")]
     with pytest.raises(BadInput, match="there are list"):
         learnt.export_text(chosen, "pdf")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.collection.search.evidence import CERTAINTY, Evidence, QueryTerm
-from visterm.collection.search.row_scores import QueryRows, RowScores, VideoRows
+from visterm.collection.search.ranking import QueryRows, RowScores, VideoRows
 from visterm.index.codes import encoded, magnitudes
 from visterm.index.columns import WordWeights
 from visterm.index.feature_file import FeatureFile, only_ids

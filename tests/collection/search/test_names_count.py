@@ -36,7 +36,7 @@ def test_nothing_counts_unless_somebody_says_so(learnt: Collection) -> None:
     move(learnt, 5, "Lisbon/zeppelin.jpg")
     learnt.add()
     for word in ("lisbon", "zeppelin"):
-        with pytest.raises(BadInput, match="does not know"):
+        with pytest.raises(BadInput, match="not known yet"):
             learnt.search(word)
     assert learnt.status().names == "none"
 
@@ -64,7 +64,7 @@ def test_files_folders_or_both_count_and_change_neither_model_nor_rows(learnt: C
             if counts:
                 assert found(learnt, word) == ["zeppelin.jpg"]
             else:
-                with pytest.raises(BadInput, match="does not know"):
+                with pytest.raises(BadInput, match="not known yet"):
                     learnt.search(word)
         learnt.add()
         assert learnt.status().names == names

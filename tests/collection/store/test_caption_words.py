@@ -1,4 +1,4 @@
-"""Postings stay in step with captions, whoever changes them and however that ends."""
+"""The words that are looked up are those of captions, whoever changes these and however it ends."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ import pytest
 
 from visterm.collection import Collection
 from visterm.collection.store.caption_words import (
-    EVERY,
+    CAPTION,
     are_right,
+    caption_lengths,
+    captioned,
     holders,
-    name_holders,
-    stems,
 )
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.name_words import name_key
 from visterm.collection.store.snapshot import snapshot
+from visterm.text.tokens import stem
 
 
-def said(collection: Collection, word: str, source: str | None = None) -> list[str]:
-    """Names of the files whose captions, or names of a source, hold a word, by the postings."""
+def said(collection: Collection, word: str, column: str = CAPTION) -> list[str]:
+    """Names of the files whose captions, or names, hold a word; any word where none is given."""
     db = collection.catalogue.db
     assert are_right(db)
-    (key,) = stems(word) or {EVERY}
-    numbers = holders(db, name_key(source, key) if source else key).tolist()
+    numbers = (holders(db, stem(word), column) if word else captioned(db)).tolist()
     question = "SELECT name FROM places WHERE picture = ? ORDER BY name"
     return [name for one in numbers for (name,) in db.execute(question, (one,))]
 
@@ -43,11 +42,22 @@ def test_a_caption_is_found_by_its_words_until_it_changes_or_goes(collection: Co
     assert (said(collection, "dog"), said(collection, "cat")) == ([], ["scene-0001.jpg"])
     collection.caption(path, "")
     assert said(collection, "cat") == said(collection, "") == []
-    assert collection.catalogue.one("SELECT count(*) FROM caption_words") == 0
+    assert collection.catalogue.one("SELECT count(*) FROM written") == 0
+    assert not caption_lengths(collection.catalogue.db).size
 
 
-def test_words_that_hold_english_together_are_not_listed() -> None:
-    assert stems("with the and of") == set()
+def test_words_that_hold_english_together_are_found_within_a_name_alone(
+    collection: Collection,
+) -> None:
+    collection.caption(collection.root / "scene-0001.jpg", "with the and of")
+    assert said(collection, "the") == said(collection, "") == []
+    collection.caption(collection.root / "scene-0001.jpg", "the statue of liberty")
+    collection.caption(collection.root / "scene-0002.jpg", "liberty, a statue")
+    db = collection.catalogue.db
+    key = " ".join(stem(word) for word in ("statue", "of", "liberty"))
+    assert (holders(db, "of").size, holders(db, "the of").size) == (0, 0)
+    assert len(said(collection, "statue")) == 2
+    assert holders(db, key).size == 1
 
 
 def test_every_source_counts_until_a_person_speaks(collection: Collection) -> None:
@@ -110,7 +120,7 @@ def test_an_edited_picture_brings_its_caption_along(collection: Collection) -> N
     assert said(collection, "anna").count("scene-0001.jpg") == 1
 
 
-def test_a_transaction_that_fails_changes_no_postings(collection: Collection) -> None:
+def test_a_transaction_that_fails_changes_no_words(collection: Collection) -> None:
     path = collection.root / "scene-0001.jpg"
     collection.caption(path, "Anna")
     before = version(collection)
@@ -137,13 +147,31 @@ def test_pictures_of_several_chunks_are_found_in_order(tmp_path) -> None:
             db.execute("INSERT INTO pictures (id, hash) VALUES (?, ?)", (number, str(number)))
             db.execute("INSERT INTO captions VALUES (?, 'person', 'Anna')", (number,))
     assert holders(catalogue.db, "anna").tolist() == numbers
-    assert catalogue.one("SELECT count(*) FROM caption_words WHERE word = 'anna'") == 4
+    assert captioned(catalogue.db).tolist() == numbers
+    with catalogue.writing("trying"), catalogue.transaction() as db:
+        db.execute("DELETE FROM captions WHERE picture > 65536")
+    assert captioned(catalogue.db).tolist() == numbers[:3]
+    assert are_right(catalogue.db)
 
 
-def test_a_check_finds_postings_that_are_wrong_and_repairs_them(collection: Collection) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM written",
+        "UPDATE written SET caption = 'berta'",
+        "UPDATE written_content SET c0 = 'berta'",
+        "DELETE FROM written_data WHERE id > 10",
+        "UPDATE written_data SET block = zeroblob(9)",
+        "INSERT INTO written (rowid, caption) VALUES (777, 'anna')",
+        "DELETE FROM caption_lengths",
+    ],
+)
+def test_a_check_finds_words_that_are_wrong_and_repairs_them(
+    collection: Collection, damage: str
+) -> None:
     collection.caption(collection.root / "scene-0001.jpg", "Anna")
     with collection.catalogue.writing("damaging"), collection.catalogue.transaction() as db:
-        db.execute("DELETE FROM caption_words WHERE word = 'anna'")
+        db.execute(damage)
     assert len(collection.check().problems) == 1
     assert collection.check(repair=True).repaired == ["the words of captions listed again"]
     assert said(collection, "anna") == ["scene-0001.jpg"]
@@ -152,16 +180,32 @@ def test_a_check_finds_postings_that_are_wrong_and_repairs_them(collection: Coll
 def test_a_name_is_held_where_its_words_stand_together(collection: Collection) -> None:
     for number, text in enumerate(["Aunt Rosa", "Rosa and her aunt", "with aunt rosa, asleep"], 1):
         collection.caption(collection.root / f"scene-000{number}.jpg", text)
-    found = name_holders(collection.catalogue.db, ["aunt", "rosa"]).tolist()
-    names = [collection.record(one).files[0].path for one in found]
+    pictures = holders(collection.catalogue.db, "aunt rosa").tolist()
+    names = [collection.record(picture).files[0].path for picture in pictures]
     assert names == ["scene-0001.jpg", "scene-0003.jpg"]
 
 
-def test_remembered_postings_are_those_of_now(collection: Collection) -> None:
+def test_a_name_does_not_reach_from_one_file_into_another(collection: Collection) -> None:
+    root = collection.root
+    for name in ("aunt.jpg", "rosa.jpg"):
+        shutil.copy(root / "scene-0001.jpg", root / name)
+    collection.add(names="files")
+    assert len(said(collection, "aunt", "file")) == len(said(collection, "rosa", "file")) == 3
+    assert holders(collection.catalogue.db, "aunt rosa", "file").size == 0
+
+
+def test_remembered_lists_are_those_of_now(collection: Collection) -> None:
     catalogue = collection.catalogue
-    assert snapshot(catalogue).postings.holders("anna").size == 0
-    assert not snapshot(catalogue).postings.lengths.any()
+    assert snapshot(catalogue).written.holders("anna").size == 0
+    assert not snapshot(catalogue).written.lengths.any()
     collection.caption(collection.root / "scene-0001.jpg", "Anna")
-    now = snapshot(catalogue).postings
+    now = snapshot(catalogue).written
     assert now.holders("anna").tolist() == np.flatnonzero(now.lengths == 1).tolist() != []
-    assert snapshot(catalogue).postings.holders("anna") is now.holders("anna")
+    assert snapshot(catalogue).written.holders("anna") is now.holders("anna")
+
+
+def test_a_year_that_a_query_quotes_is_looked_up_as_a_word(collection: Collection) -> None:
+    collection.caption(collection.root / "scene-0001.jpg", "Lisbon, 1987")
+    db = collection.catalogue.db
+    assert holders(db, '"1987"').tolist() == holders(db, "1987").tolist() != []
+    assert all(not holders(db, key).size for key in ("", '"', 'x" OR caption:"lisbon'))

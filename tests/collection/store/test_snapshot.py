@@ -24,7 +24,7 @@ PARTS: dict[str, Callable[[Snapshot], object]] = {
     "words": lambda now: now.words,
     "pictures": lambda now: now.pictures("thumbnails-1"),
     "frames": lambda now: now.frames,
-    "lengths of captions": lambda now: now.postings.lengths,
+    "lengths of captions": lambda now: now.written.lengths,
     "completeness": lambda now: now.completeness,
     "masks": lambda now: now.masks,
     "mapped": lambda now: now.remembered("a test", object),
@@ -82,7 +82,7 @@ def test_threads_and_connections_share_parts_but_not_connections(learnt: Collect
         other = Catalogue(learnt.catalogue.store)
         other.shared = shared_state(learnt.catalogue)
         found.append(parts(other))
-        assert snapshot(other).postings.db is other.db
+        assert snapshot(other).written.db is other.db
         other.close()
 
     thread = threading.Thread(target=read)

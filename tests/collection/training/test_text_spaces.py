@@ -153,9 +153,20 @@ def test_what_cannot_be_answered_is_explained(scenes: Collection, collection: Co
         collection.train_space("lsa")
     with pytest.raises(BadInput, match="for words only"):
         scenes.search("snow", space="lsa", good=True)
-    for query, word in (("tree -snow", "-snow"), ("tree snow:2", "snow:2")):
-        with pytest.raises(BadInput, match=f"{word} is for searches by words"):
-            scenes.search(query, space="lsa")
+
+
+def test_words_beside_a_sentence_count_as_often_as_they_are_weighted(scenes: Collection) -> None:
+    scenes.train_space("lsa")
+
+    def scores(text: str) -> dict[int, float]:
+        found = scenes.search(text, 1000, space="lsa").results
+        return {one.picture: one.score for one in found}
+
+    tree, snow = scores("tree"), scores("snow")
+    assert scores("tree -snow") == pytest.approx({n: tree[n] - snow[n] for n in tree}, abs=1e-5)
+    assert scores("tree snow:2") == pytest.approx(
+        {n: tree[n] + 2 * snow[n] for n in tree}, abs=1e-5
+    )
 
 
 def test_what_reads_sentences_is_named_where_it_has_gone(

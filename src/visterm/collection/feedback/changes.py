@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from visterm.collection.feedback.log import (
-    Judgement,
-    entries,
-    set_step,
-    words_of,
-)
-from visterm.collection.feedback.log import write as write_click
 from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.ingest import scopes
 from visterm.collection.media import captions
 from visterm.collection.store import events, previous
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import (
+    Judgement,
+    entries,
+    set_step,
+    words_of,
+    write_click,
+)
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import caption_changes
 from visterm.errors import BadInput
@@ -74,12 +74,12 @@ def forget_clicks(catalogue: Catalogue, number: int | None = None) -> int:
     wanted, values = ("1", ()) if number is None else ("id = ?", (number,))
     with catalogue.transaction() as db:
         rows = db.execute(f"SELECT id, query, picture FROM clicks WHERE {wanted}", values)
-        found = rows.fetchall()
-        before = [click_row(catalogue, query, picture) for _, query, picture in found]
-        db.executemany("DELETE FROM feedback WHERE id = ?", (row[:1] for row in found))
+        clicks = rows.fetchall()
+        before = [click_row(catalogue, query, picture) for _, query, picture in clicks]
+        db.executemany("DELETE FROM feedback WHERE id = ?", (row[:1] for row in clicks))
         events.finish(catalogue, {"clicks": before} if number is None and before else None)
     relearn(catalogue)
-    return len(found)
+    return len(clicks)
 
 
 def click_row(catalogue: Catalogue, query: str, picture: int) -> list[Any]:
@@ -194,13 +194,15 @@ def judge_many(
         for entry in entries(catalogue, "query = ?", words)
         if entry.picture in answers
     }
-    found = {one: it for one, it in before.items() if it.relevant == answers[one]}
-    new = sorted((one for one in answers if one not in found), key=lambda one: not answers[one])
+    judgements = {one: it for one, it in before.items() if it.relevant == answers[one]}
+    new = sorted(
+        (one for one in answers if one not in judgements), key=lambda one: not answers[one]
+    )
     if not new:
-        return found
+        return judgements
     directions = dict(offsets.directions)
     earlier = [one for one in entries(catalogue) if one.query != words or one.picture not in new]
-    if len(found) < len(before) and offsets.is_about_begun_words(words):
+    if len(judgements) < len(before) and offsets.is_about_begun_words(words):
         offsets.replay(earlier)  # a word that began by what is taken back did not begin
     if any(answers[one] for one in new) or offsets.encoder_words is not None:
         offsets.begin(words)
@@ -214,20 +216,20 @@ def judge_many(
             entry = write_click(catalogue, words, picture, answers[picture])
             step = offsets.learn(entry, earlier, judge=True)
             set_step(catalogue, entry, step)
-            found[picture] = replace(entry, weight=step)
-            earlier.append(found[picture])
+            judgements[picture] = replace(entry, weight=step)
+            earlier.append(judgements[picture])
         touched = {*offsets.changed_since(directions), *offsets.vector(words).numbers.tolist()}
         offsets.write(touched)
         catalogue.set(UNLEARNT, None)
         events.finish(catalogue, {"clicks": rows})
-    return found
+    return judgements
 
 
 def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> UnknownWords:
     close = {word: closest_words(word, offsets.vocabulary.words) for word in vector.unknown}
     return UnknownWords(
-        f"visterm does not know {', '.join(map(repr, close))} yet, so there is nothing to correct; "
-        "say yes to a picture to create the word",
+        f"not known yet: {', '.join(map(repr, close))}, so there is nothing to correct; say yes to "
+        "a picture to create the word",
         close,
     )
 
@@ -236,7 +238,7 @@ def prepare(catalogue: Catalogue) -> None:
     """Read what a click needs to know, before somebody waits for it."""
     offsets = current_offsets(catalogue)
     offsets.guard()
-    offsets.version.metric()
+    _ = offsets.model.reference.metric
 
 
 def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:

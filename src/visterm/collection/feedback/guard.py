@@ -94,11 +94,11 @@ def _opened(catalogue: Catalogue, version: Version) -> HeldOutGuard | None:
     from visterm.models import load_model
 
     stored = json.loads((version.folder / HELD).read_bytes())
-    found = Rows(catalogue, version.extractor).of(stored["pictures"])
+    vectors_of = Rows(catalogue, version.extractor).of(stored["pictures"])
     kept = [
-        (found[picture], frozenset(words))
+        (vectors_of[picture], frozenset(words))
         for picture, words in zip(stored["pictures"], stored["words"], strict=True)
-        if picture in found
+        if picture in vectors_of
     ]
     if not kept:
         return None

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link
-from visterm.collection.feedback.encoder_words import EncoderWords, encoder_words
 from visterm.collection.feedback.guard import HeldOutGuard, guard_of
-from visterm.collection.feedback.log import Judgement, entries, set_step
 from visterm.collection.feedback.regression import ClickRegression, GatheredClicks, needed_fits
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, entries, set_step
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import Version, set_new_words
@@ -42,6 +41,7 @@ from visterm.text.query import QueryVector, parse_query, query_vector
 from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
+    from visterm.collection.feedback.encoder_words import EncoderWords
     from visterm.text import Vocabulary
 
 UNLEARNT = "clicks"
@@ -84,7 +84,11 @@ class FeedbackOffsets:
     @cached_property
     def encoder_words(self) -> EncoderWords | None:
         """What begun words look like before any click; None without an encoder."""
-        return encoder_words(self.version.extractor, self.pictures)
+        if self.pictures is None or not self.model.is_encoded:
+            return None
+        from visterm.collection.feedback.encoder_words import EncoderWords
+
+        return EncoderWords(self.version.extractor, self.pictures)
 
     def replay(self, log: Sequence[Judgement], *, judge_again: bool = False) -> dict[int, float]:
         """Learn a whole log from nothing; returns how much each entry counts.
@@ -108,8 +112,8 @@ class FeedbackOffsets:
             can_begin = entry.relevant or self.encoder_words is not None
             if can_begin and not (query.weights > 0).any():
                 return range(len(log))
-        found = self.regression.finds(entry.picture for entry in log)
-        pairs = zip(words, found, strict=True)
+        is_here = self.regression.finds(entry.picture for entry in log)
+        pairs = zip(words, is_here, strict=True)
         return needed_fits([frozenset(one.numbers.tolist() if here else ()) for one, here in pairs])
 
     def learn(self, entry: Judgement, earlier: Sequence[Judgement], *, judge: bool) -> float:
@@ -140,8 +144,8 @@ class FeedbackOffsets:
 
         @cache
         def fitted(step: float) -> dict[int, NDArray[np.float64]]:
-            found = gathered(step > 0)
-            return {} if found is None else found.directions(entry.id, step)
+            clicks_then = gathered(step > 0)
+            return {} if clicks_then is None else clicks_then.directions(entry.id, step)
 
         step = entry.weight
         guard = self.guard() if judge else None
@@ -152,10 +156,10 @@ class FeedbackOffsets:
             step *= guard.allowed(
                 query.by_idf(self.vocabulary.idf), lambda part: fitted(most * part)
             )
-        found = fitted(step)
+        directions = fitted(step)
         for word in words:
             self.directions.pop(word, None)
-        self.directions |= found
+        self.directions |= directions
         return step
 
     def is_about_begun_words(self, text: str) -> bool:

@@ -6,14 +6,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link, log_logistic
-from visterm.collection.feedback.log import Judgement
+from visterm.collection.store.events import Judgement
 from visterm.collection.store.feature_rows import DescribedPictures, FrameRows
 from visterm.collection.store.word_model import WordModel
 from visterm.text.query import QueryVector
@@ -42,25 +41,25 @@ class CentredVectors:
 
     def __matmul__(self, direction: Floats) -> Floats:
         """Their products with a direction."""
-        found: Floats = self.rows @ direction - self.mean @ direction
-        return found
+        products: Floats = self.rows @ direction - self.mean @ direction
+        return products
 
     def products(self) -> Floats:
         """Those of each two, in the metric."""
         with_mean = self.rows @ self.mean
         raw = self.rows @ self.rows.T
         dense = raw if isinstance(raw, np.ndarray) else raw.toarray()
-        found: Floats = dense - with_mean[:, None] - with_mean + self.mean @ self.mean
+        products: Floats = dense - with_mean[:, None] - with_mean + self.mean @ self.mean
         if self.metric is not None:
             whitened = self.rows @ self.metric.rows.T - self.metric.rows @ self.mean
-            found -= whitened @ whitened.T
-        return found
+            products -= whitened @ whitened.T
+        return products
 
     def combined(self, coefficients: Floats) -> Floats:
         """Sums of them in the metric, one for each column of coefficients."""
-        found: Floats = (self.rows.T @ coefficients).T
-        found = found - np.outer(coefficients.sum(axis=0), self.mean)
-        return found if self.metric is None else self.metric.applied(found)
+        sums: Floats = (self.rows.T @ coefficients).T
+        sums = sums - np.outer(coefficients.sum(axis=0), self.mean)
+        return sums if self.metric is None else self.metric.applied(sums)
 
 
 def centred(
@@ -149,22 +148,17 @@ class ClickRegression:
         first = initial or {}
         known = (self._vectors[entry.picture] for _, entry in some)
         stored = [one for one in known if one is not None]
-        vectors = centred(
-            stored, self.model.version.mean(len(stored[0])), self.model.version.metric()
-        )
+        reference = self.model.reference
+        vectors = centred(stored, reference.mean, reference.metric)
         with one_thread():
             products = vectors.products()
-            scale = self._square or products.diagonal().mean() or 1.0
+            scale = reference.square or products.diagonal().mean() or 1.0
             clicked = self._click_set(words, some, vectors, products / scale, now, link)
             for place, word in enumerate(words):
                 if word in first:
                     clicked.prior[:, place] += link.slopes[word] * (vectors @ first[word])
         numbers = np.array([entry.id for _, entry in some])
         return GatheredClicks(words, numbers, clicked, vectors, VARIANCE / scale, link, first)
-
-    @cached_property
-    def _square(self) -> float | None:
-        return self.model.version.square()
 
     def _click_set(
         self,
@@ -211,8 +205,8 @@ class ClickRegression:
         ]
         if self.frames:
             some = [(query, self._shown(query, entry, self.frames)) for query, entry in some]
-        found = self.finds(entry.picture for _, entry in some)
-        return [one for one, is_found in zip(some, found, strict=True) if is_found]
+        is_here = self.finds(entry.picture for _, entry in some)
+        return [one for one, is_found in zip(some, is_here, strict=True) if is_found]
 
     def _shown(self, query: QueryVector, entry: Judgement, frames: FrameRows) -> Judgement:
         """The entry, if it is about a video about its frame that answers best: it was shown."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,10 +222,11 @@ class Batches:
         at = file.capture
         db.execute(
             """UPDATE places SET sidecars = ?, kind = ?, taken = ?, taken_from = ?,
-                latitude = ?, longitude = ? WHERE folder = ? AND name = ?""",
+                latitude = ?, longitude = ?, camera = ?, lens = ?, rating = ?
+                WHERE folder = ? AND name = ?""",
             (
                 *(task.file.sidecars, kind_of_name(task.file.name)),
-                *(at.taken, at.source, at.latitude, at.longitude),
+                *astuple(at),
                 *(task.folder, task.file.name),
             ),
         )

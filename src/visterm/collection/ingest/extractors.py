@@ -122,8 +122,12 @@ def prepare(
     *,
     n_jobs: int = 1,
     progress: Progress = silent,
+    is_taken: bool = True,
 ) -> Extractor:
-    """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on."""
+    """The extractor ready for work: as it was kept, or fitted to a sample and kept from now on.
+
+    ``is_taken`` says that its features are the collection's from now on.
+    """
     extractor = kept(catalogue, name, n_jobs)
     if extractor is None:
         extractor = _fit(name, sample, n_jobs, progress)
@@ -134,6 +138,9 @@ def prepare(
         digest = hashlib.sha256((catalogue.store / file).read_bytes()).hexdigest()
         with catalogue.transaction() as db:
             db.execute("INSERT INTO extractors VALUES (?, ?, ?)", (key, file.as_posix(), digest))
+    if is_taken and (catalogue.get("features"), current_key(catalogue)) != (name, extractor.key):
+        with catalogue.transaction():
+            take(catalogue, name, extractor.key)
     return extractor
 
 

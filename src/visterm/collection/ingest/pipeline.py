@@ -16,7 +16,7 @@ from visterm.collection.ingest.description import (
     delete_copies,
     describe_here,
 )
-from visterm.collection.ingest.extractors import SAMPLE, current_key, kept, prepare, take
+from visterm.collection.ingest.extractors import SAMPLE, kept, prepare
 from visterm.collection.ingest.scopes import begin, finish
 from visterm.collection.ingest.survey import READ, IngestTask, OnSkip, Survey, survey
 from visterm.collection.store.catalogue import Catalogue
@@ -93,9 +93,6 @@ def ingest(
         if extractor is not None:
             n_jobs = processes_for(extractor, n_jobs, len(plan))
             extractor = prepare(catalogue, features, [], n_jobs=n_jobs)
-            if (catalogue.get("features"), current_key(catalogue)) != (features, extractor.key):
-                with catalogue.transaction():
-                    take(catalogue, features, extractor.key)
             batches = Batches(plan, extractor, report, on_skip, progress)
             try:
                 _take_all(batches, incoming, n_jobs, on_batch)
@@ -181,6 +178,8 @@ def fitted(
     n_jobs: int,
     progress: Progress,
     skip: OnSkip,
+    *,
+    is_taken: bool = True,
 ) -> Extractor | None:
     """The extractor fitted to a sample of the plan; None where no picture of it can be read."""
     from visterm.features import parse_features
@@ -192,7 +191,14 @@ def fitted(
         sample, copies = FileDescriber(plan.root, named, incoming).fetched(tasks)
         by_path = {str(file.path): file for file in sample}
         try:
-            return prepare(plan.catalogue, features, [*by_path], n_jobs=n_jobs, progress=progress)
+            return prepare(
+                plan.catalogue,
+                features,
+                [*by_path],
+                n_jobs=n_jobs,
+                progress=progress,
+                is_taken=is_taken,
+            )
         except NothingRead as nothing:
             # Nothing but broken pictures: they are reported, left out, and others tried.
             with plan.catalogue.transaction():

@@ -65,7 +65,7 @@ def finish(plan: Survey) -> None:
         """INSERT INTO sources SELECT location, 0, stamp FROM temp.stamped WHERE true
             ON CONFLICT (location) DO UPDATE SET stamp = excluded.stamp"""
     )
-    db.execute("DELETE FROM skipped WHERE (folder, name) IN (SELECT * FROM temp.mended)")
+    db.execute("DELETE FROM skipped WHERE (folder, name) IN (SELECT * FROM temp.unskipped)")
     db.execute("INSERT OR REPLACE INTO skipped SELECT * FROM temp.missing")
     db.execute(
         """UPDATE places SET listed = NULL, caption = NULL

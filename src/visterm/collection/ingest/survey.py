@@ -78,7 +78,7 @@ _TABLES = {
     "gone": "place INTEGER PRIMARY KEY",
     "listed": "folder TEXT PRIMARY KEY, mtime_ns INTEGER",
     "stamped": "location TEXT PRIMARY KEY, stamp INTEGER",
-    "mended": "folder TEXT, name TEXT",
+    "unskipped": "folder TEXT, name TEXT",
     "table_rows": """folder TEXT, name TEXT, caption TEXT, listed TEXT,
         PRIMARY KEY (folder, name)""",
     "missing": "folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER, reason TEXT",
@@ -319,7 +319,7 @@ def _survey_listing(plan: Survey, listing: Listing, extractor: str) -> None:
         compare(plan, listing.folder, file, known.pop(file.name, None), bad.get(file.name))
     there = {file.name for file in listing.files} | {name for name, _ in listing.unusable}
     db.executemany(
-        "INSERT INTO temp.mended VALUES (?, ?)",
+        "INSERT INTO temp.unskipped VALUES (?, ?)",
         ((listing.folder, name) for name in bad if name not in there),
     )
     db.executemany(

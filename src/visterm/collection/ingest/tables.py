@@ -108,7 +108,7 @@ def _mark_unlisted(plan: Survey) -> None:
             where = "temp.unlisted" if stays else "temp.gone"
             db.execute(f"INSERT OR IGNORE INTO {where} VALUES (?)", (place,))
         db.execute(
-            f"""INSERT INTO temp.mended SELECT folder, name FROM skipped
+            f"""INSERT INTO temp.unskipped SELECT folder, name FROM skipped
                 WHERE size = {_NO_SIZE} AND mtime_ns = ? AND {unlisted}""",
             (_number(table),),
         )

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visterm.collection.feedback import log
 from visterm.collection.feedback.changes import GivenCaption, GivenClick
 from visterm.collection.media import captions
 from visterm.collection.media.records import records
+from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
 
@@ -41,7 +41,7 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
             ORDER BY picture, source""",
         captions.GIVEN,
     ).fetchall()
-    clicks = log.entries(catalogue)
+    clicks = events.entries(catalogue)
     known = records(catalogue, [*(row[0] for row in given), *(click.picture for click in clicks)])
     hashes = dict(catalogue.db.execute("SELECT id, lower(hex(hash)) FROM pictures"))
 
@@ -87,7 +87,7 @@ def read_backup(
 
 
 def _click(picture: int, said: dict[str, Any]) -> GivenClick:
-    query = log.words_of(str(said["query"]))  # what cannot be read would stop every search
+    query = events.words_of(str(said["query"]))  # what cannot be read would stop every search
     when, step = float(said["time"]), float(said["step"])
     if not (math.isfinite(when) and math.isfinite(step)):
         raise ValueError(f"{when} or {step} is no number")

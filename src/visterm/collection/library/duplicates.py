@@ -40,7 +40,6 @@ SIDE = 40
 SMALLEST = 0.7
 """The smallest part of a side that a crop may have left."""
 FILE = "duplicates.json"
-_BLOCK = 1024
 _THUMBNAIL = 160
 _STEP = 0.025
 
@@ -119,19 +118,18 @@ def _candidates(
         return []
     still = catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 AND video IS NULL")
     ids = np.intersect1d(np.array(still.fetchall(), np.int64).ravel(), pictures.findable)
-    vectors = pictures.file.dense(pictures.located(ids)[0])
-    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    pairs: dict[tuple[int, int], float] = {}
     k = min(NEIGHBOURS, len(ids) - 1)
-    for first in range(0, len(ids) if k > 0 else 0, _BLOCK):
-        progress("comparing vectors", first, len(ids))
-        near = vectors[first : first + _BLOCK] @ vectors.T
-        near[np.arange(len(near)), np.arange(first, first + len(near))] = -1
-        closest = np.argpartition(-near, k - 1, axis=1)[:, :k]
-        rows, places = np.nonzero(np.take_along_axis(near, closest, axis=1) >= CANDIDATE)
-        for row, other in zip(rows.tolist(), closest[rows, places].tolist(), strict=True):
-            low, high = sorted((int(ids[first + row]), int(ids[other])))
-            pairs[low, high] = float(near[row, other])
+    if k < 1:
+        return []
+    from sklearn.neighbors import NearestNeighbors
+
+    progress("comparing vectors", 0, len(ids))
+    vectors = pictures.file.dense(pictures.located(ids)[0])
+    distances, near = NearestNeighbors(n_neighbors=k, metric="cosine").fit(vectors).kneighbors()
+    pairs: dict[tuple[int, int], float] = {}
+    for row, place in zip(*np.nonzero(distances <= 1 - CANDIDATE), strict=True):
+        low, high = sorted((int(ids[row]), int(ids[near[row, place]])))
+        pairs[low, high] = 1 - float(distances[row, place])
     return sorted(pairs.items(), key=lambda pair: -pair[1])
 
 
@@ -232,9 +230,9 @@ def _shrunk(fine: Greys, height: int, width: int) -> Greys:
 
 def _details(greys: Greys) -> Greys:
     """Greys without their mean over 7 × 7 pixels: what is left when the light changes."""
-    padded = np.pad(greys, 4, mode="edge")[:-1, :-1].cumsum(0).cumsum(1)
-    total = padded[7:, 7:] - padded[:-7, 7:] - padded[7:, :-7] + padded[:-7, :-7]
-    return np.asarray(greys - total / 49, np.float32)
+    from scipy.ndimage import uniform_filter
+
+    return np.asarray(greys - uniform_filter(greys, 7, mode="nearest"), np.float32)
 
 
 def _correlation(whole: Greys, part: Greys) -> float:

@@ -1,4 +1,4 @@
-"""Pictures that were found, taken elsewhere: a list, a table, a folder, or keywords beside them."""
+"""Pictures that were found, taken elsewhere: a list, a table, a folder, or captions in sidecars."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from visterm.collection.media import captions
 from visterm.collection.media.records import PictureRecord, records
 from visterm.collection.media.records import pictures as shown_pictures
+from visterm.collection.store.caption_words import PERSON
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput, VistermError
+from visterm.files import make_folder
 
 TEXTS = ("list", "csv", "json")
 FOLDERS = ("links", "copies")
+_KEYWORDS = (":keywords", ":subject", ":tags", ":people")
+_ASIDE = (":title", ":headline", ":place")
+"""Sources of captions that are neither keywords nor a text about the picture."""
 COLUMNS = ("path", "caption", "taken", "taken_from", "latitude", "longitude", "type", "hash")
 
 
@@ -82,24 +87,46 @@ def export_folder(
     return count
 
 
-def export_keywords(catalogue: Catalogue, root: Path, pictures: Sequence[int]) -> int:
-    """Write the lines of captions as keywords into XMP sidecars; returns how many changed."""
-    from visterm.pictures.sidecar_writer import sidecar_change
+def export_keywords(
+    catalogue: Catalogue, root: Path, pictures: Sequence[int], to: Path | None = None
+) -> int:
+    """Write captions into XMP sidecars: keywords as keywords, texts as descriptions.
+
+    The sidecars lie beside the pictures, or, with the folders that pictures lie in, below ``to``.
+    Returns how many changed.
+    """
+    from visterm.pictures.sidecar_writer import caption_change
 
     count = 0
     known = records(catalogue, pictures)
-    texts = captions.effective_captions(catalogue, list(known))
     for picture in pictures:
-        words = [line for line in texts.get(picture, "").splitlines() if line]
+        keywords, description = _keywords_and_text(captions.of_picture(catalogue, picture))
         for file in known[picture].files if picture in known else ():
             path = file.at(root)
-            if not words or not isinstance(path, Path) or file.offset is not None:
+            if not isinstance(path, Path) or file.offset is not None:
                 continue
-            change = sidecar_change(path, words)
+            target = None if to is None else to / f"{os.path.relpath(path, root)}.xmp"
+            change = caption_change(path, keywords, description, target)
             if change is not None and change.changes:
+                if target is not None:
+                    make_folder(target.parent)
                 change.write()
                 count += 1
     return count
+
+
+def _keywords_and_text(texts: Mapping[str, str]) -> tuple[list[str], str]:
+    """What counts of captions by source, as keywords and as a text about the picture.
+
+    >>> _keywords_and_text({"iptc:keywords": "sea", "xmp:tags": "Places|Lisbon", "txt": "A boat"})
+    (['sea', 'Places|Lisbon'], 'A boat')
+    """
+    if PERSON in texts:
+        texts = {PERSON: texts[PERSON]}
+    keywords = [text for source, text in texts.items() if source.endswith(_KEYWORDS)]
+    others = [text for source, text in texts.items() if not source.endswith((*_KEYWORDS, *_ASIDE))]
+    lines = dict.fromkeys(line for text in others for line in text.splitlines())
+    return [line for text in keywords for line in text.splitlines()], " ".join(lines)
 
 
 def _local(record: PictureRecord, root: Path) -> Path | None:

@@ -15,15 +15,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback import log
 from visterm.collection.feedback.changes import current_offsets, judge_many
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.search.request import SearchRequest
 from visterm.collection.search.searcher import search
-from visterm.collection.store.caption_words import holders
+from visterm.collection.store import events
+from visterm.collection.store.caption_words import counting, holders
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
-from visterm.collection.store.name_words import counting, name_key
 from visterm.collection.store.snapshot import Snapshot, snapshot
 from visterm.text.query import UnknownWords
 from visterm.text.tokens import stem
@@ -70,9 +69,9 @@ class RoundReport:
 
 def questions(catalogue: Catalogue, root: Path, text: str, count: int = ROUND) -> list[int]:
     """The pictures to ask about next, for a word or any other query of words."""
-    words = log.words_of(text)
+    words = events.words_of(text)
     ranked = search(catalogue, root, SearchRequest(text, CONSIDERED)).results
-    known = log.judged_pictures(catalogue, words)
+    known = events.judged_pictures(catalogue, words)
     ids = [result.picture for result in ranked]
     stored = Rows(catalogue, snapshot(catalogue).words.version.extractor).of(ids)
     kept = [result for result in ranked if result.picture in stored]
@@ -91,7 +90,7 @@ def answer(catalogue: Catalogue, root: Path, text: str, answers: Mapping[int, bo
     foreseen = _foreseen(catalogue, root, text, answers)
     judge_many(catalogue, text, answers)
     after = held_out_avgp(catalogue, text)
-    total = len(log.judged_pictures(catalogue, log.words_of(text)))
+    total = len(events.judged_pictures(catalogue, events.words_of(text)))
     gain = None if before is None or after is None else after - before
     is_sure = foreseen >= _SURE and any(answers.values())
     enough = total >= 3 * ROUND and is_sure and (gain is None or gain < _BROUGHT)
@@ -104,7 +103,7 @@ def held_out_avgp(catalogue: Catalogue, text: str) -> float | None:
     guard = guard_of(catalogue, offsets.version)
     if guard is None:
         return None
-    query = offsets.vector(log.words_of(text)).by_idf(offsets.vocabulary.idf)
+    query = offsets.vector(events.words_of(text)).by_idf(offsets.vocabulary.idf)
     return guard.avgp(query, offsets.directions)
 
 
@@ -210,13 +209,11 @@ class WordRecord:
 def word_record(catalogue: Catalogue, root: Path, word: str) -> WordRecord:
     """Gather what is known of a word; `UnknownWords` where nothing is."""
     now = snapshot(catalogue)
-    words = log.words_of(word)
-    answers = log.judged_pictures(catalogue, words)
+    words = events.words_of(word)
+    answers = events.judged_pictures(catalogue, words)
     number = now.words.vocabulary.number(words)
     held = holders(catalogue.db, stem(words))
-    named = [
-        holders(catalogue.db, name_key(source, stem(words))) for source in counting(catalogue.db)
-    ]
+    named = [holders(catalogue.db, stem(words), source) for source in counting(catalogue.db)]
     names = np.unique(np.concatenate([np.empty(0, np.int64), *named])).size
     try:
         results = search(catalogue, root, SearchRequest(word, 40)).results

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from visterm.collection.store.caption_words import FILE, counting
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.name_words import FILE, counting
 from visterm.collection.store.snapshot import snapshot
 from visterm.errors import VistermError
 from visterm.pictures.texts import file_words, folder_words

@@ -11,10 +11,16 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from visterm.collection.store.caption_words import PERSON, effective_caption
+from visterm.collection.store.caption_words import (
+    FOLDER,
+    NAMES,
+    PERSON,
+    SOURCES,
+    checked_names,
+    effective_caption,
+)
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.location import below
-from visterm.collection.store.name_words import FOLDER, NAMES, SOURCES, checked
 from visterm.collection.store.urls import is_url
 from visterm.errors import BadInput
 
@@ -161,7 +167,7 @@ def let_count(catalogue: Catalogue, names: str | None, folders: bool | None) -> 
     """
     if names is None and folders is None:
         return
-    now = (catalogue.get(NAMES) or "none") if names is None else checked(names)
+    now = (catalogue.get(NAMES) or "none") if names is None else checked_names(names)
     kept = set(SOURCES[now])
     if folders is False and names is not None and FOLDER in kept:
         raise BadInput(f"names of {names} count, or folders do not; leave one of the two out")

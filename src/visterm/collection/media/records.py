@@ -88,7 +88,7 @@ class Picture:
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
     """The records of those of the pictures that have a file, by number."""
-    found: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
+    by_picture: dict[int, tuple[tuple[Any, ...], list[PictureFile]]] = {}
     question = """SELECT pictures.id, hex(hash), second, width, height, folder, name,
             places.size, mtime_ns, offset
         FROM pictures JOIN places ON places.picture = coalesce(video, pictures.id)
@@ -97,10 +97,10 @@ def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureR
     for picture, digest, second, width, height, folder, name, *facts in rows:
         path = f"{folder}/{name}" if folder else name
         about = digest.lower(), second, None if width is None else (width, height)
-        found.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
+        by_picture.setdefault(picture, (about, []))[1].append(PictureFile(path, *facts))
     return {
         picture: PictureRecord(picture, digest, tuple(files), second, pixels)
-        for picture, ((digest, second, pixels), files) in found.items()
+        for picture, ((digest, second, pixels), files) in by_picture.items()
     }
 
 

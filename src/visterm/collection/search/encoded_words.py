@@ -1,8 +1,4 @@
-"""Words that no model has met, where pictures are described by a dual encoder.
-
-The encoder's text side gives any word a row in the space of the pictures' vectors; how far products
-with it usually spread says what one is worth.
-"""
+"""Words that no model has met, where pictures are described by a dual encoder."""
 
 from __future__ import annotations
 
@@ -14,42 +10,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.calibration.calibration import Calibration, Floats
-from visterm.collection.store.versions import is_encoded
+from visterm.collection.feedback.encoder_words import SEPARATION, word_directions
 from visterm.index.columns import WordWeights
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import Snapshot
-    from visterm.collection.store.word_model import WordModel
 
 FREQUENCY = 0.02
 """How many pictures in one show a word of which nothing is known."""
-SEPARATION = 1.5
-"""How many deviations pictures that show a word lie above others, as for any unmeasured word."""
-
-
-def knows_any_word(model: WordModel) -> bool:
-    """Whether pictures are described by an encoder, whose texts can be any."""
-    return is_encoded(model.version.extractor)
 
 
 def encoded_weights(now: Snapshot, words: Sequence[str]) -> list[WordWeights]:
     """What makes the columns of words: how far pictures lie above the others."""
     known: dict[str, WordWeights] = now.remembered("encoded words", dict)
     if new := [word for word in words if word not in known]:
-        from visterm.encoders import open_encoder
-        from visterm.features.encoder_vectors import encoder_of
-        from visterm.starter.encoder_starter import LEAST_SPREAD, usual_values
-
         key = now.words.version.extractor
-        encoder, pictures = encoder_of(key), now.pictures(key)
-        assert encoder is not None
+        pictures = now.pictures(key)
         assert pictures is not None
-        rows = open_encoder(encoder[0], digest=encoder[1]).word_rows(new)
-        means, deviations = usual_values(pictures.file.products(rows).T)
-        slopes = SEPARATION / np.maximum(deviations, LEAST_SPREAD)
-        biases = np.log(FREQUENCY) - 0.5 * SEPARATION**2 - slopes * means
-        for word, row, slope, bias in zip(new, rows, slopes, biases, strict=True):
-            known[word] = WordWeights(float(bias), (slope * row).astype(np.float32))
+        vectors, usual = word_directions(key, pictures, new)
+        biases = np.log(FREQUENCY) - 0.5 * SEPARATION**2 - usual
+        for word, vector, bias in zip(new, vectors, biases, strict=True):
+            known[word] = WordWeights(float(bias), vector.astype(np.float32))
     return [known[word] for word in words]
 
 

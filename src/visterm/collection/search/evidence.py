@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.search.request import ScoreParts
-from visterm.collection.store.caption_words import written_stems
-from visterm.collection.store.name_words import CERTAINTY as NAME_CERTAINTY
+from visterm.collection.store.caption_words import CAPTION, written_stems
+from visterm.collection.store.caption_words import CERTAINTY as NAME_CERTAINTY
 from visterm.index.codes import log_evidence
 from visterm.index.columns import WordWeights
 from visterm.index.scan import Holders, Term
@@ -132,12 +132,12 @@ class WrittenWords:
     @classmethod
     def of(cls, now: Snapshot, pictures: Sequence[int | None]) -> WrittenWords:
         """Of pictures by number; None is a picture that is not in the collection."""
-        model, postings = now.words, now.postings
+        model, written = now.words, now.written
         keys = model.vocabulary.keys
         number = {key: word for word, key in enumerate(keys) if key not in STOP_WORDS}
         names = [(f" {key} ", word) for key, word in number.items() if " " in key]
         shape = (len(pictures), len(keys))
-        sources: list[str | None] = [None, *postings.sources]
+        sources = [CAPTION, *written.sources]
         says = {source: np.zeros(shape, bool) for source in sources}
         rows: dict[int, list[int]] = {}
         for row, picture in enumerate(pictures):
@@ -147,14 +147,14 @@ class WrittenWords:
             held = [number[stem] for stem in text.split() if stem in number]
             held += [word for name, word in names if name in text]
             says[source][np.ix_(rows[picture], held)] = True
-        lengths = np.append(postings.lengths, np.uint8(0))
-        known = [-1 if one is None else min(one, postings.lengths.size) for one in pictures]
+        lengths = np.append(written.lengths, np.uint8(0))
+        known = [-1 if one is None else min(one, written.lengths.size) for one in pictures]
         is_mentioned = np.arange(len(keys)) < model.words
         doubt = np.ones(shape)
-        for source in postings.sources:
+        for source in written.sources:
             doubt[says[source]] *= 1 - NAME_CERTAINTY[source]
         omitted = np.outer(now.completeness[lengths[known]], is_mentioned)
-        return cls(says[None], omitted, doubt)
+        return cls(says[CAPTION], omitted, doubt)
 
     def logs(self, seen: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log-probabilities of words from those by sight: the scores of searches for each word."""

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.caption_words import holders
+from visterm.collection.store.caption_words import CAPTION, FOLDER, holders
 from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.name_words import FOLDER, name_key
 from visterm.collection.store.snapshot import Snapshot
 from visterm.errors import BadInput
 from visterm.text.dates import Period
@@ -26,18 +25,27 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 DATED = "taken_from != 'file'"
 """The time of a file is that of a copy or scan, and says nothing about when a picture was taken."""
+_FACTS = {
+    "camera": "camera LIKE ? ESCAPE '\\'",
+    "lens": "lens LIKE ? ESCAPE '\\'",
+    "person": """id IN (SELECT picture FROM captions
+        WHERE source LIKE '%:people' AND text LIKE ? ESCAPE '\\')""",
+}
 _EARTH_KM = 6371.0
 _MASKS = 64
 """Filters of which it is remembered what they let through."""
 
 
-def allowed(now: Snapshot, pictures: DescribedPictures, filters: Filters) -> Mask | None:
-    """The rows that filters let through, by position; None where there is no filter.
+def allowed(now: Snapshot, pictures: DescribedPictures, *several: Filters) -> Mask | None:
+    """The rows that all of some filters let through, by position; None where there is no filter.
 
     What was asked before is remembered until files or captions change.
     """
-    if not filters:
-        return None
+    masks = [_allowed(now, pictures, filters) for filters in several if filters]
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _allowed(now: Snapshot, pictures: DescribedPictures, filters: Filters) -> Mask:
     by_number = now.masks.get(filters)
     if by_number is None:
         if len(now.masks) >= _MASKS:
@@ -62,11 +70,11 @@ def _mask(catalogue: Catalogue, filters: Filters) -> Mask:
 
 
 def _by_sql(catalogue: Catalogue, conditions: list[str], values: list[Any], size: int) -> Mask:
-    found = catalogue.db.execute(
+    ids = catalogue.db.execute(
         f"SELECT id FROM pictures WHERE present > 0 AND {' AND '.join(conditions)}", values
     )
     mask = np.zeros(size, bool)
-    mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+    mask[np.fromiter((picture for (picture,) in ids), np.int64)] = True
     return mask
 
 
@@ -77,8 +85,9 @@ def _of_periods(catalogue: Catalogue, periods: tuple[Period, ...], size: int) ->
     mask = _by_sql(catalogue, [f"({condition})", DATED], days, size)
     for words in (words for period in periods for words in period.written):
         keys = [stem(word) for word in words]
-        for some in (keys, [name_key(FOLDER, key) for key in keys]):
-            mask[reduce(np.intersect1d, (holders(catalogue.db, key) for key in some))] = True
+        for column in (CAPTION, FOLDER):
+            lists = (holders(catalogue.db, key, column) for key in keys)
+            mask[reduce(np.intersect1d, lists)] = True
     return mask
 
 
@@ -89,10 +98,10 @@ def within(catalogue: Catalogue, circle: Circle, size: int) -> Mask:
             WHERE latitude IS NOT NULL AND latitude BETWEEN ? AND ? AND present > 0""",
         (low, high),
     ).fetchall()
-    found = np.array(rows, np.float64).reshape(-1, 3)
-    inside = distances(circle, found[:, 1], found[:, 2]) <= circle.km
+    table = np.array(rows, np.float64).reshape(-1, 3)
+    inside = distances(circle, table[:, 1], table[:, 2]) <= circle.km
     mask = np.zeros(size, bool)
-    mask[found[inside, 0].astype(np.int64)] = True
+    mask[table[inside, 0].astype(np.int64)] = True
     return mask
 
 
@@ -113,6 +122,19 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
         if day is not None:
             conditions.append(f"taken {sign} ? AND {DATED}")
             values.append(_seconds(day))
+    for name, value in filters.facts:
+        if name == "rating":
+            stars = value.lstrip("<=>")
+            conditions.append(f"rating {value.removesuffix(stars) or '='} ?")
+            values.append(int(stars))
+        elif name != "every":
+            conditions.append(_FACTS[name])
+            values.append(f"%{below_pattern(value)[:-2]}%")
+    days = [value for name, value in filters.facts if name == "every"]
+    if days:
+        of_any = " OR ".join(["strftime('%m-%d', taken, 'unixepoch') GLOB ?"] * len(days))
+        conditions.append(f"({of_any}) AND {DATED}")
+        values += [f"{day}*" for day in days]
     return conditions, values
 
 
@@ -131,10 +153,10 @@ def _in_folders(catalogue: Catalogue, folders: tuple[str, ...], size: int) -> Ma
     patterns = [f"%/{below_pattern(folder)}" for folder in folders]
     inside = " OR ".join("'/' || folder || '/' LIKE ? ESCAPE '\\'" for _ in folders)
     for (folder,) in catalogue.db.execute(f"{_FOLDERS} AND ({inside})", patterns).fetchall():
-        found = catalogue.db.execute(
+        ids = catalogue.db.execute(
             "SELECT picture FROM places WHERE folder = ? AND NOT vanished", (folder,)
         )
-        mask[np.fromiter((picture for (picture,) in found), np.int64)] = True
+        mask[np.fromiter((picture for (picture,) in ids), np.int64)] = True
     return mask
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.ingest.extractors import current_key, described_by, vectors_of_files
+from visterm.collection.ingest.extractors import (
+    current_extractor,
+    current_key,
+    described_by,
+    vectors_of_files,
+)
 from visterm.collection.media.captions import at_path
+from visterm.collection.media.records import records
 from visterm.collection.store.feature_rows import DescribedPictures, Rows
 from visterm.collection.store.snapshot import Snapshot
 from visterm.errors import BadInput, UnreadablePicture
+
+Region: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom, as fractions of a picture."""
 
 ALIKE = {"cnn-1": 0.88}
 """Cosines from which two pictures are near-duplicates: other sizes, qualities or crops of one.
@@ -25,14 +36,18 @@ ALIKE_OTHERWISE = 0.97
 
 
 def cosines(
-    now: Snapshot, root: Path, picture: int | str | os.PathLike[str]
+    now: Snapshot, root: Path, picture: int | str | os.PathLike[str], region: Region | None = None
 ) -> tuple[DescribedPictures, NDArray[np.float32]]:
-    """The rows of all pictures, and the cosine of each to a picture; -∞ for its own rows."""
+    """The rows of all pictures, and the cosine of each to a picture, or to a region of it; -∞ for
+    its own rows."""
     extractor = described_by(now.catalogue)
     pictures = now.pictures(extractor)
     if pictures is None:
         raise BadInput("no picture has been described yet; visterm add does")
-    vector, own = _vector(now, root, Rows(now.catalogue, extractor), picture)
+    if region is None:
+        vector, own = _vector(now, root, Rows(now.catalogue, extractor), picture)
+    else:
+        vector, own = _region_vector(now, root, picture, region)
     lengths = now.remembered("lengths of vectors", pictures.file.lengths)
     scale = np.maximum(lengths, np.finfo(np.float32).tiny) * (float(np.linalg.norm(vector)) or 1.0)
     near = (pictures.file.products(vector[None])[0] / scale).astype(np.float32)
@@ -62,6 +77,27 @@ def without_near_duplicates(now: Snapshot, pictures: Sequence[int], wanted: int)
         if len(shown) == wanted:
             break
     return shown
+
+
+def _region_vector(
+    now: Snapshot, root: Path, picture: int | str | os.PathLike[str], region: Region
+) -> tuple[NDArray[np.float32], int | None]:
+    """The vector of a region of a picture, which is described by itself as if it were one."""
+    from visterm.models.inputs import dense
+    from visterm.pictures import read_picture
+
+    number = picture if isinstance(picture, int) else at_path(now.catalogue, root, picture)
+    path: str | os.PathLike[str] = "" if isinstance(picture, int) else picture
+    if number is not None:
+        if number not in (known := records(now.catalogue, [number])):
+            raise BadInput(f"there is no picture {picture}")
+        path = known[number].files[0].at(root)
+    pixels = read_picture(path)
+    height, width = pixels.shape[:2]
+    left, top = int(region[0] * width), int(region[1] * height)
+    right, bottom = math.ceil(region[2] * width), math.ceil(region[3] * height)
+    part = np.ascontiguousarray(pixels[top:bottom, left:right])
+    return dense(current_extractor(now.catalogue).rows([part]))[0], number
 
 
 def _vector(

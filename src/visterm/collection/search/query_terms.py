@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection.search.encoded_words import calibrated, encoded_weights, knows_any_word
+from visterm.collection.search.encoded_words import calibrated, encoded_weights
 from visterm.collection.search.evidence import Ids, QueryTerm
-from visterm.collection.store.name_words import CERTAINTY
+from visterm.collection.store.caption_words import CERTAINTY
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
 from visterm.text.query import Query, QueryVector, query_vector
 from visterm.text.spelling import closest_words
@@ -19,7 +19,7 @@ from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
     from visterm.calibration import Calibration
-    from visterm.collection.store.caption_words import Postings
+    from visterm.collection.store.caption_words import WrittenWords
     from visterm.collection.store.snapshot import Snapshot
     from visterm.collection.store.word_model import WordModel
     from visterm.text import Vocabulary
@@ -49,6 +49,13 @@ class QueryTerms:
     encoded: tuple[str, ...] = ()
     """Words and phrases that an encoder makes a column of, the last of the terms."""
 
+    def joined(self, other: QueryTerms) -> QueryTerms:
+        """What is to be said of the words of two queries, without their terms."""
+        return QueryTerms(
+            [], self.numbers[:0], self.unknown | other.unknown, self.replaced | other.replaced,
+            (*self.unsure, *other.unsure),
+        )  # fmt: skip
+
     @property
     def weights(self) -> NDArray[np.float32]:
         return np.array([term.weight for term in self.terms], np.float32)
@@ -75,8 +82,8 @@ def _read(query: Query, now: Snapshot) -> QueryTerms:
     where its meaning or spelling is known, and else left out and named, with words close to it.
     """
     model = now.words
-    reader = _Reader(model.vocabulary, now.postings, model.words)
-    if knows_any_word(model):
+    reader = _Reader(model.vocabulary, now.written, model.words)
+    if model.is_encoded:
         return _encoded_terms(query, now, reader)
     query, phrases = read_phrases(query, model.vocabulary, reader.is_held)
     vector = query_vector(query, model.vocabulary, reader.meant)
@@ -125,9 +132,9 @@ def _encoded_terms(query: Query, now: Snapshot, reader: _Reader) -> QueryTerms:
     return QueryTerms(terms, vector.numbers, {}, {}, encoded=tuple(encoded))
 
 
-def written_terms(query: Query, postings: Postings) -> QueryTerms:
+def written_terms(query: Query, written: WrittenWords) -> QueryTerms:
     """The words of a query that captions or names hold, where there is no model."""
-    reader = _Reader(None, postings, 0)
+    reader = _Reader(None, written, 0)
     words = [word for word, _ in query.words if word not in STOP_WORDS]
     unknown: dict[str, list[str]] = {word: [] for word in words if not reader.holds(word)}
     terms = [reader.read(word, weight) for word, weight in reader.unseen(query).items()]
@@ -182,6 +189,16 @@ class IndependentWords:
         return float(np.minimum(sizes, 1.0).sum()) / (float(sizes.sum()) or 1.0)
 
 
+class LogProbabilities:
+    """For scores that are logarithms of probabilities already."""
+
+    def probabilities(self, words: ArrayLike, weights: ArrayLike, scores: ArrayLike) -> Floats:
+        return np.exp(np.minimum(np.asarray(scores, np.float64), 0.0))
+
+    def least_score(self, words: ArrayLike, weights: ArrayLike, probability: float) -> float:
+        return float(np.nextafter(np.float32(np.log(probability)), np.float32(-np.inf)))
+
+
 @dataclass(frozen=True, eq=False)
 class Holders:
     """The pictures that hold a word in their captions, and in names by source."""
@@ -216,7 +233,7 @@ class _Reader:
     """Finds the captions and names that hold words."""
 
     vocabulary: Vocabulary | None
-    postings: Postings
+    written: WrittenWords
     learnt: int
     """How many of the vocabulary's words the model learnt; clicks have begun the others."""
     own: dict[str, Holders] = field(default_factory=dict)
@@ -244,9 +261,9 @@ class _Reader:
         return bool(found)
 
     def _holders(self, key: str) -> Holders:
-        postings = self.postings
-        names = {source: postings.holders(key, source) for source in postings.sources}
-        return Holders(postings.holders(key), names)
+        written = self.written
+        names = {source: written.holders(key, source) for source in written.sources}
+        return Holders(written.holders(key), names)
 
     def known(self, number: int, weight: float) -> QueryTerm:
         assert self.vocabulary is not None
@@ -269,7 +286,7 @@ class _Reader:
 
     def term(self, word: str, weight: float, holders: Holders) -> QueryTerm:
         count = holders.count
-        frequency = (count + 0.5) / (self.postings.worded + count + 1)
+        frequency = (count + 0.5) / (self.written.worded + count + 1)
         named = {
             source: (pictures, CERTAINTY[source])
             for source, pictures in holders.names.items()

@@ -53,14 +53,14 @@ def quick_filters(catalogue: Catalogue, root: Path, text: str) -> list[QuickFilt
     Years and months come from the latest on, types, outermost folders and places by how many
     pictures they leave; what would leave all is left out.
     """
-    found = None
+    pictures = None
     if text.strip():
-        found = matches(catalogue, root, SearchRequest(text, k=200)).tolist()
-        total = len(found)
+        pictures = matches(catalogue, root, SearchRequest(text, k=200)).tolist()
+        total = len(pictures)
     else:
         total = int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
-    counts = {kind: _counted(catalogue, kind, found) for kind in _PARTS}
-    counts["place"] = _places(catalogue, found)
+    counts = {kind: _counted(catalogue, kind, pictures) for kind in _PARTS}
+    counts["place"] = _places(catalogue, pictures)
     return [
         QuickFilter(kind, _quoted(term), count)
         for kind, some in counts.items()
@@ -69,26 +69,26 @@ def quick_filters(catalogue: Catalogue, root: Path, text: str) -> list[QuickFilt
     ]
 
 
-def _counted(catalogue: Catalogue, kind: str, found: list[int] | None) -> Counter[str]:
+def _counted(catalogue: Catalogue, kind: str, pictures: list[int] | None) -> Counter[str]:
     """How many of the pictures found, or of all, each term of a kind leaves."""
     column = "picture" if kind == "folder" else "id"
     counts: Counter[str] = Counter()
-    for term, count in _among(catalogue, _PARTS[kind], column, found):
+    for term, count in _among(catalogue, _PARTS[kind], column, pictures):
         counts[term] += count
     return counts
 
 
-def _places(catalogue: Catalogue, found: list[int] | None) -> Counter[str]:
+def _places(catalogue: Catalogue, pictures: list[int] | None) -> Counter[str]:
     """Circles around the points where most pictures were taken, none of which touch."""
     chosen: list[Circle] = []
-    for latitude, longitude in _among(catalogue, _CELLS, "id", found):
+    for latitude, longitude in _among(catalogue, _CELLS, "id", pictures):
         circle = Circle(round(latitude, 2), round(longitude, 2), _PLACE_KM)
         if all(_is_apart(circle, other) for other in chosen):
             chosen.append(circle)
     counts: Counter[str] = Counter()
     for circle in chosen[:_PLACES]:
         inside = within(catalogue, circle, catalogue.last_number("pictures") + 1)
-        count = int(inside.sum() if found is None else inside[found].sum())
+        count = int(inside.sum() if pictures is None else inside[pictures].sum())
         if count:
             counts[f"near:{circle.latitude:g},{circle.longitude:g},{circle.km:g}km"] = count
     return counts
@@ -100,13 +100,13 @@ def _is_apart(one: Circle, other: Circle) -> bool:
 
 
 def _among(
-    catalogue: Catalogue, question: str, column: str, found: list[int] | None
+    catalogue: Catalogue, question: str, column: str, pictures: list[int] | None
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a question about the pictures found, or about all."""
-    if found is None:
+    if pictures is None:
         yield from catalogue.db.execute(question.replace("{which}", "true"))
     else:
-        yield from catalogue.among(question.replace("{which}", column + " IN {numbers}"), found)
+        yield from catalogue.among(question.replace("{which}", column + " IN {numbers}"), pictures)
 
 
 def _ordered(kind: str, counts: Counter[str]) -> list[tuple[str, int]]:

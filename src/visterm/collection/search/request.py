@@ -29,6 +29,8 @@ class SearchRequest:
         The text space: ``words``, ``lsa``, ``sentences`` or ``encoder``.
     like
         A picture, by its number or a file, that results should look like.
+    region
+        Of the picture to be like, the part that counts: left, top, right and bottom as fractions.
     good
         Only good matches: those before the cut-off, where that is known.
     fold
@@ -57,6 +59,7 @@ class SearchRequest:
     fold: bool = False
     filters: Filters = NO_FILTERS
     sort: str = RELEVANCE
+    region: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.sort not in (RELEVANCE, TIME):
@@ -67,6 +70,13 @@ class SearchRequest:
             raise BadInput(f"pass over 0 or more pictures, not {self.offset}")
         if self.space not in SPACES:
             raise BadInput(f"no space called {self.space!r}; there are {', '.join(SPACES)}")
+        if self.region is not None:
+            left, top, right, bottom = self.region
+            if self.like is None or not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+                raise BadInput(
+                    "a region is of a picture to be like: left, top, right and bottom, each a "
+                    "fraction from 0 to 1, such as 0.2,0.1,0.6,0.5"
+                )
         if self.good and self.like is not None:
             raise BadInput("where good matches end is not known for likeness; leave good out")
         if self.good and self.space != WORDS:

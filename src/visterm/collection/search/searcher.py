@@ -13,12 +13,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.feedback.log import Judgement, by_query, spelt
 from visterm.collection.media.records import Picture, file_at, pictures
 from visterm.collection.search.filters import allowed
 from visterm.collection.search.query_terms import (
     Calibrated,
     IndependentWords,
+    LogProbabilities,
     QueryTerms,
     calibration_of,
     query_terms,
@@ -27,8 +27,10 @@ from visterm.collection.search.query_terms import (
 )
 from visterm.collection.search.ranking import (
     LocalScores,
+    QueryRows,
     RankedRows,
     Ranking,
+    RowScores,
     Scores,
     least_scores,
     query_rows,
@@ -42,13 +44,13 @@ from visterm.collection.search.request import (
     SearchResponse,
     SearchResult,
 )
-from visterm.collection.search.row_scores import QueryRows, RowScores
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.events import Judgement, by_query, spelt
 from visterm.collection.store.feature_rows import DescribedPictures
-from visterm.collection.store.snapshot import Snapshot, reading
+from visterm.collection.store.snapshot import NotTrained, Snapshot, reading
 from visterm.collection.store.versions import WORDS
 from visterm.compute import Replicas
-from visterm.errors import BadInput
+from visterm.errors import BadInput, VistermError
 from visterm.index.feature_file import only_ids
 from visterm.index.scan import ScoreVector
 from visterm.text.filters import Filters
@@ -153,25 +155,32 @@ class _Asked:
     query: Query
     sentence: str
     filters: Filters
+    beside: tuple[tuple[str, float], ...] = ()
+    """Words beside a sentence, wanted or not, with their weights."""
 
     @property
     def is_all(self) -> bool:
         """Whether nothing but filters is asked for."""
-        return not self.query.words and not self.sentence and self.request.like is None
+        has_words = self.query.words or any(words for words, _ in self.query.alternatives)
+        return not has_words and not self.sentence and self.request.like is None
 
 
 def _read_request(request: SearchRequest) -> _Asked:
     query, sentence = Query(), ""
+    beside: tuple[tuple[str, float], ...] = ()
     if request.space == WORDS:
         query = parse_query(request.text)
         filters = query.filters & request.filters
-        if filters and all(word in STOP_WORDS for word, _ in query.words):
+        if filters and query.words and all(word in STOP_WORDS for word, _ in query.words):
             query = Query((), query.filters)  # as of "in May 1972"
     else:
-        sentence, filters = parse_sentence(request.text)
+        sentence, filters, beside = parse_sentence(request.text)
         filters = filters & request.filters
-    asked = _Asked(request, query, sentence, filters)
-    is_useless = not (filters or request.sort == TIME) or request.space != WORDS
+    asked = _Asked(request, query, sentence, filters, beside)
+    if query.alternatives and request.like is not None:
+        raise BadInput("OR and parentheses are for words and filters; leave the picture out")
+    is_useless = not (filters or query.alternatives or request.sort == TIME)
+    is_useless = is_useless or request.space != WORDS
     if asked.is_all and is_useless:
         raise BadInput('an empty query; write words, as in visterm search "tree snow"')
     return asked
@@ -185,11 +194,11 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
     request = asked.request
     if request.like is not None:
         pictures, ranking = _likeness(now, root, asked)
+    elif asked.query.alternatives:
+        pictures, ranking = _any_ranking(now, asked.query)
     elif asked.sentence:
-        model = now.space(request.space)
-        pictures = _pictures(now, model.version.extractor)
-        scores = model.scores(pictures.file, asked.sentence)
-        ranking = Ranking(_given(now, pictures, scores), now.frames)
+        pictures = _pictures(now, now.space(request.space).version.extractor)
+        ranking = Ranking(_given(now, pictures, _sentence(now, pictures, asked)), now.frames)
     elif now.version is None:
         pictures, ranking = _written_ranking(now, asked.query)
     else:
@@ -198,6 +207,55 @@ def _ranking(now: Snapshot, root: Path, asked: _Asked, replicas: Replicas | None
         ranking.allow = allowed(now, pictures, asked.filters)
     ranking.settle()
     return ranking
+
+
+def _sentence(now: Snapshot, pictures: DescribedPictures, asked: _Asked) -> NDArray[np.float32]:
+    """Scores of a sentence, and of words beside it as often as they count."""
+    model = now.space(asked.request.space)
+    scores = model.scores(pictures.file, asked.sentence)
+    for word, weight in asked.beside:
+        scores = scores + np.float32(weight) * model.scores(pictures.file, word)
+    return scores
+
+
+def _any_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
+    """A ranking by the best of alternatives, in log-probabilities where all have some.
+
+    An alternative of unknown words answers nothing, unless all are such.
+    """
+    best: NDArray[np.float32] | None = None
+    said, is_known = _NO_TERMS, True
+    problem: VistermError | None = None
+    for words, filters in query.alternatives:
+        try:
+            part = Query(words)
+            of_part = _written_ranking(now, part) if now.version is None else None
+            pictures, ranking = of_part or word_ranking(now, part)
+        except (UnknownWords, NotTrained) as error:
+            problem = error
+            continue
+        ranking.allow = allowed(now, pictures, *filters)
+        ranking.settle()
+        assert isinstance(ranking.scores, LocalScores)
+        scores = ranking.scores.scores.vector.scores
+        if not words:
+            scores = np.where(np.isfinite(scores), np.float32(0), scores)
+        elif ranking.calibration is None:
+            is_known = False
+        else:
+            with np.errstate(divide="ignore"):
+                likely = np.log(np.array(ranking.probabilities(scores), np.float64))
+            scores = np.where(np.isfinite(scores), likely, -np.inf).astype(np.float32)
+        best = scores.copy() if best is None else np.maximum(best, scores)
+        said = said.joined(ranking.terms or _NO_TERMS)
+    if best is None:
+        assert problem is not None
+        raise problem
+    joined = Ranking(_given(now, pictures, best), now.frames, said)
+    if is_known:
+        joined.calibration = LogProbabilities()
+        joined.leasts = least_scores(joined.calibration, said)
+    return pictures, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +336,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
 
 def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ranking]:
     """A ranking by what is written alone, where no model has been trained yet."""
-    terms = written_terms(query, now.postings) if query.words else _NO_TERMS
+    terms = written_terms(query, now.written) if query.words else _NO_TERMS
     if query.words and not any(term.weight > 0 for term in terms.terms):
         _ = now.words  # which says what to do
     there = now.catalogue.db.execute("SELECT id FROM pictures WHERE present > 0 ORDER BY id")
@@ -302,11 +360,11 @@ def _likeness(now: Snapshot, root: Path, asked: _Asked) -> tuple[DescribedPictur
     assert request.like is not None
     if request.space != WORDS and not asked.sentence:
         raise BadInput("a space is for sentences; write one beside the picture, or leave it out")
-    pictures, near = cosines(now, root, request.like)
+    pictures, near = cosines(now, root, request.like, request.region)
     terms = None
     if asked.query.words or asked.sentence:
         if asked.sentence:
-            beside = now.space(request.space).scores(pictures.file, asked.sentence)
+            beside = _sentence(now, pictures, asked)
         else:
             terms = query_terms(asked.query, now)
             if not terms.terms:
@@ -446,4 +504,4 @@ def only_unknown(unknown: dict[str, list[str]]) -> str:
         f"{word!r}" + (f" (close to {', '.join(close)})" if close else "")
         for word, close in unknown.items()
     )
-    return f"visterm does not know {named} yet; {MORE_WORDS}"
+    return f"not known yet: {named}; {MORE_WORDS}"

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.search.evidence import Evidence
+from visterm.collection.search.ranking import QueryRows, VideoRows
 from visterm.collection.search.request import ScoreParts
-from visterm.collection.search.row_scores import QueryRows, VideoRows
 from visterm.errors import VistermError
 from visterm.index import loops
 from visterm.index.columns import ColumnCache

@@ -79,7 +79,7 @@ class ShardedScores:
         return PartialAnswer(searched, sum(sizes))
 
     def of(self, pictures: Ids) -> NDArray[np.float64]:
-        found = np.full(len(pictures), np.nan)
+        best = np.full(len(pictures), np.nan)
         rows = [self._positions(np.array([picture])) for picture in pictures.tolist()]
         every = np.concatenate([np.empty(0, np.int64), *rows])
         questions = [
@@ -94,8 +94,8 @@ class ShardedScores:
                 scores |= dict(zip(positions, answer.judged.tolist(), strict=True))
         for n, positions in enumerate(rows):
             known = [scores[one] for one in positions.tolist() if one in scores]
-            found[n] = max(known, default=np.nan)
-        return found
+            best[n] = max(known, default=np.nan)
+        return best
 
     def settle(self, allow: Mask | None, refused: Ids, leasts: Sequence[float]) -> None:
         positions, settled, least = self._positions(refused), [], leasts[0] if leasts else None
@@ -108,8 +108,8 @@ class ShardedScores:
 
     def count(self, leasts: Sequence[float]) -> list[int]:
         asked = [replace(question, leasts=tuple(leasts)) for question in self._questions]
-        found = [one.counts for one in self._ask(asked) if one is not None]
-        return [sum(counts[n] for counts in found) for n in range(len(leasts))]
+        counted = [one.counts for one in self._ask(asked) if one is not None]
+        return [sum(counts[n] for counts in counted) for n in range(len(leasts))]
 
     def best(self, k: int) -> RankedRows:
         asked = [replace(question, k=k) for question in self._questions]
@@ -117,8 +117,8 @@ class ShardedScores:
 
     def reaching(self, least: float) -> RankedRows:
         asked = [replace(one, least=least, everything=True) for one in self._questions]
-        found = [one for one in self._ask(asked) if one is not None]
-        return _merged(found, sum(len(one.rows) for one in found))
+        answers = [one for one in self._ask(asked) if one is not None]
+        return _merged(answers, sum(len(one.rows) for one in answers))
 
     def _positions(self, pictures: Ids) -> Ids:
         return self._pictures.positions(self._frames.rows(pictures))
@@ -141,9 +141,9 @@ class ShardedScores:
             for n in waiting:
                 sent = {name: self._arrays[n][name] for name in answers[n].names}
                 asked[n] = replace(asked[n], sent=asked[n].sent | sent)
-        found = [one if isinstance(one, Answer) else None for one in answers]
-        self._missing |= {n for n, one in enumerate(found) if one is None and len(asked[n].rows)}
-        return found
+        given = [one if isinstance(one, Answer) else None for one in answers]
+        self._missing |= {n for n, one in enumerate(given) if one is None and len(asked[n].rows)}
+        return given
 
 
 def _merged(answers: Sequence[Answer], k: int) -> RankedRows:

@@ -1,51 +1,56 @@
-"""Postings: for each word the pictures whose captions hold it, in step with the captions.
+"""Which captions, and which names of files and folders, hold a word: an FTS5 table of stems.
 
-A word is its stem, as in the vocabulary; ``""`` stands for every picture that has a caption with
-words, ``#1`` to ``#6`` for those whose captions are about so long; words of names of files and
-folders, where these count, have keys of their own (`name_words`). The lists are divided into chunks
-of 65,536 numbers of pictures, two bytes a picture, so that a new caption rewrites some ten short
-lists, in the transaction that gives it: triggers note what has changed (`caption_schema`), and
-every transaction ends with `catch_up`.
+The table ``written`` has a row for every picture of which something is written, and the columns
+``caption``, ``file`` and ``folder``: the stems of their words in order, so that a name of several
+words ("statue of liberty") is a phrase. A word that only holds English together is marked, and is
+found within such a name alone. Names are there where their owner lets them count. Triggers note
+pictures of which something was written or taken back (`schema`), and the transaction that did so
+ends with `catch_up`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.name_words import (
-    FILE,
-    counting,
-    keys_of,
-    name_key,
-    stemmed,
-)
+from visterm.collection.store.schema import WRITTEN
+from visterm.errors import BadInput
 from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
-EVERY = ""
-"""The word of every caption."""
+CAPTION, FILE, FOLDER = "caption", "file", "folder"
+"""The columns."""
+NAMES = "names"
+"""The setting of whose names count: files, folders or both; not there for neither."""
+SOURCES = {"none": (), "files": (FILE,), "folders": (FOLDER,), "both": (FILE, FOLDER)}
+"""What counts, by the value of the setting."""
+CERTAINTY = {FILE: 0.9, FOLDER: 0.7}
+"""How likely a picture answers a word that the name of its file, or of a folder, holds: who names a
+folder means most of its pictures, not each of them."""
 COMPLETENESS = "completeness"
 """The setting of how complete captions are."""
 USUAL_COMPLETENESS = (0.0, 0.25, 0.3, 0.45, 0.7, 0.9, 0.95)
 """By the length of a caption, before the collection's own say more; 0 for a picture without."""
 LENGTHS = len(USUAL_COMPLETENESS)
-_BITS = 16
-_AT_ONCE = 4096
+_MARK = "_"
+"""Before a stop word, and alone between the names of two files."""
+_CHUNK_BITS = 16
+"""Lengths of captions are kept by so many bits of the numbers of pictures."""
+_BATCH = 4096
 """Pictures whose words are held in memory together."""
+_REMEMBERED_LISTS = 256
 _VALUES = 500
-_LISTS = 256
-"""Lists of pictures that are kept in memory."""
+"""SQLite takes so many values in one question; not every build takes more."""
 
-Changes = dict[tuple[str, int], tuple[set[int], set[int]]]
-"""By word and chunk, the pictures to put in and to take out."""
+Ids = NDArray[np.int64]
+Lengths = NDArray[np.uint8]
 
 
 def effective_caption(texts: Mapping[str, str]) -> str:
@@ -54,21 +59,12 @@ def effective_caption(texts: Mapping[str, str]) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The words of a text as postings know them.
+    """The words of a text as they are looked up.
 
     >>> sorted(stems("The trees, and a tree-house")) == sorted({stem("tree"), stem("tree-house")})
     True
     """
     return {stem(token) for token in tokens(text) if token not in STOP_WORDS}
-
-
-def holders(db: sqlite3.Connection, word: str) -> NDArray[np.int64]:
-    """The pictures whose captions hold a word, given by its stem; ascending."""
-    found = db.execute(
-        "SELECT chunk, pictures FROM caption_words WHERE word = ? ORDER BY chunk", (word,)
-    )
-    parts = [_numbers(chunk, blob) for chunk, blob in found]
-    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def length_of(words: int) -> int:
@@ -80,188 +76,190 @@ def length_of(words: int) -> int:
     return min(words.bit_length(), LENGTHS - 1)
 
 
+def checked_names(names: str) -> str:
+    """A value of the setting `NAMES`, or what can be meant."""
+    if names not in SOURCES:
+        raise BadInput(f"names of {', '.join(SOURCES)} can count, not {names!r}")
+    return names
+
+
+def counting(db: sqlite3.Connection) -> tuple[str, ...]:
+    """Whose names count: ``file``, ``folder``, both or neither."""
+    row = db.execute("SELECT value FROM settings WHERE name = ?", (NAMES,)).fetchone()
+    return SOURCES[row[0]] if row else ()
+
+
 def completeness(db: sqlite3.Connection) -> NDArray[np.float64]:
     """The fraction of what a picture shows that its caption mentions, by the caption's length."""
-    found = db.execute("SELECT value FROM settings WHERE name = ?", (COMPLETENESS,)).fetchone()
-    return np.array(json.loads(found[0])["by_length"] if found else USUAL_COMPLETENESS)
+    row = db.execute("SELECT value FROM settings WHERE name = ?", (COMPLETENESS,)).fetchone()
+    return np.array(json.loads(row[0])["by_length"] if row else USUAL_COMPLETENESS)
 
 
-def name_holders(
-    db: sqlite3.Connection, several: Sequence[str], source: str | None = None
-) -> NDArray[np.int64]:
-    """The pictures whose captions hold a name of several words, given by their stems.
-
-    Or those of which the name of a ``source``, file or folder, holds it.
-    """
-    found: NDArray[np.int64] | None = None
-    for word in several:
-        if word not in STOP_WORDS:
-            some = holders(db, name_key(source, word) if source else word)
-            found = some if found is None else np.intersect1d(found, some, assume_unique=True)
-    wanted, pictures = f" {' '.join(several)} ", [] if found is None else found.tolist()
-    kept = {one for one, _, text in written_stems(db, pictures, [source]) if wanted in text}
-    return np.array(sorted(kept), np.int64)
+def holders(db: sqlite3.Connection, key: str, column: str = CAPTION) -> Ids:
+    """The pictures whose captions, or names, hold a word or name, given by its stems; ascending."""
+    phrases, parts = [key], key.split(" ")
+    if len(parts) > 1 and not all(part in STOP_WORDS for part in parts):
+        phrases.append(" ".join(_MARK * (part in STOP_WORDS) + part for part in parts))
+    quoted = (phrase.replace('"', '""') for phrase in phrases)
+    wanted = " OR ".join(f'{column}:"{phrase}"' for phrase in quoted)
+    # As one text: rows would each become a Python object, which takes several times as long.
+    (ids,) = db.execute(
+        "SELECT group_concat(rowid) FROM written WHERE written MATCH ?", (wanted,)
+    ).fetchone()
+    return np.empty(0, np.int64) if ids is None else np.fromstring(ids, np.int64, sep=",")
 
 
-def _sequences(captions: str, names: str, source: str | None) -> Iterator[Sequence[str]]:
-    """The stems, in order, of a picture's caption, or of its names of one source."""
-    if source is None:
-        yield [stem(token) for token in tokens(effective_caption(dict(json.loads(captions))))]
-    else:
-        for folder, file in json.loads(names):
-            yield stemmed(source, file if source == FILE else folder)
+def caption_lengths(db: sqlite3.Connection) -> Lengths:
+    """By the number of a picture, how long its caption is; 0, and later ones, have none."""
+    chunks = dict(db.execute("SELECT chunk, lengths FROM caption_lengths"))
+    parts = (chunks.get(chunk, b"") for chunk in range(max(chunks, default=-1) + 1))
+    return np.frombuffer(b"".join(map(_whole_chunk, parts)), np.uint8)
+
+
+def captioned(db: sqlite3.Connection) -> Ids:
+    """The pictures that have captions with words, ascending."""
+    return np.flatnonzero(caption_lengths(db))
 
 
 def written_stems(
-    db: sqlite3.Connection, pictures: Sequence[int], sources: Sequence[str | None]
-) -> Iterator[tuple[int, str | None, str]]:
-    """Each of some pictures with a source, None for its caption, and the stems that this writes.
+    db: sqlite3.Connection, pictures: Sequence[int], columns: Sequence[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Each of some pictures with each column and the stems in it.
 
     These are in order and between spaces, so that a word or name is held if it is found there.
     """
     for first in range(0, len(pictures), _VALUES):
         numbers = ",".join(map(str, pictures[first : first + _VALUES]))
-        for picture, captions, names in db.execute(
-            f"SELECT * FROM said WHERE picture IN ({numbers})"
-        ):
-            for source in sources:
-                for some in _sequences(captions, names, source):
-                    yield picture, source, f" {' '.join(some)} "
-
-
-def read_postings(db: sqlite3.Connection) -> Postings:
-    """The postings of now."""
-    every = holders(db, EVERY)
-    lengths = np.zeros(int(every[-1]) + 1 if every.size else 0, np.uint8)
-    for length in range(1, LENGTHS):
-        lengths[holders(db, f"#{length}")] = length
-    sources = counting(db)
-    for source in sources:
-        every = np.union1d(every, holders(db, name_key(source)))
-    return Postings(db, lengths, every.size, sources)
+        question = f"SELECT rowid, {', '.join(columns)} FROM written WHERE rowid IN ({numbers})"
+        for picture, *texts in db.execute(question):
+            for column, text in zip(columns, texts, strict=True):
+                # A stop word is one here, and what lies between the names of two files is no word.
+                yield picture, column, f" {text} ".replace(" _ ", " | ").replace(" _", " ")
 
 
 @dataclass(frozen=True, eq=False)
-class Postings:
+class WrittenWords:
     """Which captions, and which names of files and folders, hold a word, at one moment."""
 
     db: sqlite3.Connection
-    lengths: NDArray[np.uint8]
-    """By the number of a picture, how long its caption is; 0, and later ones, have none."""
+    lengths: Lengths
     worded: int
     """How many pictures have words at all, in captions or names."""
     sources: tuple[str, ...]
     """Whose names count."""
-    known: dict[tuple[str, str | None], NDArray[np.int64]] = field(default_factory=dict)
+    known: dict[tuple[str, str], Ids] = field(default_factory=dict)
     """Lists that were read before."""
 
-    def reading(self, db: sqlite3.Connection) -> Postings:
+    @classmethod
+    def of(cls, db: sqlite3.Connection) -> WrittenWords:
+        """Those of now."""
+        lengths, sources = caption_lengths(db), counting(db)
+        if sources:
+            (worded,) = db.execute("SELECT count(*) FROM written").fetchone()
+        else:
+            worded = np.count_nonzero(lengths)
+        return cls(db, lengths, int(worded), sources)
+
+    def reading(self, db: sqlite3.Connection) -> WrittenWords:
         """The same, read through another thread's connection."""
         return replace(self, db=db)
 
-    def holders(self, key: str, source: str | None = None) -> NDArray[np.int64]:
-        """The pictures whose captions hold a word or name, given by its stem or stems.
-
-        Or those of which the name of a ``source``, file or folder, holds it.
-        """
-        if (key, source) not in self.known:
-            parts = key.split(" ")
-            own = name_key(source, key) if source else key
-            one = holders(self.db, own) if len(parts) == 1 else name_holders(self.db, parts, source)
-            if len(self.known) >= _LISTS:
+    def holders(self, key: str, column: str = CAPTION) -> Ids:
+        """As `holders`; what was asked before is remembered."""
+        if (key, column) not in self.known:
+            if len(self.known) >= _REMEMBERED_LISTS:
                 self.known.clear()
-            self.known[key, source] = one
-        return self.known[key, source]
+            self.known[key, column] = holders(self.db, key, column)
+        return self.known[key, column]
 
 
 def catch_up(db: sqlite3.Connection) -> None:
-    """Bring the postings in step with what was said of pictures, inside a transaction."""
-    question = "SELECT * FROM changed_captions ORDER BY picture LIMIT ?"
-    changed = False
-    while before := db.execute(question, (_AT_ONCE,)).fetchall():
-        pictures = f"BETWEEN {before[0][0]} AND {before[-1][0]}"
-        now = db.execute(
-            f"SELECT * FROM said WHERE picture {pictures} "
-            "AND picture IN (SELECT picture FROM changed_captions)"
-        )
-        _apply(db, _changes(before, now))
-        db.execute(f"DELETE FROM changed_captions WHERE picture {pictures}")
-        changed = True
-    if changed:
-        db.execute("UPDATE settings SET value = value + 1 WHERE name = 'caption_words'")
+    """Bring the table in step with what is written of noted pictures, inside a transaction."""
+    question = """SELECT picture, captions, names FROM changed_captions
+        LEFT JOIN said USING (picture) ORDER BY picture LIMIT ?"""
+    while noted := db.execute(question, (_BATCH,)).fetchall():
+        first, last = noted[0][0], noted[-1][0]
+        rows, lengths = [], np.zeros(last - first + 1, np.uint8)
+        for picture, captions, names in noted:
+            *texts, length = _texts(captions or "[]", names or "[]")
+            lengths[picture - first] = length
+            if any(texts):
+                rows.append((picture, *texts))
+        db.executemany("DELETE FROM written WHERE rowid = ?", [row[:1] for row in noted])
+        db.executemany("INSERT INTO written (rowid, caption, file, folder) VALUES (?,?,?,?)", rows)
+        _keep_lengths(db, np.array([row[0] for row in noted]), lengths)
+        db.execute("DELETE FROM changed_captions WHERE picture BETWEEN ? AND ?", (first, last))
+    db.execute("UPDATE settings SET value = value + 1 WHERE name = 'caption_words'")
+
+
+def _texts(captions: str, names: str) -> tuple[str, str, str, int]:
+    """What a row holds of what the view ``said`` has, and how long the caption is."""
+    written = tokens(effective_caption(dict(json.loads(captions))))
+    caption = [_MARK * (token in STOP_WORDS) + stem(token) for token in written]
+    files, folders = list[str](), list[str]()
+    for folder, file in json.loads(names):
+        files += [*_name_words(FILE, file), _MARK]
+        folders += [*_name_words(FOLDER, folder), _MARK]
+    length = length_of(len({word for word in caption if not word.startswith(_MARK)}))
+    return _joined(caption), _joined(files), _joined(folders), length
+
+
+def _joined(words: list[str]) -> str:
+    """Words as a text; an empty one where none of them can be looked up."""
+    return "" if all(word.startswith(_MARK) for word in words) else " ".join(words)
+
+
+@lru_cache(maxsize=65536)
+def _name_words(source: str, name: str) -> tuple[str, ...]:
+    """The stems of a name, in order."""
+    from visterm.pictures.texts import file_words, folder_words
+
+    words = (file_words if source == FILE else folder_words)(name, joined=True)
+    stems_of_name = [stem(token) for word in words for token in tokens(word)]
+    return tuple(_MARK * (one in STOP_WORDS) + one for one in stems_of_name)
+
+
+def _keep_lengths(db: sqlite3.Connection, pictures: Ids, lengths: Lengths) -> None:
+    for chunk in np.unique(pictures >> _CHUNK_BITS).tolist():
+        known = db.execute("SELECT lengths FROM caption_lengths WHERE chunk = ?", (chunk,))
+        kept = np.frombuffer(_whole_chunk((known.fetchone() or [b""])[0]), np.uint8).copy()
+        here = pictures[pictures >> _CHUNK_BITS == chunk]
+        kept[here - (chunk << _CHUNK_BITS)] = lengths[here - pictures[0]]
+        if blob := kept.tobytes().rstrip(b"\0"):
+            db.execute("INSERT OR REPLACE INTO caption_lengths VALUES (?, ?)", (chunk, blob))
+        else:
+            db.execute("DELETE FROM caption_lengths WHERE chunk = ?", (chunk,))
+
+
+def _whole_chunk(lengths: bytes) -> bytes:
+    """A chunk with the zeros at its end, which are not stored."""
+    return lengths.ljust(1 << _CHUNK_BITS, b"\0")
 
 
 def rebuild(db: sqlite3.Connection) -> None:
-    """Make all postings anew, inside a transaction."""
-    db.execute("DELETE FROM caption_words")
-    db.execute("DELETE FROM changed_captions")
-    db.execute("INSERT INTO changed_captions SELECT picture, '[]', '[]' FROM said")
+    """Make the table anew, inside a transaction."""
+    db.execute("DROP TABLE written")
+    db.execute(WRITTEN)
+    db.execute("DELETE FROM caption_lengths")
+    db.execute("INSERT OR IGNORE INTO changed_captions SELECT id FROM pictures")
     catch_up(db)
 
 
 def are_right(db: sqlite3.Connection) -> bool:
-    """Whether the postings are what they would be if they were made anew."""
-    db.execute("SAVEPOINT anew")
+    """Whether the table holds what is written of pictures, and its index what it holds."""
     try:
-        before = _fingerprint(db)
-        rebuild(db)
-        return before == _fingerprint(db)
-    finally:
-        db.execute("ROLLBACK TO anew")
-        db.execute("RELEASE anew")
-
-
-def _fingerprint(db: sqlite3.Connection) -> bytes:
-    found = hashlib.sha256()
-    for word, chunk, pictures in db.execute("SELECT * FROM caption_words"):
-        found.update(f"{word} {chunk} {len(pictures)} ".encode() + pictures)
-    return found.digest()
-
-
-def _changes(before: list[tuple[int, str, str]], now: Iterator[tuple[int, str, str]]) -> Changes:
-    after = {picture: (captions, names) for picture, captions, names in now}
-    changes: Changes = {}
-    for picture, captions, names in before:
-        new_captions, new_names = after.get(picture, ("[]", "[]"))
-        old, new = set[str](), set[str]()
-        if captions != new_captions:
-            old, new = _caption_keys(captions), _caption_keys(new_captions)
-        if names != new_names:
-            old, new = old | _name_keys(names), new | _name_keys(new_names)
-        for side, words in enumerate((new - old, old - new)):
-            for word in words:
-                both = changes.setdefault((word, picture >> _BITS), (set(), set()))
-                both[side].add(picture)
-    return changes
-
-
-def _caption_keys(captions: str) -> set[str]:
-    """The words of what the view ``said`` has of a picture's captions."""
-    found = stems(effective_caption(dict(json.loads(captions))))
-    return found | {EVERY, f"#{length_of(len(found))}"} if found else found
-
-
-def _name_keys(names: str) -> set[str]:
-    """The words of what the view ``said`` has of a picture's names."""
-    return set[str]().union(*(keys_of(folder, file) for folder, file in json.loads(names)))
-
-
-def _apply(db: sqlite3.Connection, changes: Changes) -> None:
-    for (word, chunk), (more, fewer) in sorted(changes.items()):
-        key = (word, chunk)
-        stored = db.execute(
-            "SELECT pictures FROM caption_words WHERE word = ? AND chunk = ?", key
-        ).fetchone()
-        known = _numbers(chunk, stored[0] if stored else b"")
-        found = np.union1d(known, np.fromiter(more, np.int64))
-        if fewer:
-            found = np.setdiff1d(found, np.fromiter(fewer, np.int64), assume_unique=True)
-        if found.size:
-            low = (found - (chunk << _BITS)).astype("<u2").tobytes()
-            db.execute("INSERT OR REPLACE INTO caption_words VALUES (?, ?, ?)", (*key, low))
-        elif stored:
-            db.execute("DELETE FROM caption_words WHERE word = ? AND chunk = ?", key)
-
-
-def _numbers(chunk: int, blob: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(blob, "<u2").astype(np.int64) + (chunk << _BITS)
+        db.execute("INSERT INTO written (written) VALUES ('integrity-check')")
+        lengths, rows = caption_lengths(db), 0
+        for picture, captions, names, *texts in db.execute(
+            """SELECT said.picture, captions, names, caption, file, folder
+                FROM said LEFT JOIN written ON written.rowid = said.picture"""
+        ):
+            *expected, length = _texts(captions, names)
+            is_there = any(expected)
+            rows += is_there
+            known = int(lengths[picture]) if picture < lengths.size else 0
+            if texts != (expected if is_there else [None] * 3) or known != length:
+                return False
+        return bool(rows == db.execute("SELECT count(*) FROM written").fetchone()[0])
+    except sqlite3.DatabaseError:  # as FTS5 says that its index is damaged
+        return False

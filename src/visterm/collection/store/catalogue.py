@@ -18,7 +18,7 @@ from visterm.collection.store import caption_words
 from visterm.collection.store.location import CATALOGUE, may_write
 from visterm.collection.store.lock import writer
 from visterm.collection.store.schema import check_version, make_tables, version_of
-from visterm.errors import VistermError, encodable
+from visterm.errors import VistermError, unencodable
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import SharedState, Snapshot
@@ -104,7 +104,8 @@ class Catalogue:
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
-                caption_words.catch_up(self.db)
+                if self.one("SELECT 1 FROM changed_captions LIMIT 1"):
+                    caption_words.catch_up(self.db)
                 self.db.execute("COMMIT")
             except BaseException:
                 # A full disk may already have rolled back.
@@ -169,8 +170,8 @@ class Catalogue:
 
     def get(self, name: str) -> str | None:
         """A setting."""
-        found = self.one("SELECT value FROM settings WHERE name = ?", name)
-        return None if found is None else str(found)
+        value = self.one("SELECT value FROM settings WHERE name = ?", name)
+        return None if value is None else str(value)
 
     def set(self, name: str, value: str | None) -> None:
         """Change a setting, inside a transaction."""
@@ -226,8 +227,9 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 def _explained(path: Path) -> Iterator[None]:
     """Errors of SQLite and of the system, for people."""
     try:
-        with encodable():
-            yield
+        yield
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from None
     except sqlite3.Error as error:
         raise VistermError(f"{path}: {_reason(str(error))}") from error
     except BrokenPipeError:

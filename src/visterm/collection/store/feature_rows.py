@@ -45,11 +45,11 @@ class Rows:
     @property
     def file(self) -> FeatureFile | None:
         """The rows as they are committed; None before the first."""
-        found = self.catalogue.db.execute(
+        row = self.catalogue.db.execute(
             "SELECT generation, layout, width, count FROM feature_files WHERE extractor = ?",
             (self.extractor,),
         ).fetchone()
-        return None if found is None else self._opened(*found)
+        return None if row is None else self._opened(*row)
 
     def _opened(self, generation: int, layout: str, width: int, count: int) -> FeatureFile:
         return FeatureFile(self.folder / str(generation), layout, width, count)
@@ -291,23 +291,23 @@ class FrameRows:
         numbers beyond have 0."""
         if not self:
             return values
-        found = np.zeros(max(values.size, int(self.frames[-1]) + 1), values.dtype)
-        found[: values.size] = values
-        found[self.frames] = found[self.videos]
-        return found  # type: ignore[return-value]
+        spread = np.zeros(max(values.size, int(self.frames[-1]) + 1), values.dtype)
+        spread[: values.size] = values
+        spread[self.frames] = spread[self.videos]
+        return spread  # type: ignore[return-value]
 
     def mask(self, pictures: Ids) -> NDArray[np.bool_]:
         """By number, whether a row is one of these pictures'."""
         rows = self.rows(pictures)
-        found = np.zeros(int(rows.max(initial=-1)) + 1, bool)
-        found[rows] = True
-        return found
+        mask = np.zeros(int(rows.max(initial=-1)) + 1, bool)
+        mask[rows] = True
+        return mask
 
 
 def read_frame_rows(catalogue: Catalogue) -> FrameRows:
     """All that the catalogue knows."""
-    found = catalogue.db.execute(  # in another order it would read all pictures
+    frames = catalogue.db.execute(  # in another order it would read all pictures
         "SELECT id, video FROM pictures INDEXED BY pictures_by_video WHERE video IS NOT NULL"
     ).fetchall()
-    table = np.array(sorted(found), np.int64).reshape(-1, 2)
+    table = np.array(sorted(frames), np.int64).reshape(-1, 2)
     return FrameRows(table[:, 0], table[:, 1])

@@ -9,7 +9,7 @@ import sqlite3
 
 from visterm.errors import VistermError
 
-VERSION = 21
+VERSION = 22
 """Of the tables below; those of 0.2 had up to 9."""
 
 _PICTURES = """
@@ -25,6 +25,9 @@ CREATE TABLE pictures (
     taken_from TEXT,                        -- exif, xmp, name, file or ''; NULL: not read
     latitude REAL,
     longitude REAL,
+    camera TEXT,
+    lens TEXT,
+    rating INTEGER,                         -- stars, or -1: rejected
     width INTEGER,                          -- of the upright picture, so that whoever lays out a
     height INTEGER,                         -- page opens no file
     video INTEGER REFERENCES pictures ON DELETE CASCADE,
@@ -53,6 +56,9 @@ CREATE TABLE places (
     taken_from TEXT,
     latitude REAL,
     longitude REAL,
+    camera TEXT,
+    lens TEXT,
+    rating INTEGER,
     UNIQUE (folder, name)
 );
 CREATE INDEX places_by_picture ON places (picture);
@@ -81,8 +87,8 @@ INSERT INTO settings VALUES ('place_changes', '0'), ('caption_changes', '0'),
 """
 
 _BEST = """
-    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude) = (
-        SELECT kind, taken, taken_from, latitude, longitude FROM places
+    UPDATE pictures SET (kind, taken, taken_from, latitude, longitude, camera, lens, rating) = (
+        SELECT kind, taken, taken_from, latitude, longitude, camera, lens, rating FROM places
         WHERE picture = pictures.id AND NOT vanished
         ORDER BY taken IS NULL, instr('exif xmp name file', taken_from), taken, id LIMIT 1)
     WHERE id IN ({0});
@@ -103,7 +109,8 @@ END;
 CREATE TRIGGER capture_comes AFTER INSERT ON places BEGIN {_BEST.format("new.picture")} END;
 CREATE TRIGGER capture_goes AFTER DELETE ON places BEGIN {_BEST.format("old.picture")} END;
 CREATE TRIGGER capture_changes AFTER UPDATE OF
-    folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude ON places
+    folder, name, picture, vanished, kind, taken, taken_from, latitude, longitude, camera, lens,
+    rating ON places
 BEGIN {_BEST.format("old.picture, new.picture")} END;
 """
 
@@ -202,14 +209,14 @@ CREATE TABLE events (
 CREATE INDEX events_by_state ON events (state, id);
 """
 
-# Captions, and which pictures' captions and names hold a word (`store/caption_words.py`), kept up
-# at the end of every transaction that has changed what is said of a picture. Triggers note those
-# pictures, with what was said of them before. (An OR IGNORE in a trigger gives way to the OR
-# REPLACE of whoever fires it, so the conditions are written out.)
+# Captions, and the words that are written of pictures (`store/caption_words.py`), kept up at the
+# end of every transaction that has changed what is written of a picture: triggers note it.
+WRITTEN = """CREATE VIRTUAL TABLE written USING fts5(
+    caption, file, folder, columnsize = 0, tokenize = "ascii tokenchars '-_'''"
+)"""
 _COUNTS = "EXISTS (SELECT 1 FROM settings WHERE name = 'names')"
-_NOTE = """INSERT INTO changed_captions SELECT * FROM said
-        WHERE picture IN ({0}) AND picture NOT IN (SELECT picture FROM changed_captions);"""
-_EVERYBODY = _NOTE.format("SELECT id FROM pictures")
+_NOTE = "INSERT OR IGNORE INTO changed_captions SELECT id FROM pictures WHERE id IN ({0});"
+_EVERYBODY = "INSERT OR IGNORE INTO changed_captions SELECT id FROM pictures;"
 _CAPTIONS = f"""
 CREATE TABLE captions (
     picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
@@ -217,12 +224,11 @@ CREATE TABLE captions (
     text TEXT NOT NULL,
     PRIMARY KEY (picture, source)
 ) WITHOUT ROWID;
-CREATE TABLE caption_words (
-    word TEXT NOT NULL,                     -- its stem; "" for every picture with a caption
-    chunk INTEGER NOT NULL,                 -- of pictures: their numbers shifted right by 16 bits
-    pictures BLOB NOT NULL,                 -- the lower 16 bits of their numbers, ascending
-    PRIMARY KEY (word, chunk)
-) WITHOUT ROWID;
+{WRITTEN};
+CREATE TABLE caption_lengths (
+    chunk INTEGER PRIMARY KEY,              -- of pictures: their numbers shifted right by 16 bits
+    lengths BLOB NOT NULL                   -- a byte a picture: how many words its caption has
+);
 CREATE VIEW said (picture, captions, names) AS SELECT id,
     (SELECT json_group_array(json_array(source, text)) FROM captions WHERE picture = pictures.id),
     (SELECT json_group_array(json_array(
@@ -231,11 +237,7 @@ CREATE VIEW said (picture, captions, names) AS SELECT id,
         FROM places JOIN settings ON settings.name = 'names'
         WHERE picture = pictures.id AND NOT vanished)
     FROM pictures;
-CREATE TABLE changed_captions (
-    picture INTEGER PRIMARY KEY,
-    captions TEXT NOT NULL,                 -- JSON, as in the view, before the transaction
-    names TEXT NOT NULL
-);
+CREATE TABLE changed_captions (picture INTEGER PRIMARY KEY);
 CREATE TRIGGER caption_comes BEFORE INSERT ON captions BEGIN
     {_NOTE.format("new.picture")}
     UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.caption_words import Postings, completeness, read_postings
+from visterm.collection.store.caption_words import WrittenWords, completeness
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import (
     DescribedPictures,
@@ -197,17 +197,17 @@ class Snapshot:
         return self._part("frames", self.state.rows, lambda: read_frame_rows(self.catalogue))
 
     @cached_property
-    def postings(self) -> Postings:
+    def written(self) -> WrittenWords:
         """Which captions and names hold a word."""
         state = self.state.pick("caption_words", "names")
-        found = self._part("postings", state, lambda: read_postings(self.catalogue.db))
-        return found.reading(self.catalogue.db)
+        words = self._part("written", state, lambda: WrittenWords.of(self.catalogue.db))
+        return words.reading(self.catalogue.db)
 
     def lengths(self, pictures: DescribedPictures) -> NDArray[np.uint8] | None:
         """How long the captions of rows are, 0 for none; None where no picture has any."""
 
         def make() -> NDArray[np.uint8] | None:
-            by_picture = self.frames.spread(self.postings.lengths)
+            by_picture = self.frames.spread(self.written.lengths)
             if not by_picture.size:
                 return None
             ids = np.minimum(pictures.ids, by_picture.size)

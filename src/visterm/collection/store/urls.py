@@ -59,8 +59,8 @@ def shard_of(path: str) -> str | None:
     >>> shard_of("s3://archive/sea.tar/1.jpg"), shard_of("sea.tar"), shard_of("sea/1.jpg")
     ('s3://archive/sea.tar', 'sea.tar', None)
     """
-    found = _SHARD.match(path)
-    return found[1] if found else None
+    match = _SHARD.match(path)
+    return match[1] if match else None
 
 
 def is_within(path: str, outer: str) -> bool:

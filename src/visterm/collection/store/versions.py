@@ -9,12 +9,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from visterm.collection.store import previous
 from visterm.collection.store.catalogue import Catalogue
@@ -25,7 +21,6 @@ from visterm.index.feature_file import FeatureFile
 
 if TYPE_CHECKING:
     from visterm.calibration import Calibration
-    from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
 
 Thing = TypeVar("Thing")
@@ -102,24 +97,6 @@ class Version:
         stored = self._read(CALIBRATION, Calibration.from_json)
         return stored.with_more_words(len(self.new_words))
 
-    def metric(self) -> Metric | None:
-        """In which vectors are compared when clicks are learnt; None for the usual way."""
-        if METRIC not in self.files:
-            return None
-        return _metric(self.folder / METRIC, self.time)
-
-    def mean(self, width: int) -> NDArray[np.float64]:
-        """The mean of pictures' vectors, which clicks leave where it is."""
-        if MEAN not in self.files:
-            return np.zeros(width)
-        return _array(self.folder / MEAN, self.time)
-
-    def square(self) -> float | None:
-        """The mean square length of pictures' vectors around their mean, in the metric."""
-        if SQUARE not in self.files:
-            return None
-        return float(_array(self.folder / SQUARE, self.time)) or None
-
     def _read(self, file: str, read: Callable[[dict[str, Any]], Thing]) -> Thing:
         path = self.folder / file
         try:
@@ -128,24 +105,6 @@ class Version:
             raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
-
-
-@lru_cache(maxsize=1)
-def _metric(path: Path, time: float) -> Metric:
-    """Read once for all clicks on a version; another one in the same folder has another time."""
-    from visterm.models.feedback import Metric
-
-    return Metric(_array(path, time))
-
-
-@lru_cache(maxsize=4)
-def _array(path: Path, time: float) -> NDArray[np.float64]:
-    try:
-        found = np.load(path, allow_pickle=False).astype(float)
-    except (ValueError, EOFError) as error:
-        raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
-    found.flags.writeable = False
-    return found
 
 
 _FIELDS = "id, model, extractor, words, captioned, avgp, time, files, space, caption_changes"
@@ -176,8 +135,8 @@ def _version(store: Path, new_words: tuple[str, ...], *row: Any) -> Version:
 
 def current(catalogue: Catalogue, space: str = WORDS) -> Version | None:
     """The version that answers queries in a text space; None before anything was trained."""
-    found = [one for one in every_current(catalogue) if one.space == space]
-    return found[-1] if found else None
+    versions = [one for one in every_current(catalogue) if one.space == space]
+    return versions[-1] if versions else None
 
 
 def caption_changes(catalogue: Catalogue) -> int:

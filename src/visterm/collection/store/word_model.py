@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.store.versions import MODEL, Version
+from visterm.collection.store.versions import MEAN, METRIC, MODEL, SQUARE, Version, is_encoded
 from visterm.errors import VistermError
 from visterm.index.codes import magnitudes
 from visterm.index.columns import WordWeights, computed
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from visterm.calibration import Calibration
     from visterm.calibration.calibration import Link
     from visterm.features.extractor import Rows as Vectors
+    from visterm.models.feedback import Metric
     from visterm.text import Vocabulary
 
 Floats = NDArray[np.float32]
@@ -32,6 +33,39 @@ Directions = Mapping[int, NDArray[np.float64]]
 """What clicks add to the weights of words, by their numbers."""
 _MAPPED_FROM = 1 << 26
 """Bytes of weights that are not read at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClickReference:
+    """What clicks on a version are measured by."""
+
+    version: Version
+
+    @cached_property
+    def metric(self) -> Metric | None:
+        """In which vectors are compared; None for the usual way."""
+        from visterm.models.feedback import Metric
+
+        return Metric(self._array(METRIC)) if METRIC in self.version.files else None
+
+    @cached_property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of pictures' vectors, which clicks leave where it is."""
+        return self._array(MEAN)
+
+    @cached_property
+    def square(self) -> float | None:
+        """The mean square length of pictures' vectors around their mean, in the metric."""
+        return float(self._array(SQUARE)) or None
+
+    def _array(self, name: str) -> NDArray[np.float64]:
+        path = self.version.folder / name
+        try:
+            array = np.load(path, allow_pickle=False).astype(float)
+        except (ValueError, EOFError) as error:
+            raise VistermError(f"{path} is damaged ({error}); visterm check --repair") from error
+        array.flags.writeable = False
+        return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +82,9 @@ class WordModel:
     calibration: Calibration
     weights: Floats | None
     """Words × dimensions, where the model is linear."""
+    reference: ClickReference
+    is_encoded: bool
+    """Whether pictures are described by a dual encoder, whose texts can be any."""
     directions: Directions = field(default_factory=dict)
     _weights: dict[int, WordWeights] = field(default_factory=dict)
     """Those that were asked for."""
@@ -62,7 +99,7 @@ class WordModel:
         return self.version.words
 
     def with_directions(self, directions: Directions) -> WordModel:
-        return WordModel(self.version, self.vocabulary, self.calibration, self.weights, directions)
+        return replace(self, directions=directions, _weights={})
 
     def word_weights(self, word: int) -> WordWeights:
         """What makes the column of a word."""
@@ -80,7 +117,7 @@ class WordModel:
             vector = np.zeros(self.width)
         if direction is not None:
             vector = vector + direction
-            bias -= slope * float(direction @ self.version.mean(len(direction)))
+            bias -= slope * float(direction @ self.reference.mean)
         narrow = (slope * vector).astype(np.float32)
         if not is_learnt or self.weights is not None:
             return WordWeights(bias, narrow)
@@ -146,6 +183,8 @@ def open_word_model(version: Version, directions: Directions | None = None) -> W
         version.vocabulary(),
         version.calibration(),
         linear_weights(version.folder / MODEL),
+        ClickReference(version),
+        is_encoded(version.extractor),
         directions or {},
     )
 

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.caption_words import (
     COMPLETENESS,
-    EVERY,
     LENGTHS,
     USUAL_COMPLETENESS,
-    holders,
+    captioned,
     length_of,
     stems,
 )
@@ -43,14 +42,13 @@ def learn_completeness(catalogue: Catalogue) -> None:
     """Learn r where captions or the model have changed enough; the caller holds the lock."""
     if not is_behind(catalogue):
         return
-    captioned = holders(catalogue.db, EVERY)
-    changes, count = caption_changes(catalogue), int(captioned.size)
+    changes, worded = caption_changes(catalogue), captioned(catalogue.db)
     now = snapshot(catalogue)
     model = now.words
     pictures = now.pictures(model.version.extractor)
-    captioned = captioned[:0] if pictures is None else captioned[pictures.holds(captioned)]
-    places = np.unique(np.linspace(0, captioned.size - 1, min(captioned.size, _SAMPLE)).astype(int))
-    some = captioned[places].tolist() if captioned.size else []
+    seen = worded[:0] if pictures is None else worded[pictures.holds(worded)]
+    places = np.unique(np.linspace(0, seen.size - 1, min(seen.size, _SAMPLE)).astype(int))
+    some = seen[places].tolist() if seen.size else []
     texts = effective_captions(catalogue, some)
     said, lengths = np.zeros(len(some)), np.zeros(len(some), np.int64)
     for place, picture in enumerate(some):
@@ -62,14 +60,14 @@ def learn_completeness(catalogue: Catalogue) -> None:
         rows = pictures.file.at(pictures.located(np.array(some))[0])
         logs = model.log_probabilities(rows)[:, : model.words]
         expected = np.exp(logs.astype(np.float64)).sum(axis=1)
-    found = {
+    learnt = {
         "by_length": by_length(said, lengths, expected),
         "version": model.version.id,
         "changes": changes,
-        "captioned": count,
+        "captioned": int(worded.size),
     }
     with catalogue.transaction():
-        catalogue.set(COMPLETENESS, json.dumps(found))
+        catalogue.set(COMPLETENESS, json.dumps(learnt))
 
 
 def is_behind(catalogue: Catalogue) -> bool:
@@ -105,10 +103,10 @@ def by_length(
     prior = _PRIOR * float(usual[lengths].mean())
     overall = (said.sum() + prior) / (expected.sum() + _PRIOR)
     share = said.sum() / _TYPICAL[lengths].sum()
-    found = [0.0]
+    rates = [0.0]
     for length in range(1, LENGTHS):
         mine = said[lengths == length]
         words = (mine.sum() + share * _TYPICAL[length]) / (mine.size + 1)
         r = (words + _NEAR * overall) / (expected.mean() + _NEAR)
-        found.append(float(np.clip(r, *_LIMITS)))
-    return found
+        rates.append(float(np.clip(r, *_LIMITS)))
+    return rates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from visterm.starter import Starter
 
 
+WORTH_TWO_ANSWERS = 256
+"""Files that are left when somebody who waits is told the first ones: of fewer, all come soon."""
 OWN = "starter.safetensors"
 """A starter that somebody shared, in the store of a collection that begins with it."""
 
@@ -45,11 +48,11 @@ def _starter_file(catalogue: Catalogue, extractor: str | None) -> Starter | None
         found = read_starter(own)
         if found.extractor == extractor:
             return found
-    if not has_starter(extractor):
+    if extractor is None:
         return None
-    from visterm.starter import load_starter
+    from visterm.starter import starter_for
 
-    return load_starter()
+    return starter_for(extractor)
 
 
 def _encoder(extractor: str | None) -> Encoder | None:
@@ -65,12 +68,10 @@ def _encoder(extractor: str | None) -> Encoder | None:
 
 
 def has_starter(extractor: str | None) -> bool:
-    """Whether the starter that came with visterm knows an extractor's vectors."""
-    if extractor is None or "+" in extractor or not extractor.startswith("cnn-"):
-        return False  # others need not wait for it to load
-    from visterm.starter import load_starter
+    """Whether a starter that came with visterm knows an extractor's vectors."""
+    from visterm.starter import starter_for
 
-    return load_starter().extractor == extractor
+    return extractor is not None and starter_for(extractor) is not None
 
 
 def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
@@ -121,3 +122,11 @@ def starter_version(catalogue: Catalogue, extractor: str | None) -> Version | No
         extractor=extractor,
         words=len(vocabulary),
     )
+
+
+def answer_early(
+    catalogue: Catalogue, on_first: Callable[[int, int], None] | None, done: int, total: int
+) -> None:
+    """Let the starter answer from the first batch of an ``add``, of so many files out of all."""
+    if done < total and begin(catalogue) and on_first and total - done >= WORTH_TWO_ANSWERS:
+        on_first(done, total)

@@ -80,11 +80,11 @@ class TrainingSet:
 
     def digest(self, *more: str) -> str:
         """What tells these pictures and captions, and what more is said, from others."""
-        found = hashlib.sha256(repr((self.vocabulary.words, self.vectors.shape, more)).encode())
+        digest = hashlib.sha256(repr((self.vocabulary.words, self.vectors.shape, more)).encode())
         words = self.captions
         for part in (self.pictures, self.held, words.data, words.indices, words.indptr):
-            found.update(np.ascontiguousarray(part).tobytes())
-        return found.hexdigest()
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     def queries(self) -> Relevance:
         """What the held-out pictures' captions ask for, among the held-out pictures.
@@ -116,9 +116,9 @@ def read_training_set(
     TooFewCaptions
         Where there is too little, with what is missing.
     """
-    found = _captioned(catalogue, extractor)
-    texts = [text for *_, text in found]
-    captioned = [number for number, *_ in found]
+    examples = _captioned(catalogue, extractor)
+    texts = [text for *_, text in examples]
+    captioned = [number for number, *_ in examples]
     vectors = vectors_of(catalogue, extractor, captioned)
     vocabulary = _vocabulary(texts)
     negatives: list[int] = []
@@ -132,7 +132,7 @@ def read_training_set(
     worded = np.diff(captions.indptr) > 0
     _check_enough(int(worded.sum()), len(np.unique(captions.indices)), len(negatives))
     worded[len(texts) :] = True
-    kept = [one for one, has_words in zip(found, worded[: len(texts)], strict=True) if has_words]
+    kept = [one for one, has_words in zip(examples, worded[: len(texts)], strict=True) if has_words]
     captions = captions[np.flatnonzero(worded)]
     pictures = [number for number, *_ in kept] + negatives
     if pictures != captioned:
@@ -157,24 +157,24 @@ def read_training_set(
 
 def check_captions(catalogue: Catalogue, extractor: str) -> None:
     """Raise `TooFewCaptions` as `read_training_set` does, without vectors: they may be damaged."""
-    found = _captioned(catalogue, extractor)
-    texts = [text for *_, text in found]
+    examples = _captioned(catalogue, extractor)
+    texts = [text for *_, text in examples]
     captions, negatives = _vocabulary(texts).counts(texts), 0
     if _needs_negatives(captions):
-        negatives = len(_uncaptioned(catalogue, extractor, [number for number, *_ in found]))
+        negatives = len(_uncaptioned(catalogue, extractor, [number for number, *_ in examples]))
     worded = int((np.diff(captions.indptr) > 0).sum())
     _check_enough(worded, len(np.unique(captions.indices)), negatives)
 
 
 def _captioned(catalogue: Catalogue, extractor: str) -> list[tuple[int, bytes, str]]:
     """Id, content hash and text of every picture that has words and a vector, by id."""
-    found = list(to_learn_from(catalogue, extractor))
-    if not found:
+    captioned = list(to_learn_from(catalogue, extractor))
+    if not captioned:
         raise TooFewCaptions(
             "no picture has a caption yet; give some with visterm caption PICTURE WORDS or visterm "
             "caption --from TABLE (keywords inside picture files are found by visterm add)"
         )
-    return found
+    return captioned
 
 
 def _vocabulary(texts: list[str]) -> Vocabulary:

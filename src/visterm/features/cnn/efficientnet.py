@@ -52,7 +52,7 @@ class CNN(NetworkExtractor):
         Square roots and unit length, unit length only, or the activations as they are.
     n_jobs : int
         Processes that decode pictures and extract features.
-    provider : {"cpu", "cuda", "coreml"}
+    provider : {"cpu", "cuda", "coreml", "openvino", "directml"}
         Where onnxruntime computes.
     network : {"lite0", "lite1", "lite2"}
         A larger one sees a little more, and takes longer.

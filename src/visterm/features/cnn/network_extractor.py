@@ -36,7 +36,7 @@ class OnnxNetwork:
     where
         What errors call it.
     provider
-        Where onnxruntime computes: "cpu", "cuda" or "coreml".
+        Where onnxruntime computes: "cpu", "cuda", "coreml", "openvino" or "directml".
     """
 
     def __init__(self, model: str | bytes, where: str, provider: str = "cpu") -> None:

@@ -51,8 +51,8 @@ class Recipe:
     normalise
         "none", "l2" (unit length), or "sqrt-l2" (square roots, keeping signs, then unit length).
     provider
-        Where onnxruntime computes: "cpu", "cuda" or "coreml". Last digits differ between them, so
-        that vectors of one are never compared with those of the other.
+        Where onnxruntime computes: "cpu", "cuda", "coreml", "openvino" or "directml". Last digits
+        differ between them, so that vectors of one are never compared with those of the other.
     """
 
     size: int

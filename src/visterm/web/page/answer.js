@@ -35,6 +35,7 @@ export function summary(answer, query, isByTime = false) {
   const isGuess = unsure?.length > 0 // then what was found is good only if the guess is
   if (isGuess) parts.push(...taken)
   if (cutoff !== null && cutoff !== undefined) parts.push(counts(cutoff, possible, query, isByTime) + (isGuess && cutoff ? ' if so' : ''))
+  else parts.push(...ownWord(answer.results || []))
   if (conditions?.length) parts.push(`Only pictures ${conditions.join(' and ')}`)
   if (!isGuess) parts.push(...taken)
   const left = Object.keys(unknown || {})
@@ -48,6 +49,12 @@ export function summary(answer, query, isByTime = false) {
 export function written(evidence) {
   const text = said(evidence, word => `“${word}”`)
   return text && `${text[0].toUpperCase()}${text.slice(1)}.`
+}
+
+/** Of a word that only answers have taught, no probability is known: say from what it was learnt. */
+function ownWord(results) {
+  const count = results.filter(one => one.judged === true).length
+  return count ? [`Learnt from ${counted(count, 'picture')} you said yes to; say yes or no to more to improve it`] : []
 }
 
 /** How to teach words that nobody knows yet. */

@@ -1,0 +1,65 @@
+"""visterm review: look at the captions of a word that are likely to be wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visterm.cli.options import Answer, on_collection
+from visterm.cli.output import percent, say, short_path
+
+if TYPE_CHECKING:
+    from visterm.collection import Collection, Doubt
+
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
+
+
+@on_collection
+def review(
+    collection: Collection,
+    word: Annotated[str, typer.Argument(help="A word of captions.")],
+    count: Annotated[int, typer.Option(min=1, help="How many captions to look at.")] = 10,
+    ask: Annotated[bool, typer.Option("--ask", help="Only print the captions in doubt.")] = False,
+) -> Answer:
+    """Look at captions that hold a word though their pictures do not look so, or lack it though
+    they do.
+
+    A yes gives a caption the word, a no takes it out; all answers are one step, which visterm undo
+    takes back. Answers are y, n, s to skip and q to end; they are read from stdin, so a program can
+    give them.
+
+    Example: visterm review dog
+    """
+    doubtful = collection.doubts(word, count)
+    records = collection.records([doubt.picture for doubt in doubtful])
+    doubtful = [doubt for doubt in doubtful if doubt.picture in records]
+    paths = {
+        doubt.picture: short_path(records[doubt.picture].files[0].at(collection.root))
+        for doubt in doubtful
+    }
+    if ask:
+        rows = [{"path": paths[doubt.picture], **vars(doubt)} for doubt in doubtful]
+        return {"word": word, "doubts": rows}, [_line(paths[d.picture], word, d) for d in doubtful]
+    answers: dict[int, bool] = {}
+    for doubt in doubtful:
+        print(
+            f"{_line(paths[doubt.picture], word, doubt)}; does it show {word}? [y/n/s/q] ",
+            end="", file=sys.stderr, flush=True,
+        )  # fmt: skip
+        typed = sys.stdin.readline().strip().lower()
+        if typed in _ANSWERS:
+            answers[doubt.picture] = _ANSWERS[typed]
+        elif typed != "s":
+            break
+    changed = collection.review(word, answers) if answers else 0
+    if changed:
+        say("visterm undo takes it back; visterm train learns from it")
+    answer = {"word": word, "answers": len(answers), "captions": changed}
+    return answer, f"{len(answers)} answers, {changed} captions changed"
+
+
+def _line(path: str, word: str, doubt: Doubt) -> str:
+    about = "has the word" if doubt.holds else "lacks the word"
+    return f"{path}  {about}, shows {word} with {percent(doubt.probability)}"
