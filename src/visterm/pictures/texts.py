@@ -22,7 +22,7 @@ _MAKERS = r"""(agfaphoto | aiptek | benq | canon | casio | fuji(film|\ photo)? |
 _CAMERAS = rf"""
       {_MAKERS} (\ [\w-]+){{0,2}} \ digital (\ still)? \ camera
     | samsung | sony\ dsc | minolta\ dsc | kodak\ cd\d* | dcim([\\/\d].*)? | exif_jpeg_\w+
-    | jpeg_picture | oplus_\d+ | edf:\ .* | default | untitled(\W*\d+)? | ascii\W* | unicode\W*
+    | jpeg_picture | oplus_\d+ | edf:\ .* | (x-)?default | untitled(\W*\d+)? | ascii\W* | unicode\W*
     | no\ (title|description|comment|caption)
     | (image\ |picture\ )?(description|title|comment|caption) | none | null | n/a | undefined"""
 
@@ -111,7 +111,7 @@ def tidy(text: str) -> str:
 def values(texts: Iterable[str]) -> list[str]:
     """Tidy, distinct, in order, without the empty ones and those that machines wrote.
 
-    >>> values(["sea", " sea", "OLYMPUS DIGITAL CAMERA", "boat"])
+    >>> values(["sea", " sea", "OLYMPUS DIGITAL CAMERA", "x-default", "boat"])
     ['sea', 'boat']
     """
     kept = dict.fromkeys(tidy(text) for text in texts)
