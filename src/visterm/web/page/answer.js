@@ -40,7 +40,8 @@ export function summary(answer, query, isByTime = false) {
   if (!isGuess) parts.push(...taken)
   const left = Object.keys(unknown || {})
   if (left.length) {
-    parts.push(`${left.map(word => `“${word}”`).join(', ')} not known yet and left out: say yes to a picture, or write a caption with the word`)
+    const them = left.length > 1 ? 'them' : 'it'
+    parts.push(`visterm does not know ${left.map(word => `“${word}”`).join(', ')} yet and leaves ${them} out: to teach ${them}, say yes to a picture, or write a caption`)
   }
   return parts
 }

@@ -24,7 +24,7 @@ export function explain(error, status) {
     ], [button('Look for pictures', () => status.start('add'))])
   }
   if (error.kind === 'no-good-match') {
-    return message('No good match', 'Only good matches are put in order of time. Sort by best first to see the possible ones.')
+    return message('No good match', 'Only good matches are sorted by time. Choose “best first” to see the possible ones.')
   }
   if (error.kind === 'no-upload') {
     return message('This picture is no longer here', 'It was only kept in the window where it was dropped. Drop it here again.')
