@@ -15,8 +15,8 @@ export class Verdicts {
 
   /** Say yes or no; saying the same twice takes it back. Answers are sent one after the other. */
   judge(picture, relevant) {
-    const { query, searches } = this.feed
-    if (!searches) return this.line
+    const { query, judges } = this.feed
+    if (!judges) return this.line
     const before = this.feed.of(picture)?.judged ?? null
     const after = before === relevant ? null : relevant
     this.feed.mark(picture, after)
