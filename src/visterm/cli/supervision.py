@@ -274,7 +274,10 @@ def export(
         return None
     if kind is Kind.XMP:
         count = collection.export_keywords(pictures, to)
-        line = f"{counted(count, 'sidecar')} written" + (f" below {to}" if to else "")
+        where = f"below {to}" if to else "beside the pictures"
+        line = f"{counted(count, 'sidecar')} written {where}"
+        if not count:
+            line = "no sidecar written: the pictures have no captions, or their sidecars hold them"
     elif to is None:
         raise BadInput(f"name the folder of the {kind.value}: --to FOLDER")
     else:
