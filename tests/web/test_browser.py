@@ -333,7 +333,7 @@ def test_yes_and_no_change_the_order_and_undo_restores_it(changed: Server, visit
     expect(top).to_have_class(re.compile("said-no"))
     page.screenshot(path=ARTEFACTS / "judged.png")
     page.keyboard.press("u")
-    expect(page.locator(".toast")).to_contain_text("Undone: answer to 'sea boat'")
+    expect(page.locator(".toast")).to_contain_text("Undone: answer to “sea boat”")
     expect(top).not_to_have_class(re.compile("said-no"))
     expect_order(page, liked)
     tile.hover()

@@ -1,6 +1,6 @@
 // Yes and no: shown at once, sent, learnt from, and taken back.
 
-import { announce, toast } from './dom.js'
+import { announce, counted, toast } from './dom.js'
 import { get, send } from './api.js'
 
 export const QUEUED = 'Saved; it counts when the background job is done'
@@ -29,7 +29,9 @@ export class Verdicts {
   undo() {
     return this.next(async () => {
       const undone = await send('DELETE', '/many')
-      return { text: undone.queued ? QUEUED : `Undone: ${undone.what}` }
+      const what = undone.what?.replace(/'(.*)'/, '“$1”')
+      const many = undone.changed > 1 ? ` of ${counted(undone.changed, 'picture')}` : ''
+      return { text: undone.queued ? QUEUED : `Undone: ${what}${many}` }
     })
   }
 
