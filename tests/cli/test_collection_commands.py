@@ -59,7 +59,7 @@ def test_one_command_in_a_folder_indexes_learns_and_answers(searched: Path) -> N
     chances = [int(percent) for percent, *_ in found]
     assert chances == sorted(chances, reverse=True)
     assert all((searched / path).exists() for _, path, _ in found)
-    assert "its caption says sky, tree" in [says for *_, says in found]
+    assert "caption: sky, tree" in [says for *_, says in found]
 
 
 def test_paths_are_for_pipes_and_follow_where_one_stands(searched: Path) -> None:
@@ -99,7 +99,7 @@ def test_names_count_where_a_command_lets_them(searched: Path, tmp_path: Path) -
     folder = shutil.copytree(searched, tmp_path / "copy")
     assert visterm("search", "alps", cwd=folder).returncode == 2
     assert visterm("add", "--names", "folders", cwd=folder).returncode == 0
-    assert "(its folder says alps)" in visterm("search", "alps", cwd=folder).stdout
+    assert "(folder: alps)" in visterm("search", "alps", cwd=folder).stdout
     (found,) = told("search", "alps", cwd=folder)["results"]
     evidence = found["evidence"]
     assert (evidence["words"], evidence["file_words"], evidence["folder_words"]) == (

@@ -122,7 +122,34 @@ def test_an_explanation_speaks_in_percentages_and_factors(folder: Path) -> None:
     assert about["score"] == pytest.approx(best["score"], abs=1e-5)
     first, says, *others = visterm("explain", best["path"], "sea", cwd=folder).stdout.splitlines()
     assert first.split("%")[1].strip() == Path(best["path"]).name
-    assert says == "  its caption says sea"
+    assert says == "  caption: sea"
     assert others[0].startswith("  captions: ")
     assert "  sea: " in "\n".join(others)
     assert "times as likely" in "\n".join(others)
+
+
+def test_one_thing_or_another_takes_no_answer(folder: Path) -> None:
+    ran = visterm("feedback", "yes", "sea OR city", "sea1.png", cwd=folder)
+    assert ran.returncode == 2
+    assert "without OR" in ran.stderr
+
+
+def test_a_word_of_ones_own_says_why_no_chance_is_shown(folder: Path) -> None:
+    assert (
+        visterm("feedback", "yes", "Atlantic", "sea1.png", "sea2.png", cwd=folder).returncode == 0
+    )
+    ran = visterm("search", "Atlantic", "-k", "5", cwd=folder)
+    assert "%" not in ran.stdout
+    assert "your yes to 2 pictures" in ran.stderr
+    assert (
+        visterm("undo", cwd=folder).stdout == "took back the answer to 'atlantic' of 2 pictures\n"
+    )
+
+
+def test_an_answer_to_a_word_that_is_read_as_another_says_so(folder: Path) -> None:
+    ran = visterm("feedback", "yes", "Wald", "forest1.png", cwd=folder)
+    assert "'wald' is read as forest" in ran.stderr
+    assert visterm("undo", cwd=folder).returncode == 0
+    ran = visterm("feedback", "yes", "sea Fido", "sea1.png", cwd=folder)
+    assert "not known yet: 'fido'" in ran.stderr
+    assert visterm("undo", cwd=folder).returncode == 0

@@ -333,7 +333,7 @@ def test_yes_and_no_change_the_order_and_undo_restores_it(changed: Server, visit
     expect(top).to_have_class(re.compile("said-no"))
     page.screenshot(path=ARTEFACTS / "judged.png")
     page.keyboard.press("u")
-    expect(page.locator(".toast")).to_contain_text("Undone: answer to 'sea boat'")
+    expect(page.locator(".toast")).to_contain_text("Undone: answer to “sea boat”")
     expect(top).not_to_have_class(re.compile("said-no"))
     expect_order(page, liked)
     tile.hover()
@@ -1050,6 +1050,29 @@ def test_months_and_places_narrow_by_a_click(dated: Server, visit: Opener) -> No
     expect(phone.locator("#aside")).to_be_hidden()
     phone.locator("#when").tap()
     expect(phone.locator("#aside .month").first).to_be_in_viewport()
+
+
+def test_one_thing_or_another_is_searched_but_not_judged(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sea+OR+snow")
+    order(page)
+    expect(page.locator("#summary")).to_contain_text("good match")
+    expect(page.locator("#order")).to_be_visible()
+    expect(page.locator("#teach")).to_be_hidden()
+    assert not page.locator(".verdicts:not([hidden])").count()
+    page.keyboard.press("y")
+    expect(page.locator("#toasts")).to_be_empty()
+    ask(page, "sea")
+    expect(page.locator("#teach")).to_be_visible()
+
+
+def test_both_answers_fit_into_a_narrow_picture(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sea", width=390, height=844, has_touch=True, is_mobile=True)
+    order(page)
+    tile = page.locator(".tile").first
+    tile.evaluate("tile => { tile.style.width = '42px' }")
+    outer, inner = tile.bounding_box(), tile.locator(".yes").bounding_box()
+    assert outer["x"] <= inner["x"]
+    assert tile.locator(".no").bounding_box()["y"] > inner["y"]
 
 
 def test_a_mark_is_there_at_once_and_goes_where_the_server_refuses(

@@ -12,7 +12,7 @@ import typer
 
 from visterm.cli.evaluate import Seed
 from visterm.cli.options import Json
-from visterm.cli.output import progress_bar, say, short_path, show
+from visterm.cli.output import counted, progress_bar, say, short_path, show
 from visterm.errors import BadInput
 
 if TYPE_CHECKING:
@@ -111,11 +111,12 @@ def _walk(
     queries = tour.searches if is_taught else (*tour.searches, tour.word)
     answers = [_search(collection, query, quiet=quiet) for query in queries]
     if not is_taught:
-        for path in tour.examples:
-            collection.judge(tour.word, path, relevant=True)
+        numbers = [collection.number(path) for path in tour.examples]
+        count = collection.judge_many(tour.word, dict.fromkeys(numbers, True))
         if not quiet:
             named = " ".join(short_path(path) for path in tour.examples)
             print(f"\n$ visterm feedback yes {tour.word} {named}")
+            print(f"{counted(count, 'answer')} given; visterm undo takes this back")
     return [*answers, _search(collection, tour.word, quiet=quiet)]
 
 

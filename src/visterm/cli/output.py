@@ -74,14 +74,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def percent(probability: float) -> str:
-    """A probability as people read it.
+    """A probability as people read it, rounded down as on the page: 49.7 % is no good match.
 
-    >>> percent(0.743), percent(0.0004), percent(0.9999)
-    ('74 %', '< 1 %', '> 99 %')
+    >>> percent(0.743), percent(0.497), percent(0.0004), percent(0.9999)
+    ('74 %', '49 %', '< 1 %', '> 99 %')
     """
-    if probability < 0.005:
+    if probability < 0.01:
         return "< 1 %"
-    return "> 99 %" if probability > 0.995 else f"{100 * probability:.0f} %"
+    return "> 99 %" if probability > 0.99 else f"{int(100 * probability + 1e-9)} %"
 
 
 def clock(seconds: float) -> str:
@@ -219,7 +219,11 @@ def _below(response: SearchResponse, *, only_good: bool) -> str:
         return "no picture fits these conditions"
     if good is None:
         unknown = "where good matches end is not known for these words, so all are shown"
-        return unknown if only_good else ""
+        own = sum(result.judged is True for result in response.results)
+        taught = (
+            f"learnt from your yes to {counted(own, 'picture')}; how likely others are is not known"
+        )
+        return unknown if only_good else taught if own else ""
     if good > shown:
         more = counted(good - shown, "more good match", "more good matches")
         return f"{more}; -k {good} shows all"

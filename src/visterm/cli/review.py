@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.options import Answer, on_collection
-from visterm.cli.output import percent, say, short_path
+from visterm.cli.output import counted, percent, say, short_path
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, Doubt
@@ -41,6 +41,8 @@ def review(
     if ask:
         rows = [{"path": paths[doubt.picture], **vars(doubt)} for doubt in doubtful]
         return {"word": word, "doubts": rows}, [_line(paths[d.picture], word, d) for d in doubtful]
+    if not doubtful:
+        say(f"no caption is in doubt, neither with {word!r} nor without it")
     answers: dict[int, bool] = {}
     for doubt in doubtful:
         print(
@@ -56,7 +58,7 @@ def review(
     if changed:
         say("visterm undo takes it back; visterm train learns from it")
     answer = {"word": word, "answers": len(answers), "captions": changed}
-    return answer, f"{len(answers)} answers, {changed} captions changed"
+    return answer, f"{counted(len(answers), 'answer')}, {counted(changed, 'caption')} changed"
 
 
 def _line(path: str, word: str, doubt: Doubt) -> str:

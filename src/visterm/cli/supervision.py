@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -122,6 +123,7 @@ def feedback(
         else:
             query, numbers = given[0], [collection.number(as_path(one)) for one in given[1:]]
         count = collection.judge_many(query, dict.fromkeys(numbers, what is Verb.YES))
+        _say_what_was_meant(collection, query)
         line = f"{counted(count, 'answer')} given; visterm undo takes this back"
         return {what.value: count}, line
     if listed is not None:
@@ -145,6 +147,17 @@ def feedback(
     if what in (Verb.UNDO, Verb.RESET):
         lines.append(f"{counted(len(shown), 'answer')} taken back")
     return {what.value: shown}, lines or ["no answers yet"]
+
+
+def _say_what_was_meant(collection: Collection, query: str) -> None:
+    """Where other words than the query's were taught, say so: "Rosa" may have been read as pink."""
+    with contextlib.suppress(BadInput):
+        response = collection.search(query, 1)
+        for word, known in response.replaced.items():
+            say(f"{word!r} is read as {', '.join(known)}, so the answer teaches that")
+        if response.unknown:
+            left = ", ".join(map(repr, response.unknown))
+            say(f"left out, as not known yet: {left}; to start a new word, answer to it alone")
 
 
 def _number(given: list[str]) -> int | None:
@@ -274,7 +287,10 @@ def export(
         return None
     if kind is Kind.XMP:
         count = collection.export_keywords(pictures, to)
-        line = f"{counted(count, 'sidecar')} written" + (f" below {to}" if to else "")
+        where = f"below {to}" if to else "beside the pictures"
+        line = f"{counted(count, 'sidecar')} written {where}"
+        if not count:
+            line = "no sidecar written: the pictures have no captions, or their sidecars hold them"
     elif to is None:
         raise BadInput(f"name the folder of the {kind.value}: --to FOLDER")
     else:

@@ -405,7 +405,9 @@ class Collection:
             with self.catalogue.writing("training"), self.catalogue.transaction():
                 self.catalogue.set("untrained", captions.fingerprint(self.catalogue))
             answering = (
-                "the starter goes on answering" if self.has_model else "captions alone answer"
+                "searches go on with the words visterm knew before"
+                if self.has_model
+                else "captions alone answer"
             )
             return f"{error}; {answering}"
         if trained.kept == "previous":

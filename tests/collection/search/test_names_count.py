@@ -87,7 +87,7 @@ def test_a_name_counts_less_than_a_caption_and_says_who_says_it(learnt: Collecti
     assert named.score > before.score
     by_caption = [one.score for one in results if one.evidence is not None and one.evidence.words]
     assert all(score > named.score for score in by_caption)
-    assert named.evidence.says() == "its file name says sea"
+    assert named.evidence.says() == "file name: sea"
     explained = learnt.explain(named.picture, "sea")
     assert explained.evidence == named.evidence
     assert explained.score == pytest.approx(named.score)

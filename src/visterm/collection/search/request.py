@@ -102,12 +102,10 @@ class ScoreParts:
         """Who says the words of the query, for people; "" where nobody does.
 
         >>> ScoreParts(0, 0, words=("sea",), folder_words=("lisbon", "1987")).says()
-        'its caption says sea; its folder says lisbon, 1987'
+        'caption: sea; folder: lisbon, 1987'
         """
         sources = {"caption": self.words, "file name": self.file_words, "folder": self.folder_words}
-        return "; ".join(
-            f"its {who} says {', '.join(words)}" for who, words in sources.items() if words
-        )
+        return "; ".join(f"{who}: {', '.join(words)}" for who, words in sources.items() if words)
 
 
 @dataclass

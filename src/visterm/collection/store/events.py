@@ -155,6 +155,8 @@ def words_of(text: str) -> str:
     'snow:2 -people tree'
     """
     query = parse_query(text)
+    if query.alternatives:
+        raise BadInput("a yes or no is given to a search without OR; ask for one of them")
     if not query.words:
         raise BadInput("a yes or no needs words to answer; a query of conditions has none")
     return spelt(query)

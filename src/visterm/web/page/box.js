@@ -42,6 +42,8 @@ export class Box {
       { query: `${first} -people`, note: `${first}, but no people` },
       year ? { query: `${first} ${year}`, note: `taken in ${year}` } : { query: `${first}:2 people`, note: `${first} counts twice` },
     ] : []
+    const isAwaited = document.activeElement === this.input && !this.input.value
+    if (isAwaited && this.chosen < 0) this.complete()
   }
 
   focus() {

@@ -3,7 +3,7 @@
 import { $, announce, counted, el } from './dom.js'
 import { get, send } from './api.js'
 import { lines, summary } from './answer.js'
-import { filtersOf, hasWords } from './filters.js'
+import { filtersOf, hasAlternatives, hasWords } from './filters.js'
 
 const PAGE = 60
 const LARGEST = 200
@@ -28,9 +28,14 @@ export class Feed {
     return this.asked.query
   }
 
-  /** Whether pictures can be judged: words are asked for. */
+  /** Whether words are asked for. */
   get searches() {
     return hasWords(this.query)
+  }
+
+  /** Whether pictures can be judged: words are asked for, and not one thing or another. */
+  get judges() {
+    return this.searches && !hasAlternatives(this.query)
   }
 
   /** Whether nobody knows the words yet: a yes to one of the pictures creates them. */
@@ -149,7 +154,7 @@ export class Feed {
     }
     const isRanked = this.searches && this.asked.sort !== 'time'
     this.grid.show(this.items, {
-      glide, judges: this.searches, onlyYes: this.isNewWord, lines: isRanked ? lines(this.answer, this.items.length) : [],
+      glide, judges: this.judges, onlyYes: this.isNewWord, lines: isRanked ? lines(this.answer, this.items.length) : [],
     })
     $('message').hidden = true
     if (!this.items.length) this.onTrouble({ kind: this.nothing() })

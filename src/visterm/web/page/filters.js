@@ -108,6 +108,11 @@ export function hasWords(query) {
   return terms(query).some(term => !isFilter(term))
 }
 
+/** Whether a query asks for one of several things: no yes or no can be said to it as a whole. */
+export function hasAlternatives(query) {
+  return /(^|[\s)])OR(?=[\s(]|$)|\|/.test(query.replace(/"[^"]*"/g, ' '))
+}
+
 /** The filters of a query, without its words. */
 export function filtersOf(query) {
   return terms(query).filter(isFilter).join(' ')

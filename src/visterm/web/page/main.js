@@ -101,7 +101,7 @@ async function arrive(now) {
 function offerTeaching() {
   const isKnown = hasWords(here().query) && !feed.isNewWord
   $('order').hidden = !isKnown
-  $('teach').hidden = !isKnown
+  $('teach').hidden = !isKnown || !feed.judges
 }
 
 /** Where the focus was left in the box, it goes to the first picture. */

@@ -64,8 +64,8 @@ export class Selection {
     this.bar.replaceChildren(...[
       el('span', { class: 'count' }, `${this.chosen.size.toLocaleString('en')} selected`),
       button('Caption', () => this.caption()),
-      this.feed.searches ? button('Yes to all', () => this.answer(true)) : null,
-      this.feed.searches ? button('No to all', () => this.answer(false)) : null,
+      this.feed.judges ? button('Yes to all', () => this.answer(true)) : null,
+      this.feed.judges ? button('No to all', () => this.answer(false)) : null,
       this.exports(),
       button('Clear', () => this.clear()),
     ].filter(Boolean))

@@ -1,6 +1,6 @@
 // Yes and no: shown at once, sent, learnt from, and taken back.
 
-import { announce, toast } from './dom.js'
+import { announce, counted, toast } from './dom.js'
 import { get, send } from './api.js'
 
 export const QUEUED = 'Saved; it counts when the background job is done'
@@ -15,8 +15,8 @@ export class Verdicts {
 
   /** Say yes or no; saying the same twice takes it back. Answers are sent one after the other. */
   judge(picture, relevant) {
-    const { query, searches } = this.feed
-    if (!searches) return this.line
+    const { query, judges } = this.feed
+    if (!judges) return this.line
     const before = this.feed.of(picture)?.judged ?? null
     const after = before === relevant ? null : relevant
     this.feed.mark(picture, after)
@@ -29,7 +29,9 @@ export class Verdicts {
   undo() {
     return this.next(async () => {
       const undone = await send('DELETE', '/many')
-      return { text: undone.queued ? QUEUED : `Undone: ${undone.what}` }
+      const what = undone.what?.replace(/'(.*)'/, '“$1”')
+      const many = undone.changed > 1 ? ` of ${counted(undone.changed, 'picture')}` : ''
+      return { text: undone.queued ? QUEUED : `Undone: ${what}${many}` }
     })
   }
 

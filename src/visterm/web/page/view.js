@@ -190,7 +190,7 @@ export class View {
   /** What clicks may have changed. */
   refresh() {
     const one = this.feed.of(this.picture)
-    this.verdicts.hidden = !this.feed.searches
+    this.verdicts.hidden = !this.feed.judges
     this.asks.replaceChildren('Does it fit ', el('em', {}, this.feed.query || ''), '?')
     if (likelihood(one)) this.asks.append(el('span', { class: 'probability' }, ` ${likelihood(one)}`))
     this.yes.setAttribute('aria-pressed', String(one?.judged === true))
@@ -294,8 +294,8 @@ export class View {
     const acts = {
       arrowleft: () => this.turn(-1),
       arrowright: () => this.turn(1),
-      y: () => this.feed.searches && this.onJudge(this.picture, true),
-      n: () => this.feed.searches && this.onJudge(this.picture, false),
+      y: () => this.feed.judges && this.onJudge(this.picture, true),
+      n: () => this.feed.judges && this.onJudge(this.picture, false),
       u: () => this.onUndo(),
       w: () => this.why.toggle(),
       e: () => this.editor.field.focus(),
