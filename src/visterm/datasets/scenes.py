@@ -76,10 +76,9 @@ def draw_scenes(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawn: list[tuple[Path, tuple[str, ...]]] = []
-    digits = max(4, len(str(count)))
     for index in range(count):
         scene = draw_scene(seed, index, size)
-        path = folder / f"scene-{index + 1:0{digits}}.jpg"
+        path = folder / f"scene-{index + 1:0{max(4, len(str(count)))}}.jpg"
         Image.fromarray(scene.pixels).save(path, quality=88)
         drawn.append((path, scene.words))
         progress("drawing", index + 1, count)
