@@ -23,11 +23,11 @@ def review(
     count: Annotated[int, typer.Option(min=1, help="How many captions to look at.")] = 10,
     ask: Annotated[bool, typer.Option("--ask", help="Only print the captions in doubt.")] = False,
 ) -> Answer:
-    """Look at captions of a word that are likely to be wrong.
+    """Look at captions that may be wrong about a word.
 
-    They hold the word though their pictures do not look so, or lack it though they do. A yes gives
-    a caption the word, a no takes it out; all answers are one step, which visterm undo takes back.
-    Answers are y, n, s to skip and q to end; they are read from stdin, so a program can give them.
+    Some have the word, but their pictures do not look like it; others lack it, but theirs do. Your
+    yes adds the word to a caption, your no removes it. All answers are one step, and visterm undo
+    takes them back. Type y, n, s to skip, or q to end; a program can write them to stdin.
 
     Example: visterm review dog
     """
