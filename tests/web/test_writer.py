@@ -75,7 +75,7 @@ def test_what_waited_for_another_writer_is_mended_there(own: Path) -> None:
         with other.catalogue.writing("a long job"):
             asked = process.ask("caption", {"picture": 7, "text": "lisbon"})
             assert isinstance(asked, Queued)
-        process.ask("mend")
+        process.ask("catch_up")
         assert (other.waiting, other.captions(7)["person"]) == (0, "lisbon")
 
 
@@ -161,14 +161,14 @@ def test_after_its_end_nothing_is_begun(own: Path) -> None:
         child = process.begin()
     assert child.returncode == 0
     with pytest.raises(Interrupted, match="say it again"):
-        process.ask("mend")
+        process.ask("catch_up")
 
 
 def test_a_mistake_of_ours_is_one_for_the_log() -> None:
     def broken() -> NoReturn:
         raise ZeroDivisionError("far away")
 
-    answer = answer_to(b'["mend", {}]', broken)
+    answer = answer_to(b'["catch_up", {}]', broken)
     with pytest.raises(RuntimeError, match="ZeroDivisionError: far away"):
         writer._result(answer)
 

@@ -50,7 +50,7 @@ class Server:
         """What notices changes of the folder, where anything does."""
         self.watchers = 0
         """How many streams show the progress of a job."""
-        shared.catch_up_later = self.writer.mend_later
+        shared.catch_up_later = self.writer.catch_up_later
 
     def _opened(self) -> Collection:
         return Collection.open(self.folder, store=self.store, shared=self._shared)
@@ -80,7 +80,7 @@ class Server:
         changing = self.writer.submit(verb, values)
         if changing is None:
             await self.questions.ask(lambda collection: collection.log.put(verb, **values))
-            self.writer.mend_later()  # should the job have ended meanwhile
+            self.writer.catch_up_later()  # should the job have ended meanwhile
             result: Any = Queued()
         else:
             result = await asyncio.wrap_future(changing)

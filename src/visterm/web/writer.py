@@ -197,7 +197,7 @@ class Writer:
         self.process = WriterProcess(folder, store)
         self._thread = ThreadPool(lambda: self.process, threads=1)
         self._deciding = threading.Lock()
-        self._is_mending = False
+        self._is_catching_up = False
         self._is_stopped = threading.Event()
         self._is_at_job = False
         self.is_closed = False
@@ -213,20 +213,20 @@ class Writer:
         with self._deciding:
             return None if self.is_at_work else self._thread.submit(_changed, verb, values)
 
-    def mend_later(self) -> None:
+    def catch_up_later(self) -> None:
         """Have finished what a killed writer left, unless that is being done."""
         with self._deciding:
-            if self._is_mending or self.is_at_work:
+            if self._is_catching_up or self.is_at_work:
                 return
-            self._is_mending = True  # before the thread may say that it is not any more
+            self._is_catching_up = True  # before the thread may say that it is not any more
             try:
-                self._thread.submit(self._mend)
+                self._thread.submit(self._catch_up)
             except Busy:
-                self._is_mending = False
+                self._is_catching_up = False
 
-    def _mend(self, process: WriterProcess) -> None:
-        self._is_mending = False  # what comes from here on may not be seen
-        process.ask("mend")
+    def _catch_up(self, process: WriterProcess) -> None:
+        self._is_catching_up = False  # what comes from here on may not be seen
+        process.ask("catch_up")
 
     @property
     def is_at_work(self) -> bool:
@@ -289,7 +289,7 @@ class Writer:
         self._is_at_job = False
         self.job = job
         if not self.is_closed:  # what was said meanwhile is done, even if the job was killed
-            process.ask("mend")
+            process.ask("catch_up")
 
 
 def _changed(process: WriterProcess, verb: str, values: dict[str, Any]) -> Any:
@@ -297,7 +297,7 @@ def _changed(process: WriterProcess, verb: str, values: dict[str, Any]) -> Any:
         return process.ask(verb, values)
     except Interrupted:
         with contextlib.suppress(VistermError):  # whoever looks then sees what it will be
-            process.ask("mend")
+            process.ask("catch_up")
         raise
 
 
@@ -320,7 +320,7 @@ def answer_to(
 
 
 def _done(collection: Collection, verb: str, values: dict[str, Any], progress: Progress) -> Any:
-    if verb == "mend":
+    if verb == "catch_up":
         return collection.catch_up()
     if verb not in _DOING:
         return collection.submit(verb, **values)
