@@ -43,7 +43,7 @@ from visterm.collection import Collection
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.snapshot import reading
 from visterm.index.codes import Codes, magnitudes
-from visterm.index.loops import n_threads
+from visterm.threads import n_threads
 
 SIZES = (10_000, 100_000, 1_000_000)
 HUGE = 5_000_000

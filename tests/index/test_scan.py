@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.index import loops, scan
+from visterm.index import feature_file, scan
 from visterm.index.codes import log_evidence, magnitudes
 from visterm.index.scan import BLOCK, Holders, Lengths, Scan, ScoreVector, Term
 
@@ -61,8 +61,8 @@ def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Both ways of adding up."""
     is_compiled = request.param == "compiled"
     if is_compiled:
-        loops.prepare()
-    monkeypatch.setattr(loops, "is_worth", lambda *_, **limits: is_compiled)
+        feature_file.prepare()
+    monkeypatch.setattr(feature_file, "is_worth", lambda *_, **limits: is_compiled)
 
 
 @pytest.mark.usefixtures("each_way")
@@ -79,7 +79,7 @@ def test_loops_threads_masks_and_tables_change_no_bit(monkeypatch: pytest.Monkey
     for seed in range(12):
         terms, lengths = drawn(seed, count)
         with monkeypatch.context() as plainly:
-            plainly.setattr(loops, "is_worth", lambda *_, **limits: False)
+            plainly.setattr(feature_file, "is_worth", lambda *_, **limits: False)
             plain = scores_of(terms, count, lengths)
         monkeypatch.setattr(scan, "_SHARED_FROM", 0)
         monkeypatch.setattr(scan, "_BY_TABLE_FROM", 0)

@@ -705,9 +705,9 @@ class Collection:
             if now.version is not None:
                 pictures = now.pictures(now.words.version.extractor)
                 if pictures is not None and len(pictures) >= _COMPILED_FROM:
-                    from visterm.index import loops
+                    from visterm.index import feature_file
 
-                    loops.prepare()
+                    feature_file.prepare()
 
     def record(self, picture: int) -> PictureRecord:
         """A picture's files and the hash of its content; `UnknownPicture` where it has gone."""
@@ -889,7 +889,9 @@ class Collection:
 
 def _processes() -> int:
     """Processes that decode pictures: one a core, but no more than memory is good for."""
-    return min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    from visterm.threads import n_threads
+
+    return min(4, n_threads())
 
 
 @verb("adding pictures")

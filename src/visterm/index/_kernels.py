@@ -13,8 +13,7 @@ from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from visterm.index.codes import EXPONENT_BASE
-from visterm.index.loops import BLOCK
+from visterm.index.codes import BLOCK, EXPONENT_BASE
 
 _BASE = np.uint32(EXPONENT_BASE)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)

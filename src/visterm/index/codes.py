@@ -17,6 +17,8 @@ Table = NDArray[np.float32]
 """A value for every code."""
 
 CODES = 1 << 16
+BLOCK = 1 << 10
+"""Scores under one maximum, which a compiled loop adds up in the innermost cache."""
 EXPONENT_BASE = (127 - 26) << 11
 """What the bits of a float32, without its last 12, have more than the code."""
 ODDS_STEPS = 1024

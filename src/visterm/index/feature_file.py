@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from visterm.errors import VistermError
 from visterm.files import append_synced, make_folder
 from visterm.index.codes import ODDS_STEPS, Codes, codes_of_odds
-from visterm.index.loops import is_worth, side_by_side
+from visterm.threads import side_by_side
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,6 +49,7 @@ ROWS_AT_ONCE = 1 << 13
 """Rows that one thread multiplies at a time."""
 _COMPILED_FROM = {"loaded_from": 1 << 22, "cold_from": 1 << 27}
 """Products of numbers that compiled loops add up."""
+_is_loaded = False
 _SPARSE_STEPS = 1 << 15
 _SPARSE_LARGEST = 1 << 20
 
@@ -382,3 +383,37 @@ def _stored(vectors: Vectors) -> dict[str, NDArray[Any]]:
         "indices": rows.indices.astype("<i4"),
         "data": rows.data.astype("<f4"),
     }
+
+
+def is_worth(values: int, *, loaded_from: int, cold_from: int) -> bool:
+    """Whether so many values are left to compiled loops.
+
+    Loading these takes as long as NumPy takes for a hundred million values, half a second. A server
+    has them loaded before it answers (`prepare`); a command computes small things by NumPy.
+
+    ``loaded_from`` is from how many on they are sooner done once these are loaded, ``cold_from``
+    for how many NumPy takes as long as loading.
+    """
+    if values >= cold_from:
+        prepare()
+    return _is_loaded and values >= loaded_from
+
+
+def prepare() -> None:
+    """Load the compiled loops now, so that no search waits for them."""
+    global _is_loaded
+    if _is_loaded:
+        return
+    from visterm.index import _kernels
+
+    table, maxima, counts = np.zeros(1, np.float32), np.zeros(1, np.float32), np.zeros(0, np.int64)
+    none = np.zeros((0, 3), np.int64)
+    given = (table, 0, none, table[:0], none, table[:0])
+    _kernels.add_up(0, 0, *given, 0, table[:0], table, maxima, counts)
+    rows, scales = np.zeros((1, 1), np.uint8), np.ones((1, 2), np.float32)
+    rows.flags.writeable = scales.flags.writeable = False  # as files are mapped
+    weights, ones = np.zeros((1, 1), np.int16), np.ones(1)
+    _kernels.dense_products(rows, weights, np.zeros((1, 1), np.int32))
+    codes = np.zeros((1, 1), np.uint16)
+    _kernels.column_codes(rows, scales, weights, ones, ones, ones, codes[0], 1.0, codes, 0)
+    _is_loaded = True

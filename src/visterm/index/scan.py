@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.index import loops
-from visterm.index.codes import CODES, Codes, Table, log_evidence, magnitudes
-from visterm.index.loops import BLOCK, n_threads, side_by_side
+from visterm.index import feature_file
+from visterm.index.codes import BLOCK, CODES, Codes, Table, log_evidence, magnitudes
+from visterm.threads import n_threads, side_by_side
 
 Floats = NDArray[np.float32]
 Lengths = NDArray[np.uint8]
@@ -173,7 +173,7 @@ class Scan:
         """
         scores, maxima = _scratch(self.count)
         values = self.count * (1 + len(self._columns))
-        if not loops.is_worth(values, **_COMPILED_FROM):
+        if not feature_file.is_worth(values, **_COMPILED_FROM):
             self._by_numpy(scores, mask)
             return ScoreVector(scores)
         if mask is not None:

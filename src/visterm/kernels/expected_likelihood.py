@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Bags, Kernel, Pictures
-from visterm.kernels.threads import on_all_cores, slices
 from visterm.kernels.vector_kernels import check_positive
+from visterm.threads import on_all_cores, slices
 
 # Gaussians of a block of pictures, compared with all others at once.
 _BLOCK = 64

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Bags, Kernel, Pictures
-from visterm.kernels.threads import on_all_cores
 from visterm.kernels.vector_kernels import check_positive, mean_square_distance
+from visterm.threads import on_all_cores
 
 # Descriptors of a block of pictures: a product of two blocks is then a few megabytes and stays in
 # the cache until its maxima are taken.

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from visterm.errors import BadInput
 from visterm.kernels.kernel import Kernel, Pictures
-from visterm.kernels.threads import on_all_cores, slices
+from visterm.threads import on_all_cores, slices
 
 Vectors: TypeAlias = "csr_array | NDArray[np.float32]"
 """Picture vectors, one a row: compressed rows or a dense array."""

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
-from visterm.kernels.threads import on_all_cores, slices
 from visterm.models import rules
 from visterm.models._bbnn_batches import Pairs, as_blocks, some_of, typical_size
 from visterm.models.base import Model
@@ -26,6 +25,7 @@ from visterm.models.rules import Rules
 from visterm.models.selection import Choice, Task, Trial
 from visterm.models.supervision import Captions, Supervision, query_source, ranked
 from visterm.progress import Progress
+from visterm.threads import on_all_cores, slices
 
 _PART = 96
 """Pictures that a core maps at a time: what the layers say of them stays in its cache."""

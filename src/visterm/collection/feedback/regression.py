@@ -99,7 +99,7 @@ class GatheredClicks:
         One ``entry`` may be given another ``step`` than it has. The same clicks give the same bits,
         however many threads there are.
         """
-        from visterm.kernels.threads import one_thread
+        from visterm.threads import one_thread
 
         weights = np.where(self.entries == entry, step, self.clicked.weights)
         with one_thread():
@@ -139,8 +139,8 @@ class ClickRegression:
         Directions of other words stay as they are ``now``; those of ``initial`` words are fitted
         around where these begin.
         """
-        from visterm.kernels.threads import one_thread
         from visterm.models.feedback import LATEST, VARIANCE
+        from visterm.threads import one_thread
 
         some = self._about(words, clicks)[-LATEST:]
         if not some:

@@ -18,7 +18,7 @@ from visterm.collection.search.evidence import Evidence
 from visterm.collection.search.ranking import QueryRows, VideoRows
 from visterm.collection.search.request import ScoreParts
 from visterm.errors import VistermError
-from visterm.index import loops
+from visterm.index import feature_file
 from visterm.index.columns import ColumnCache
 from visterm.index.feature_file import FeatureFile
 
@@ -95,7 +95,7 @@ class SearchShard:
         self._columns = ColumnCache()
         self._arrays: OrderedDict[str, NDArray[Any]] = OrderedDict()
         if prepare:  # load the compiled loops, so that no question waits for them
-            loops.prepare()
+            feature_file.prepare()
 
     def answer(self, question: Question) -> Answer | Lacking | Gone:
         self._arrays |= question.sent

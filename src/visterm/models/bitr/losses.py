@@ -20,8 +20,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.kernels.threads import on_all_cores, slices
 from visterm.models.bitr import _kernels as kernels
+from visterm.threads import on_all_cores, slices
 
 Floats = NDArray[np.float32]
 _TURNS = 50
