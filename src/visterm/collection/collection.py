@@ -114,7 +114,10 @@ class Collection:
             What several open objects of one collection in a process, one a thread, have in common.
         """
         where = location.locate(folder, store)
-        if not where.exists:
+        if where.exists:
+            if store is None:
+                _refuse_store_of_others(where, folder)
+        else:
             if not create:
                 raise BadInput(
                     f"{where.root} is no collection yet; visterm add {folder} makes it one"
@@ -899,3 +902,19 @@ def add_files(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLik
     files = [root / path for path in paths]
     Collection(root, catalogue, catalogue.shared).add(files, n_jobs=1)
     return sum(captions.at_path(catalogue, root, file) is not None for file in files)
+
+
+def _refuse_store_of_others(where: location.Location, folder: str | os.PathLike[str]) -> None:
+    """Refuse a store of another user that was found above a folder and that nobody named.
+
+    It says which files are shown as pictures, so whoever may write to a folder above, such as
+    ``/tmp``, could otherwise put one there for everybody below.
+    """
+    if not hasattr(os, "geteuid") or where.root == Path(os.path.abspath(folder)):
+        return
+    owners = {os.lstat(where.store).st_uid, os.stat(where.store / location.CATALOGUE).st_uid}
+    if owners != {os.geteuid()}:
+        raise BadInput(
+            f"{where.store}, above {folder}, belongs to another user; if you trust it, name it "
+            f"with -C {where.root}, else begin a collection of your own with --store"
+        )
