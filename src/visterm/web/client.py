@@ -11,6 +11,7 @@ for found in shop.search("red shoe", k=5).results:
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Literal, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -20,12 +21,25 @@ from pydantic import TypeAdapter
 
 from visterm.collection import Judgement
 from visterm.errors import VistermError
-from visterm.web.schemas import Captions, Changed, PictureDetails, Ranking, ServerStatus
+from visterm.web.schemas import (
+    SCHEMA_LOCK,
+    Captions,
+    Changed,
+    PictureDetails,
+    Ranking,
+    ServerStatus,
+)
 from visterm.web.writer import Job
 
 Answer = TypeVar("Answer")
 Queued = Literal["queued"]
 """A change that is on the server's disk, and done when the running job has ended."""
+
+
+@cache
+def _adapter(kind: type[Answer]) -> TypeAdapter[Answer]:
+    with SCHEMA_LOCK:
+        return TypeAdapter(kind)
 
 
 class ApiError(VistermError):
@@ -117,7 +131,7 @@ class Client:
         is_json: bool = True,
     ) -> Answer | Queued:
         text = self._send(method, path, {}, body, is_json)
-        return "queued" if text == b'{"queued":true}' else TypeAdapter(kind).validate_json(text)
+        return "queued" if text == b'{"queued":true}' else _adapter(kind).validate_json(text)
 
     def _ask(
         self,
@@ -127,7 +141,7 @@ class Client:
         parameters: dict[str, Any] | None = None,
         body: bytes | None = None,
     ) -> Answer:
-        return TypeAdapter(kind).validate_json(self._send(method, path, parameters or {}, body))
+        return _adapter(kind).validate_json(self._send(method, path, parameters or {}, body))
 
     def _send(
         self,
