@@ -32,7 +32,7 @@ def test_docstrings_of_fields_are_parsed_by_one_thread_at_a_time(
             parsing.release()
 
     monkeypatch.setattr(_fields, "extract_docstrings_from_cls", watched)
-    client._adapter.cache_clear()
+    client._ADAPTERS.clear()
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     with ThreadPoolExecutor(4) as threads:

@@ -11,7 +11,6 @@ for found in shop.search("red shoe", k=5).results:
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any, Literal, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -36,10 +35,14 @@ Queued = Literal["queued"]
 """A change that is on the server's disk, and done when the running job has ended."""
 
 
-@cache
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
 def _adapter(kind: type[Answer]) -> TypeAdapter[Answer]:
     with SCHEMA_LOCK:
-        return TypeAdapter(kind)
+        if kind not in _ADAPTERS:
+            _ADAPTERS[kind] = TypeAdapter(kind)
+        return _ADAPTERS[kind]
 
 
 class ApiError(VistermError):
