@@ -85,6 +85,13 @@ def test_a_grid_is_extended_while_its_best_value_lies_on_its_edge(best, monkeypa
     assert given.C_ in (0.1, 0.3, 1.0), "what somebody gave is what there is to choose from"
 
 
+def test_a_grid_is_not_extended_beyond_its_limit_and_the_warning_says_so(monkeypatch, recwarn):
+    monkeypatch.setitem(GRIDS, "peaked", {"C": Grid(1.0, (0.1, 0.3, 1.0), limit=10.0)})
+    model = Peaked(best=200.0).fit(PICTURES, WORDS, validation=(PICTURES, WORDS))
+    assert model.C_ == 10.0
+    assert ["C 10.0 (its limit)" in str(said.message) for said in recwarn] == [True]
+
+
 class Peaked(Model):
     """Ranks the better, the nearer its C is to ``best`` in ratio."""
 

@@ -112,6 +112,8 @@ class Grid(NamedTuple):
 
     default: Any
     values: tuple[Any, ...]
+    limit: float = np.inf
+    """The highest value that the grid is extended to."""
 
 
 GRIDS: dict[str, dict[str, Grid]] = {
@@ -127,7 +129,7 @@ GRIDS: dict[str, dict[str, Grid]] = {
     },
     "cmtt": {"n_components": Grid(200, (50, 100, 200, 300)), "power": Grid(1.0, (1.0, 0.5))},
     "plsa": {
-        "n_components": Grid(200, (200, 400, 800)),
+        "n_components": Grid(200, (200, 400, 800), limit=10_000),
         "text_steps": Grid(40, (20, 40)),
         "power": Grid(1.0, (1.0, 0.25)),
     },

@@ -7,7 +7,8 @@ training and validation pictures together. On a cluster, trials run side by side
 
 What is not given is chosen from a small grid of its own, so that models that are set up
 without a word, and fitted with validation pictures, can be compared fairly (`GRIDS`). While the
-best value of such a grid of numbers lies on its edge, the grid is extended; ``extended_`` says so.
+best value of such a grid of numbers lies on its edge, the grid is extended, up to its limit if it
+has one; ``extended_`` says so.
 
 A `Checkpoint` keeps finished runs in a file, for a fit that was killed on the way.
 """
@@ -192,7 +193,11 @@ def fit(
     model._keep(fitted, choice, training)
     model.extended_ = _beyond_grids(model, choice) if validation is not None else {}
     if model.extended_:
-        said = ", ".join(f"{name} {value}" for name, value in model.extended_.items())
+        grids = GRIDS[model.name]
+        said = ", ".join(
+            f"{name} {value}" + (" (its limit)" if value >= grids[name].limit else "")
+            for name, value in model.extended_.items()
+        )
         warn(f"{model.name}: chosen beyond its grid, which was extended: {said}", stacklevel=3)
     model.validation_, model.interrupted, model.vocabulary_ = avgp, stopped, vocabulary
 
@@ -260,6 +265,7 @@ def wider_choice(model: Model, runs: Sequence[tuple[float, Choice]]) -> Choice |
             continue
         for edge, inner in zip((tried[-1], tried[0]), (tried[-2], tried[1]), strict=True):
             wider = _rounded(edge * edge / inner, type(edge)) if inner else edge
+            wider = min(wider, GRIDS[model.name][name].limit)
             is_new = not tried[0] <= wider <= tried[-1] and rule.allowed(wider)
             if best[name] == edge and is_new and len(tried) < MOST_VALUES:
                 return best | {name: wider}

@@ -21,6 +21,7 @@ from visterm.web.routes.files import file_routes
 from visterm.web.routes.jobs import collection_routes, health_routes, job_routes
 from visterm.web.routes.pictures import library_routes, picture_routes
 from visterm.web.routes.search import search_routes
+from visterm.web.schemas import SCHEMA_LOCK
 from visterm.web.security import Guard, Rules
 from visterm.web.server import FolderWatch, Server
 
@@ -105,18 +106,22 @@ def make_app(
     )
     app.state.server, app.state.servers = server, [server, *others.values()]
     guard = Guard(app, rules or Rules(), log)
-    for prefix, served in {API: server, **others}.items():
-        # The others are described by the first: they differ in nothing but their addresses.
-        options: Any = {"include_in_schema": served is server}
-        api = APIRouter(prefix=prefix, dependencies=[Depends(refuse_unknown_parameters)], **options)
-        for routes in _ROUTES:
-            api.include_router(routes(served))
-        app.include_router(api)
-    app.include_router(collection_routes(list(collections or {})), prefix=API)
-    app.include_router(health_routes(server, guard.requests))
-    app.include_router(page_routes())
-    answer_with_problems(app)
-    described = app.openapi()  # the guard checks tokens, and no route: so it is said here
+    with SCHEMA_LOCK:
+        for prefix, served in {API: server, **others}.items():
+            # The others are described by the first: they differ in nothing but their addresses.
+            options: Any = {
+                "include_in_schema": served is server,
+                "dependencies": [Depends(refuse_unknown_parameters)],
+            }
+            api = APIRouter(prefix=prefix, **options)
+            for routes in _ROUTES:
+                api.include_router(routes(served))
+            app.include_router(api)
+        app.include_router(collection_routes(list(collections or {})), prefix=API)
+        app.include_router(health_routes(server, guard.requests))
+        app.include_router(page_routes())
+        answer_with_problems(app)
+        described = app.openapi()  # the guard checks tokens, and no route: so it is said here
     described["components"]["securitySchemes"] = _SCHEMES
     described["security"] = [{"token": []}, {}]
     return guard

@@ -20,12 +20,29 @@ from pydantic import TypeAdapter
 
 from visterm.collection import Judgement
 from visterm.errors import VistermError
-from visterm.web.schemas import Captions, Changed, PictureDetails, Ranking, ServerStatus
+from visterm.web.schemas import (
+    SCHEMA_LOCK,
+    Captions,
+    Changed,
+    PictureDetails,
+    Ranking,
+    ServerStatus,
+)
 from visterm.web.writer import Job
 
 Answer = TypeVar("Answer")
 Queued = Literal["queued"]
 """A change that is on the server's disk, and done when the running job has ended."""
+
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type[Answer]) -> TypeAdapter[Answer]:
+    with SCHEMA_LOCK:
+        if kind not in _ADAPTERS:
+            _ADAPTERS[kind] = TypeAdapter(kind)
+        return _ADAPTERS[kind]
 
 
 class ApiError(VistermError):
@@ -117,7 +134,7 @@ class Client:
         is_json: bool = True,
     ) -> Answer | Queued:
         text = self._send(method, path, {}, body, is_json)
-        return "queued" if text == b'{"queued":true}' else TypeAdapter(kind).validate_json(text)
+        return "queued" if text == b'{"queued":true}' else _adapter(kind).validate_json(text)
 
     def _ask(
         self,
@@ -127,7 +144,7 @@ class Client:
         parameters: dict[str, Any] | None = None,
         body: bytes | None = None,
     ) -> Answer:
-        return TypeAdapter(kind).validate_json(self._send(method, path, parameters or {}, body))
+        return _adapter(kind).validate_json(self._send(method, path, parameters or {}, body))
 
     def _send(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import RLock
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -20,6 +21,9 @@ from visterm.collection import (
 )
 from visterm.web.writer import Job
 
+SCHEMA_LOCK = RLock()
+"""Held while pydantic reads the docstrings of fields: two threads that parse Python at once can
+fail in CPython 3.11 ("AST constructor recursion depth mismatch")."""
 LONGEST_QUERY = 500
 MOST_WORDS = 32
 LONGEST_CAPTION = 4000
