@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -192,14 +193,24 @@ def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
 
 def write_click(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
     """Append a judgement, inside a transaction; what was said before about the same is gone."""
+    now = time.time()
+    number = put_click(catalogue, query, picture, (None, int(relevant), now, 1.0))
+    return Judgement(number, query, picture, relevant, now, 1.0)
+
+
+def put_click(
+    catalogue: Catalogue, query: str, picture: int, row: Sequence[float | None] | None
+) -> int:
+    """Put a click in the place of what was said about the same; returns its number.
+
+    ``row`` has its number, None for the next one, its answer, time and step; None leaves nothing.
+    """
     db = catalogue.db
     db.execute("DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture))
-    now = time.time()
-    number = db.execute(
-        "INSERT INTO feedback (query, picture, answer, time) VALUES (?, ?, ?, ?)",
-        (query, picture, int(relevant), now),
-    ).lastrowid
-    return Judgement(int(number or 0), query, picture, relevant, now, 1.0)
+    if row is None:
+        return 0
+    inserted = "INSERT INTO feedback (query, picture, id, answer, time, step) VALUES (?,?,?,?,?,?)"
+    return int(db.execute(inserted, (query, picture, *row)).lastrowid or 0)
 
 
 def set_step(catalogue: Catalogue, entry: Judgement, step: float) -> None:
