@@ -153,6 +153,8 @@ def words_of(text: str) -> str:
 
     >>> words_of("snow:2 -people tree in:alps")
     'snow:2 -people tree'
+    >>> words_of("Rosa"), words_of("rosa")
+    ('"rosa"', 'rosa')
     """
     query = parse_query(text)
     if query.alternatives:
@@ -164,7 +166,10 @@ def words_of(text: str) -> str:
 
 def spelt(query: Query) -> str:
     """A query's words, written so that they are read as the same words again."""
-    return " ".join(_spelt(word, weight) for word, weight in query.words)
+    return " ".join(
+        f'"{word}"' if weight == 1 and word in query.own_words else _spelt(word, weight)
+        for word, weight in query.words
+    )
 
 
 def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Judgement]:
@@ -177,11 +182,20 @@ def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Ju
 
 
 def by_query(catalogue: Catalogue) -> dict[str, list[Judgement]]:
-    """The whole log, by the words of its queries."""
+    """The whole log, by `click_key` of its queries."""
     grouped: dict[str, list[Judgement]] = {}
     for entry in entries(catalogue):
-        grouped.setdefault(entry.query, []).append(entry)
+        grouped.setdefault(_without_quotes(entry.query), []).append(entry)
     return grouped
+
+
+def click_key(query: Query) -> str:
+    """The words of a query: a name that was taught in quotes is found without them, too."""
+    return _without_quotes(spelt(query))
+
+
+def _without_quotes(words: str) -> str:
+    return words.replace('"', "")
 
 
 def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
