@@ -153,3 +153,15 @@ def test_an_answer_to_a_word_that_is_read_as_another_says_so(folder: Path) -> No
     ran = visterm("feedback", "yes", "sea Fido", "sea1.png", cwd=folder)
     assert "not known yet: 'fido'" in ran.stderr
     assert visterm("undo", cwd=folder).returncode == 0
+
+
+def test_a_quoted_or_given_name_is_taught_as_itself(folder: Path) -> None:
+    for name in ("Rosa", '"Wald"'):
+        ran = visterm("feedback", "yes", name, "sea1.png", cwd=folder)
+        assert ran.returncode == 0
+        assert "is read as" not in ran.stderr
+        found = told("search", name, "-k", "1", cwd=folder)
+        assert found["replaced"] == {}
+        assert Path(found["results"][0]["path"]).name == "sea1.png"
+        assert visterm("undo", cwd=folder).returncode == 0
+    assert told("search", "Wald", "-k", "1", cwd=folder)["replaced"] == {"wald": ["forest"]}

@@ -232,6 +232,18 @@ def test_yes_and_no_change_the_order_and_undo_restores_it(client: TestClient) ->
     assert client.delete(f"{API}/feedback/12345").status_code == 404
 
 
+def test_a_quoted_or_given_name_is_taught_as_itself(client: TestClient) -> None:
+    low = order(client, "sea")[25]
+    for name in ("Rosa", '"Himmel"'):
+        said = {"query": name, "picture": low, "relevant": True}
+        assert client.post(f"{API}/feedback", json=said).status_code == 201
+        answer = found(client, name, k=1)
+        assert answer["replaced"] == {}
+        assert answer["results"][0]["picture"] == low
+        assert answer["results"][0]["judged"] is True
+    assert order(client, "rosa")[0] == low
+
+
 def test_all_answers_can_be_taken_back_at_once(client: TestClient) -> None:
     before = found(client, "sky", k=60)
     for place in (10, 20, 30):

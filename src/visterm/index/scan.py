@@ -227,20 +227,20 @@ class Scan:
         return table
 
     def _by_numpy(self, scores: Floats, mask: Mask | None) -> None:
-        tables = [None if term.is_wanted else self._table(term) for _, term in self._columns]
         for start in range(0, self.count, CHUNK):
             chunk = slice(start, min(start + CHUNK, self.count))
             here = scores[chunk]
-            of_length = None if self.lengths is None else self.lengths[chunk]
-            here[:] = self._constants[0] if of_length is None else self._constants[of_length]
-            for (codes, term), table in zip(self._columns, tables, strict=True):
-                if table is None:
-                    here -= term.factor * magnitudes()[codes[chunk]]
-                elif of_length is None or table.size == CODES:
-                    here += term.factor * table[codes[chunk]]
-                else:
-                    places = of_length.astype(np.uint32) << 16 | codes[chunk]
-                    here += term.factor * table[places]
+            of_length: Lengths | int = 0 if self.lengths is None else self.lengths[chunk]
+            here[:] = self._constants[of_length]
+            for codes, term in self._columns:
+                magnitude = magnitudes()[codes[chunk]]
+                if term.is_wanted:
+                    here -= term.factor * magnitude
+                    continue
+                # A cold search ends sooner than tables of all codes for each length are made.
+                omitted = np.asarray(term.omitted)[of_length if len(term.omitted) > 1 else 0]
+                added = log_evidence(magnitude, is_wanted=False, omitted=omitted)
+                here += term.factor * added.astype(np.float32)
         for positions, gains, term in self._lists:
             scores[positions] += term.factor * gains
         if mask is not None:

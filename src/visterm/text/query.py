@@ -3,7 +3,8 @@
 ``tree snow`` asks for both, ``-people`` for pictures without, ``snow:2`` counts a word twice as
 much. ``tree OR snow`` (or ``|``) asks for either, and parentheses group. ``in:FOLDER``,
 ``captioned:no``, ``May 1972`` and others narrow the pictures (`visterm.text.filters`). Quotes hold
-spaces together, as in ``in:"summer 2019"``; a quoted word is never a filter or operator.
+spaces together, as in ``in:"summer 2019"``; a quoted word is never a filter or operator, and never
+translated.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class Query:
     alternatives: tuple[Alternative, ...] = ()
     """Where a query has OR or groups: what a picture may answer; then words and filters are of
     none."""
+    own_words: frozenset[str] = frozenset()
+    """Words of other languages that are not to be translated: ``"Rosa"`` is nothing pink."""
 
     @property
     def is_empty(self) -> bool:
@@ -118,6 +121,8 @@ def parse_query(text: str) -> Query:
 
     >>> parse_query("snow:2 tree -people in:alps captioned:no").words
     (('snow', 2.0), ('tree', 1.0), ('people', -1.0))
+    >>> parse_query('"Hund" Katze').own_words
+    frozenset({'hund'})
 
     Raises
     ------
@@ -125,15 +130,29 @@ def parse_query(text: str) -> Query:
         Where it cannot be read, with what to write instead.
     """
     parts = _terms(text)
+    own_words = _own_words(parts)
     if not any(not quoted and term in _OPERATORS for term, quoted in parts):
         words, (filters,) = _run(parts)[0]
-        return Query(words, filters)
+        return Query(words, filters, own_words=own_words)
     alternatives, rest = _alternatives(parts)
     if rest:
         raise BadInput(f"a parenthesis is closed that was not opened in {text!r}")
     if len(alternatives) == 1 and len(given := list(filter(None, alternatives[0].filters))) < 2:
-        return Query(alternatives[0].words, given[0] if given else NO_FILTERS)
-    return Query(alternatives=tuple(dict.fromkeys(alternatives)))
+        words, filters = alternatives[0].words, given[0] if given else NO_FILTERS
+        return Query(words, filters, own_words=own_words)
+    return Query(alternatives=tuple(dict.fromkeys(alternatives)), own_words=own_words)
+
+
+def _own_words(parts: list[Term]) -> frozenset[str]:
+    """Words of other languages that stand for themselves."""
+    written = [(term, quoted) for term, quoted in parts if quoted or term != term.lower()]
+    if not written:
+        return frozenset()
+    from visterm.text.translations import is_own_word
+
+    return frozenset(
+        word for term, quoted in written for word in tokens(term) if is_own_word(term, word, quoted)
+    )
 
 
 def _alternatives(parts: list[Term]) -> tuple[list[Alternative], list[Term]]:
@@ -208,7 +227,8 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
 
     A word that stands twice has its weights added up. For a word that the vocabulary does not know,
     or by its stem only where it means another in another language, those known ones stand in that
-    ``meant`` finds, each with its share; other unknown words are left out. Both are named.
+    ``meant`` finds, each with its share, unless it is one of the query's ``own_words``; other
+    unknown words are left out. Both are named.
 
     >>> from visterm.text import Vocabulary
     >>> known = Vocabulary(("sea", "sun"), np.array([3.0, 4.0]))
@@ -221,9 +241,12 @@ def query_vector(query: Query, vocabulary: Vocabulary, meant: Meant | None = Non
     replaced: dict[str, list[str]] = {}
     for word, weight in _with_names(query.words, vocabulary):
         number = vocabulary.number(word)
-        is_read = number is not None and not (meant and _is_foreign(word, number, vocabulary))
+        is_own = word in query.own_words
+        is_read = number is not None and not (
+            meant and not is_own and _is_foreign(word, number, vocabulary)
+        )
         found: Sequence[tuple[int, float]] = []
-        if meant and not is_read:
+        if meant and not is_read and not is_own:
             found = meant(word, vocabulary)
         if found:
             replaced[word] = [vocabulary.words[one] for one, _ in found]

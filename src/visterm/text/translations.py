@@ -24,6 +24,8 @@ _ACCENTED = frozenset(("bar", "bone", "leon", "nina", "siege"))
 """Longer ones of which that is so, too."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _PLURALS = ("s", "e", "es", "n", "en", "er")
+GIVEN_NAMES = frozenset(("león", "lila", "pepe", "rosa", "violeta"))
+"""Words of the table that are people's names where they have a capital letter."""
 _JOINING = """
 al am aan das de del dem den der des di die do du een ein eine el em en et het il im in la las le
 les lo los mit na nel no op os ou por sur um un una une und van von y zu
@@ -51,6 +53,20 @@ def translated(text: str) -> tuple[str, ...]:
     singles = [asked.removesuffix(end) for end in _PLURALS if asked.endswith(end)]
     meant = (_meant(single) for single in singles if len(single) > _SHORT)
     return next(filter(None, meant), ())
+
+
+def is_own_word(text: str, word: str, quoted: bool) -> bool:
+    """Whether a word of another language stands for itself: in quotes, or as a person's name.
+
+    Capital letters alone do not tell names: all German nouns have one, and phones write them first.
+
+    >>> is_own_word("Rosa", "rosa", False), is_own_word("rosa", "rosa", False)
+    (True, False)
+    >>> is_own_word("hund", "hund", True), is_own_word("Hund", "hund", False)
+    (True, False)
+    """
+    is_name = word in GIVEN_NAMES and word.capitalize() in text
+    return (quoted or is_name) and bool(translated(word))
 
 
 def _meant(form: str) -> tuple[str, ...]:

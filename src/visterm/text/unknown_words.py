@@ -61,11 +61,17 @@ def read_phrases(
     """
     words: list[tuple[str, float]] = []
     replaced: dict[str, list[str]] = {}
+
+    def stands_alone(word: str) -> bool:
+        return word in query.own_words or is_apart(word)
+
     for weight, group in groupby(query.words, key=lambda pair: pair[1]):
-        some, said = _looked_up([word for word, _ in group], vocabulary, is_apart)
+        some, said = _looked_up([word for word, _ in group], vocabulary, stands_alone)
         replaced |= said
         words += [(word, weight) for word in vocabulary.joined(some)]
-    is_foreign = bool(replaced) or any(translations(word, vocabulary) for word, _ in words)
+    is_foreign = bool(replaced) or any(
+        word not in query.own_words and translations(word, vocabulary) for word, _ in words
+    )
     filling = STOP_WORDS | LITTLE_WORDS if is_foreign else STOP_WORDS
     kept = [one for one in words if one[0] not in filling or vocabulary.number(one[0]) is not None]
     return replace(query, words=tuple(kept)), replaced

@@ -178,3 +178,36 @@ def test_nothing_is_begun_by_words_that_say_nothing(learnt: Collection, query: s
     with pytest.raises(BadInput):
         learnt.judge(query, 3, True)
     assert learnt.judgements() == []
+
+
+@pytest.mark.parametrize("query", ["Himmel", '"Himmel"'])
+def test_only_quotes_keep_a_german_noun_from_being_translated(
+    learnt: Collection, query: str
+) -> None:
+    learnt.judge(query, 5, True)
+    begun = current(learnt.catalogue).new_words  # type: ignore[union-attr]
+    assert begun == (("himmel",) if '"' in query else ())
+
+
+@pytest.mark.parametrize("query", ["Rosa", '"Rosa"', '"rosa"'])
+def test_a_name_that_is_a_word_of_another_language_is_taught_as_itself(
+    learnt: Collection, query: str
+) -> None:
+    learnt.judge("pink", 9, True)
+    before = {asked: ranking(learnt, asked) for asked in ("pink", "rosa")}
+    assert learnt.search("rosa").replaced == {"rosa": ["pink"]}
+    with pytest.raises(UnknownWords) as refused:
+        learnt.search(query)
+    assert refused.value.unknown["rosa"][0] == "pink"
+    learnt.judge(query, 5, True)
+    assert current(learnt.catalogue).new_words == ("pink", "rosa")  # type: ignore[union-attr]
+    for asked in (query, "rosa", "Rosa"):
+        answer = learnt.search(asked)
+        assert answer.results[0].picture == 5
+        assert answer.results[0].judged is True
+        assert not answer.replaced
+    assert ranking(learnt, "pink") == before["pink"]
+    with Collection.open(learnt.root) as again:
+        assert first(again, "rosa") == 5
+    learnt.undo_last()
+    assert {asked: ranking(learnt, asked) for asked in before} == before

@@ -20,6 +20,7 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.events import (
     Judgement,
     entries,
+    put_click,
     set_step,
     words_of,
     write_click,
@@ -126,15 +127,7 @@ def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
         catalogue.set(COMPLETENESS, before[COMPLETENESS])
     for query, picture, row in before.get("clicks", ()):
         if click_row(catalogue, query, picture)[2] != (row and tuple(row)):
-            catalogue.db.execute(
-                "DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture)
-            )
-            if row is not None:
-                catalogue.db.execute(
-                    """INSERT INTO feedback (query, picture, id, answer, time, step)
-                        VALUES (?, ?, ?, ?, ?, ?)""",
-                    (query, picture, *row),
-                )
+            put_click(catalogue, query, picture, row)
             changed.add(picture)
     if "features" in before and previous.bring_back(catalogue, number):
         catalogue.set(UNLEARNT, "unlearnt")
@@ -157,11 +150,7 @@ def _click(
 ) -> list[Any]:
     """Write a click that was learnt elsewhere; returns what was said before."""
     old = click_row(catalogue, query, picture)
-    values = (query, picture, int(relevant), when, step)
-    catalogue.db.execute(
-        "INSERT OR REPLACE INTO feedback (query, picture, answer, time, step) VALUES (?,?,?,?,?)",
-        values,
-    )
+    put_click(catalogue, query, picture, (None, int(relevant), when, step))
     return old
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.collection.search.encoded_words import calibrated, encoded_weights
 from visterm.collection.search.evidence import Ids, QueryTerm
 from visterm.collection.store.caption_words import CERTAINTY
-from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings
+from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings, translations
 from visterm.text.query import Query, QueryVector, query_vector
 from visterm.text.spelling import closest_words
 from visterm.text.tokens import STOP_WORDS, stem
@@ -95,7 +95,12 @@ def _read(query: Query, now: Snapshot) -> QueryTerms:
     ]
     words = model.vocabulary.words
     unknown = {
-        word: closest_words(word, words) for word in vector.unknown if word not in reader.own
+        word: [
+            *(words[one.number] for one in translations(word, model.vocabulary)),
+            *closest_words(word, words),
+        ]
+        for word in vector.unknown
+        if word not in reader.own
     }
     replaced = phrases | vector.replaced
     unsure = tuple(word for word in replaced if is_guess(word, model.vocabulary))

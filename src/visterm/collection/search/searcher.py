@@ -45,7 +45,7 @@ from visterm.collection.search.request import (
     SearchResult,
 )
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.events import Judgement, by_query, spelt
+from visterm.collection.store.events import Judgement, by_query, click_key
 from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import NotTrained, Snapshot, reading
 from visterm.collection.store.versions import WORDS
@@ -228,7 +228,7 @@ def _any_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Rankin
     problem: VistermError | None = None
     for words, filters in query.alternatives:
         try:
-            part = Query(words)
+            part = Query(words, own_words=query.own_words)
             of_part = _written_ranking(now, part) if now.version is None else None
             pictures, ranking = of_part or word_ranking(now, part)
         except (UnknownWords, NotTrained) as error:
@@ -281,7 +281,7 @@ def word_ranking(
 ) -> tuple[DescribedPictures, Ranking]:
     """All rows, and the ranking that a query of words gives them, without its filters."""
     is_here = replicas is None or now.words.weights is None
-    known, key = now.queries, (query.words, is_here)
+    known, key = now.queries, (query.words, query.own_words, is_here)
     read = known.get(key)
     if read is None:
         kept = tuple(known.values())  # at once: other threads put theirs in meanwhile
@@ -309,7 +309,7 @@ def word_probability(now: Snapshot, word: int, score: float) -> float | None:
     """
     known: Calibrated | None = word_calibration(now.words, np.array([word]))
     query = parse_query(f'"{now.words.vocabulary.words[word]}"')
-    if known is not None and _clicks(now).get(spelt(query)):
+    if known is not None and _clicks(now).get(click_key(query)):
         known = word_ranking(now, query)[1].calibration  # which answers have corrected
     return None if known is None else float(known.probabilities([word], [1.0], [score])[0])
 
@@ -329,7 +329,7 @@ def _read(now: Snapshot, query: Query, *, is_here: bool) -> _ReadQuery:
         terms,
         calibration,
         least_scores(calibration, terms),
-        _clicks(now).get(spelt(query), ()) if query.words else (),
+        _clicks(now).get(click_key(query), ()) if query.words else (),
         query_rows(now, pictures, terms) if is_here else None,
     )
 
@@ -347,7 +347,7 @@ def _written_ranking(now: Snapshot, query: Query) -> tuple[DescribedPictures, Ra
         ranking.calibration = IndependentWords()
         ranking.leasts = least_scores(ranking.calibration, terms)
     clicks = by_query(now.catalogue) if query.words else {}
-    ranking.learn(clicks.get(spelt(query), ()))
+    ranking.learn(clicks.get(click_key(query), ()))
     return pictures, ranking
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -153,6 +154,8 @@ def words_of(text: str) -> str:
 
     >>> words_of("snow:2 -people tree in:alps")
     'snow:2 -people tree'
+    >>> words_of("Rosa"), words_of("rosa")
+    ('"rosa"', 'rosa')
     """
     query = parse_query(text)
     if query.alternatives:
@@ -164,7 +167,10 @@ def words_of(text: str) -> str:
 
 def spelt(query: Query) -> str:
     """A query's words, written so that they are read as the same words again."""
-    return " ".join(_spelt(word, weight) for word, weight in query.words)
+    return " ".join(
+        f'"{word}"' if weight == 1 and word in query.own_words else _spelt(word, weight)
+        for word, weight in query.words
+    )
 
 
 def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Judgement]:
@@ -177,11 +183,20 @@ def entries(catalogue: Catalogue, wanted: str = "1", *values: object) -> list[Ju
 
 
 def by_query(catalogue: Catalogue) -> dict[str, list[Judgement]]:
-    """The whole log, by the words of its queries."""
+    """The whole log, by `click_key` of its queries."""
     grouped: dict[str, list[Judgement]] = {}
     for entry in entries(catalogue):
-        grouped.setdefault(entry.query, []).append(entry)
+        grouped.setdefault(_without_quotes(entry.query), []).append(entry)
     return grouped
+
+
+def click_key(query: Query) -> str:
+    """The words of a query: a name that was taught in quotes is found without them, too."""
+    return _without_quotes(spelt(query))
+
+
+def _without_quotes(words: str) -> str:
+    return words.replace('"', "")
 
 
 def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
@@ -192,14 +207,24 @@ def judged_pictures(catalogue: Catalogue, words: str) -> dict[int, bool]:
 
 def write_click(catalogue: Catalogue, query: str, picture: int, relevant: bool) -> Judgement:
     """Append a judgement, inside a transaction; what was said before about the same is gone."""
+    now = time.time()
+    number = put_click(catalogue, query, picture, (None, int(relevant), now, 1.0))
+    return Judgement(number, query, picture, relevant, now, 1.0)
+
+
+def put_click(
+    catalogue: Catalogue, query: str, picture: int, row: Sequence[float | None] | None
+) -> int:
+    """Put a click in the place of what was said about the same; returns its number.
+
+    ``row`` has its number, None for the next one, its answer, time and step; None leaves nothing.
+    """
     db = catalogue.db
     db.execute("DELETE FROM feedback WHERE query = ? AND picture = ?", (query, picture))
-    now = time.time()
-    number = db.execute(
-        "INSERT INTO feedback (query, picture, answer, time) VALUES (?, ?, ?, ?)",
-        (query, picture, int(relevant), now),
-    ).lastrowid
-    return Judgement(int(number or 0), query, picture, relevant, now, 1.0)
+    if row is None:
+        return 0
+    inserted = "INSERT INTO feedback (query, picture, id, answer, time, step) VALUES (?,?,?,?,?,?)"
+    return int(db.execute(inserted, (query, picture, *row)).lastrowid or 0)
 
 
 def set_step(catalogue: Catalogue, entry: Judgement, step: float) -> None:
