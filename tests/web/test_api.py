@@ -190,6 +190,25 @@ def test_neighbours_are_the_collections_own(shared: TestClient, taught_folder: P
     assert all(n["picture"] != one["picture"] for n in alike["results"])
 
 
+def test_a_region_is_searched_for_as_in_python(shared: TestClient, taught_folder: Path) -> None:
+    number = found(shared, "sea")["results"][0]["picture"]
+    asked = {"like": number, "region": "0,0.5,1,1", "k": 6}
+    ran = shared.get(f"{API}/search", params=asked).json()["results"]
+    with Collection.open(taught_folder) as collection:
+        own = collection.search(SearchRequest(like=number, region=(0, 0.5, 1, 1), k=6)).results
+        whole = collection.search(SearchRequest(like=number, k=6)).results
+    assert [(one["picture"], one["score"]) for one in ran] == [(n.picture, n.score) for n in own]
+    assert [one["score"] for one in ran] != [n.score for n in whole]
+
+
+@pytest.mark.parametrize("region", ["", "0,0,1", "a,b,c,d", "0,0,2,1", "nan,0,1,1"])
+def test_a_region_that_is_none_is_refused(shared: TestClient, region: str) -> None:
+    ran = shared.get(f"{API}/search", params={"like": 1, "region": region})
+    assert ran.status_code == 422
+    assert "region" in ran.json()["error"]
+    assert shared.get(f"{API}/search", params={"region": "0,0,1,1"}).status_code == 422
+
+
 def test_a_picture_says_its_likeliest_words(shared: TestClient) -> None:
     number = found(shared, "sea")["results"][0]["picture"]
     words = shared.get(f"{API}/pictures/{number}/words", params={"k": 5}).json()["words"]

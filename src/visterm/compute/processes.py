@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Attempts = Generator[tuple[list[Any], Any], None, None]
+"""Batches, in order, each with its result."""
+
+DIED = object()
+"""The result of a batch that ended its process, each time."""
 
 # One task a core: threads of libraries would only wait for each other.
 SINGLE_THREADED = dict.fromkeys(
@@ -30,74 +36,71 @@ def in_processes(
     """Results in order, from a pool of processes that is at most two batches each ahead.
 
     The batches are taken by the thread that takes the results. A batch whose process ends is done
-    again by one that does nothing else, then item by item (see `survivors`).
+    again by one that does nothing else, then item by item.
     """
+    attempts = _attempts(work, batches, n_jobs, ahead=_BATCHES_A_PROCESS * n_jobs)
+    return whole_or_by_item(work, attempts, lambda singles: _attempts(work, singles, 1, ahead=0))
+
+
+def whole_or_by_item(
+    work: Any, attempts: Attempts, attempt: Callable[[list[list[Any]]], Attempts]
+) -> Generator[Any, None, None]:
+    """Results of batches; of one that `DIED`, those of its items, which are attempted one by one.
+
+    ``work.lost`` gives the result of an item that dies, too. Where there is no such method, or no
+    item of several could be done, something else is wrong, and that is an error.
+    """
+    with closing(attempts):
+        for batch, whole in attempts:
+            if whole is not DIED:
+                yield whole
+                continue
+            results = [whole]
+            if has_others := hasattr(work, "lost") and len(batch) > 1:
+                with closing(attempt([[item] for item in batch])) as singles:
+                    results = [result for _, result in singles]
+            if not hasattr(work, "lost") or (has_others and all(one is DIED for one in results)):
+                raise VistermError(
+                    "a process at work was ended, by the system or by a library it used; there may "
+                    "be too little memory: try fewer processes"
+                )
+            for item, result in zip(batch, results, strict=True):
+                yield work.lost([item]) if result is DIED else result
+
+
+def _attempts(
+    work: Callable[[list[Any]], Any], batches: Iterable[list[Any]], n_jobs: int, *, ahead: int
+) -> Attempts:
+    """Results from a pool; where none is ahead, a batch that ends it has done so by itself."""
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     pool, source = _pool(n_jobs), iter(batches)
-    waiting: deque[tuple[list[Item], Future[Result]]] = deque()
+    waiting: deque[tuple[list[Any], Future[Any]]] = deque()
+    done = deaths = 0
     try:
-        while True:
-            for batch in islice(source, _BATCHES_A_PROCESS * n_jobs + 1 - len(waiting)):
+        while deaths < _HOPELESS or deaths < done:
+            for batch in islice(source, ahead + 1 - len(waiting)):
                 waiting.append((batch, pool.submit(work, batch)))
             if not waiting:
                 return
             batch, future = waiting.popleft()
             try:
-                results = [future.result()]
+                yield batch, future.result()
             except TerminatedWorkerError:
                 pool.shutdown(wait=False)
-                results = _alone(work, batch)
                 pool = _pool(n_jobs)
+                if ahead:
+                    yield from _attempts(work, [batch], 1, ahead=0)
+                else:
+                    deaths += 1
+                    yield batch, DIED
+                # Only now, so that what is attempted alone has the machine to itself.
                 waiting = deque((pending, pool.submit(work, pending)) for pending, _ in waiting)
-            yield from results
+            done += 1
     finally:
         for _, future in waiting:
             future.cancel()
         pool.shutdown(wait=not waiting)
-
-
-def survivors(work: Any, batch: list[Any], results: list[Any]) -> list[Any]:
-    """Results of items that were done one by one, None where that ended a process each time.
-
-    ``work.lost`` gives the result of an item that does so. Where there is no such method, or no
-    item of several could be done, something else is wrong, and that is an error.
-    """
-    has_died = [one is None for one in results]
-    if not hasattr(work, "lost") or (len(batch) > 1 and all(has_died)):
-        raise VistermError(
-            "a process at work was ended, by the system or by a library it used; there may be too "
-            "little memory: try fewer processes"
-        )
-    answers = zip(batch, results, strict=True)
-    return [work.lost([item]) if result is None else result for item, result in answers]
-
-
-def _alone(work: Callable[[list[Item]], Result], batch: list[Item]) -> list[Result]:
-    (whole,) = _one_after_another(work, [batch])
-    if whole is not None:
-        return [whole]
-    singles = [[item] for item in batch] if hasattr(work, "lost") and len(batch) > 1 else []
-    results = _one_after_another(work, singles) or [None] * len(batch)
-    return survivors(work, batch, results)
-
-
-def _one_after_another(work: Callable[[list[Any]], Any], batches: list[list[Any]]) -> list[Any]:
-    """Results by a single process, None for batches that end it."""
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    results, pool = [], _pool(1)
-    for batch in batches:
-        try:
-            results.append(pool.submit(work, batch).result())
-        except TerminatedWorkerError:
-            results.append(None)
-            if len(results) >= _HOPELESS and not any(result is not None for result in results):
-                return [None] * len(batches)
-            pool.shutdown()
-            pool = _pool(1)
-    pool.shutdown()
-    return results
 
 
 def _pool(n_jobs: int) -> Any:

@@ -10,14 +10,18 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
-from visterm.compute.processes import SINGLE_THREADED, survivors
+from visterm.compute.processes import DIED, SINGLE_THREADED, Attempts, whole_or_by_item
 from visterm.compute.ray_replicas import NAMESPACE, RayReplicas
 from visterm.errors import BadInput, MissingExtra
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Begin = Callable[[list[Any]], Any]
+"""Sends a batch to a worker; returns the reference of its result."""
 
 OBJECT_STORE_BYTES = 256 << 20
 """Shared memory of a cluster that is begun here; containers have little, and Ray would take 30 %
@@ -121,11 +125,19 @@ class RayCluster:
         batches: Iterable[list[Item]],
     ) -> Generator[Result, None, None]:
         """Results in order; no more batches are under way than the cores need to stay busy."""
-        return self._results(work, batches)
+        import ray
+
+        gpus = getattr(work, "gpus", 0)
+        # Workers keep their process, so that a network is loaded once in each.
+        remote = ray.remote(max_retries=0, max_calls=0, num_cpus=0 if gpus else 1, num_gpus=gpus)(
+            _do
+        )
+        attempt = partial(self._attempts, partial(remote.remote, ray.put(work)))
+        return whole_or_by_item(work, attempt(batches), attempt)
 
     def map_items(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Results of all items, which are worked on side by side."""
-        return list(self._results(_Single(work), ([item] for item in items)))
+        return list(self.map_batches(_Single(work), ([item] for item in items)))
 
     def replicated(
         self,
@@ -146,89 +158,52 @@ class RayCluster:
         names = [actor["name"] for actor in there if actor["namespace"] == NAMESPACE]
         return dict(Counter(name.partition(":")[0] for name in names))
 
-    def _results(self, work: Any, batches: Iterable[list[Any]]) -> Generator[Any, None, None]:
-        import ray
-
-        source, gpus, stored = iter(batches), getattr(work, "gpus", 0), ray.put(work)
+    def _attempts(self, begin: Begin, batches: Iterable[list[Any]]) -> Attempts:
+        source = iter(batches)
         waiting: deque[_Job] = deque()
-        # Workers keep their process, so that a network is loaded once in each.
-        remote = ray.remote(max_retries=0, max_calls=0, num_cpus=0 if gpus else 1, num_gpus=gpus)(
-            _do
-        )
         try:
             while True:
                 room = _BATCHES_A_CORE * self.cores + 1 - len(waiting)
                 for _, batch in zip(range(room), source, strict=False):
-                    waiting.append(_Job(batch, remote, stored))
+                    waiting.append(_Job(batch, begin(batch)))
                 if not waiting:
                     return
-                self._collect(waiting)
-                while waiting and waiting[0].is_over:
-                    yield from waiting.popleft().results(work)
+                self._collect(begin, waiting)
+                while waiting and waiting[0].ref is None:
+                    job = waiting.popleft()
+                    yield job.batch, job.result
         finally:
-            _cancel(waiting)
+            _cancel([job.ref for job in waiting if job.ref is not None])
 
-    def _collect(self, waiting: deque[_Job]) -> None:
+    def _collect(self, begin: Begin, waiting: Iterable[_Job]) -> None:
         """Take what is ready, and begin again what a dead worker or node held."""
         import ray
         from ray import exceptions
 
-        under_way = {single.ref: single for job in waiting for single in job.under_way}
+        under_way = {job.ref: job for job in waiting if job.ref is not None}
         ready, _ = ray.wait(list(under_way), num_returns=1, timeout=_LOOK_AGAIN)
         for ref in ready:
             job = under_way[ref]
+            job.ref = None
             try:
-                job.finish(ray.get(ref))
+                job.result = ray.get(ref)
             except exceptions.RayTaskError as error:
                 raise error.cause if isinstance(error.cause, Exception) else error from None
             except exceptions.RayError:
                 self.retries += 1
-                job.begin_again()
+                job.deaths += 1
+                if job.deaths < MAX_DEATHS:
+                    job.ref = begin(job.batch)
 
 
+@dataclass
 class _Job:
-    """A batch under way: ``ref`` is None once its result is there.
+    """A batch under way: ``ref`` is None once it is done, or has ended `MAX_DEATHS` workers."""
 
-    Where it has ended `MAX_DEATHS` workers, its items are done one by one.
-    """
-
-    def __init__(self, batch: list[Any], remote: Any, work: Any) -> None:
-        self.batch, self.deaths, self.result = batch, 0, None
-        self._remote, self._work = remote, work
-        self._singles: list[_Job] = []
-        self.begin()
-
-    def begin(self) -> None:
-        self.ref = self._remote.remote(self._work, self.batch)
-
-    def begin_again(self) -> None:
-        self.deaths += 1
-        if self.deaths < MAX_DEATHS:
-            self.begin()
-            return
-        self.ref = None
-        if len(self.batch) > 1:
-            self._singles = [_Job([item], self._remote, self._work) for item in self.batch]
-
-    @property
-    def under_way(self) -> list[_Job]:
-        jobs = [self] if self.ref is not None else []
-        return jobs + [single for single in self._singles if single.ref is not None]
-
-    @property
-    def is_over(self) -> bool:
-        return not self.under_way
-
-    def finish(self, result: Any) -> None:
-        self.result, self.ref = result, None
-
-    def results(self, work: Any) -> list[Any]:
-        """What came of it: of the batch, or of its items."""
-        if self.deaths < MAX_DEATHS:
-            return [self.result]
-        if not self._singles:
-            return survivors(work, self.batch, [None] * len(self.batch))
-        return survivors(work, self.batch, [single.result for single in self._singles])
+    batch: list[Any]
+    ref: Any
+    deaths: int = 0
+    result: Any = DIED
 
 
 class _Single:
@@ -245,12 +220,11 @@ def _do(work: Callable[[list[Any]], Any], batch: list[Any]) -> Any:
     return work(batch)
 
 
-def _cancel(waiting: Iterable[_Job]) -> None:
+def _cancel(under_way: list[Any]) -> None:
     """End what is under way, but for what is done soon: a task that completes in the very moment
     it is cancelled would end this process, by a check of Ray's that fails."""
     import ray
 
-    under_way = [single.ref for job in waiting for single in job.under_way]
     if under_way and ray.is_initialized():
         for ref in ray.wait(under_way, num_returns=len(under_way), timeout=_SOON_DONE)[1]:
             ray.cancel(ref, force=True)

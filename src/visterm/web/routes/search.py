@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from visterm.collection import Collection, NotTrained, Picture, ScoreParts, SearchRequest
+from visterm.errors import BadInput
 from visterm.text.filters import Filters
 from visterm.web.problems import refusals
 from visterm.web.schemas import (
@@ -45,6 +46,14 @@ Space = Annotated[
     Literal["words", "lsa", "sentences", "encoder"], Query(description="What the query is made of.")
 ]
 Like = Annotated[Number | None, Query(description="A picture that results should look like.")]
+Region = Annotated[
+    Text | None,
+    Query(
+        max_length=100,
+        description="Of the picture to be like, the part that counts: left, top, right and bottom "
+        "as fractions, such as 0.2,0.1,0.6,0.5.",
+    ),
+]
 Good = Annotated[bool, Query(description="Only good matches, where that is known.")]
 Fold = Annotated[bool, Query(description="Show near-duplicates once.")]
 Sort = Annotated[
@@ -64,6 +73,7 @@ def search_routes(server: Server) -> APIRouter:
         captioned: Captioned = None,
         space: Space = "words",
         like: Like = None,
+        region: Region = None,
         good: Good = False,
         fold: Fold = False,
         sort: Sort = "relevance",
@@ -79,6 +89,7 @@ def search_routes(server: Server) -> APIRouter:
             fold=fold,
             filters=Filters(tuple(folder), captioned),
             sort=sort,
+            region=None if region is None else _corners(region),
         )
         return await server.answer(_ranking, request)
 
@@ -108,6 +119,16 @@ def search_routes(server: Server) -> APIRouter:
         return await server.answer(_suggestions, k)
 
     return router
+
+
+def _corners(region: str) -> tuple[float, float, float, float]:
+    try:
+        left, top, right, bottom = map(float, region.split(","))
+    except ValueError:
+        raise BadInput(
+            f"a region is four fractions, such as 0.2,0.1,0.6,0.5, not {region!r}"
+        ) from None
+    return left, top, right, bottom
 
 
 def _ranking(collection: Collection, request: SearchRequest) -> Ranking:
