@@ -28,7 +28,7 @@ from papers.bitr2017.timings import drawn_pairs
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.common import say, show
-from visterm.index import Index
+from visterm.index.memory_index import Index
 from visterm.models import Bitr
 
 SKEW = 0.7

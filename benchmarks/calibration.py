@@ -34,7 +34,8 @@ from benchmarks.calibration_measures import reliability as reliability_of
 from benchmarks.calibration_trials import Trial, Words, answered, named_folders, read_trials
 from benchmarks.common import say, show
 from benchmarks.vector_collection import put
-from visterm.calibration import Calibration, mention_rate
+from visterm.calibration.calibration import Calibration
+from visterm.calibration.estimation import mention_rate
 from visterm.collection import Collection
 from visterm.collection.feedback.guard import guard_of
 from visterm.collection.store.versions import MODEL, current

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import Calibration, word_statistics
-from visterm.calibration.calibration import log_logistic, logistic
+from visterm.calibration.calibration import Calibration, log_logistic, logistic, word_statistics
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]

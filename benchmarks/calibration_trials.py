@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.calibration_measures import Asked
 from benchmarks.corel_vectors import vectors_by_path
-from visterm.calibration import GOOD, Calibration
+from visterm.calibration.calibration import GOOD, Calibration
 from visterm.datasets import read_corel5k, read_flickr8k, read_iaprtc12
 from visterm.errors import BadInput
 from visterm.experiments.protocol import protocol_of

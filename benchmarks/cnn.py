@@ -38,7 +38,7 @@ from visterm.errors import VistermError
 from visterm.features.cnn import CNN
 from visterm.features.cnn.recipe import normalised
 from visterm.features.picture_batches import over_pictures
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 BAR_PER_SECOND = 45
 BAR_RATIO = 2.0

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import Floats, vectors_by_path
 from benchmarks.vector_collection import put
-from visterm.calibration import GOOD, POSSIBLE
+from visterm.calibration.calibration import GOOD, POSSIBLE
 from visterm.collection import Collection, SearchResult
 from visterm.collection.training.pretrained import begin
 from visterm.datasets import CaptionedPictures, read_corel5k, read_flickr8k

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.common import say, show
 from benchmarks.corel_vectors import corel_vectors, vectors_by_path
-from visterm.calibration import GOOD
+from visterm.calibration.calibration import GOOD
 from visterm.datasets import CaptionedDataset, CaptionedPictures, read_flickr8k
 from visterm.evaluation import Evaluation, compare, evaluate_rows
 from visterm.experiments.protocol import Protocol, corel5k

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from starter.corpus import Corpus
 from starter.joint_words import Joined
 from starter.trained_words import can_be_seen, word_quality
-from visterm.calibration import calibrate
+from visterm.calibration.estimation import calibrate
 from visterm.evaluation import mean_average_precision
 from visterm.text import relevance_from_captions
 

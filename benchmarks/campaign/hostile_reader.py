@@ -34,7 +34,7 @@ _STOP = 8 << 30  # far above what is allowed, so that a fault does not take the 
 
 
 def read_as_picture(path: Path) -> list[str]:
-    from visterm.pictures import read_picture
+    from visterm.pictures.sandbox import read_picture
 
     problems = read_metadata(path)
     read_picture(path, max_side=64)
@@ -42,7 +42,7 @@ def read_as_picture(path: Path) -> list[str]:
 
 
 def read_metadata(path: Path) -> list[str]:
-    from visterm.pictures import captions_of
+    from visterm.pictures.sandbox import captions_of
 
     problems: list[str] = []
     if path.suffix in (".xmp", ".txt"):  # it is found by the picture that it lies beside

@@ -25,7 +25,7 @@ from visterm.experiments.experiment import ALONE, Experiment
 from visterm.experiments.protocol import Protocol, Source, with_test
 from visterm.experiments.runs import RankedRun, percent
 from visterm.experiments.tables import Entry, Report
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 from visterm.progress import Progress, silent
 
 QUERIES, SHOWN = 6, 5

@@ -52,9 +52,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         VistermCounts as VistermCounts,
         parse_features as parse_features,
     )
-    from visterm.index import (
-        Index as Index,
-    )
+    from visterm.index.memory_index import Index as Index
     from visterm.index.model_ranking import (
         rank as rank,
     )
@@ -75,7 +73,7 @@ if TYPE_CHECKING:  # Imported as itself, a name is public for type checkers.
         Wsabie as Wsabie,
         load_model as load_model,
     )
-    from visterm.pictures import read_picture as read_picture
+    from visterm.pictures.sandbox import read_picture as read_picture
     from visterm.text import (
         Relevance as Relevance,
         Vocabulary as Vocabulary,
@@ -103,13 +101,13 @@ PUBLIC_NAMES = {
         "CNN Blobs BlockCounts Blocks CNNPyramid Combined DenseSift EncoderVectors OnnxEmbedder "
         "OwnFeatures Sift VistermCounts parse_features"
     ),
-    "index": "Index",
+    "index.memory_index": "Index",
     "index.model_ranking": "rank",
     "models": (
         "Bbnn Bitr Cca Cmrm Cmtt ConceptSvm Contrastive KernelPamir KernelRidge Pamir Plsa "
         "Ridge WeightedKnn Wsabie load_model"
     ),
-    "pictures": "read_picture",
+    "pictures.sandbox": "read_picture",
     "text": "Relevance Vocabulary relevance_from_captions",
     "text.spaces": "EncoderTexts Glove Lsa Sentences Topics Words load_space",
 }

@@ -13,17 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from visterm.calibration import (
+from visterm.calibration.calibration import (
     GOOD,
     POSSIBLE,
     Calibration,
     Link,
-    calibrate,
-    judged_shift,
+    log_odds,
     uncalibrated,
     word_statistics,
 )
-from visterm.calibration.calibration import log_odds
+from visterm.calibration.estimation import calibrate, judged_shift
 from visterm.text import Relevance, relevance_from_captions
 from visterm.text.weighting import inverse_frequency
 

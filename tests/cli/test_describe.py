@@ -14,7 +14,7 @@ import pytest
 from visterm.collection import Collection
 from visterm.datasets.scenes import draw_scenes
 from visterm.features import EXTRACTORS
-from visterm.pictures import captions_of
+from visterm.pictures.sandbox import captions_of
 from visterm.text.phrases import tagger
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.search import SearchResult
+from visterm.collection.search.request import SearchResult
 from visterm.collection.store.versions import UNFINISHED, current, sweep
 from visterm.errors import VistermError
 from visterm.index import columns

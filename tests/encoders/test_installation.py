@@ -16,7 +16,7 @@ from benchmarks.drawn_encoder import CONCEPTS, WIDTH, draw, table, write
 from visterm import encoders
 from visterm.errors import BadInput
 from visterm.features import parse_features
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from visterm import encoders
 from visterm.encoders import sources
 from visterm.errors import BadInput, VistermError
 from visterm.features import parse_features
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 MEMBER = "tiny_filters/models/tiny.onnx"
 PREPROCESSOR = {

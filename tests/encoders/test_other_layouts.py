@@ -20,7 +20,7 @@ from visterm.encoders.adoption import clip_tokenizer, from_open_clip
 from visterm.encoders.layout import RCLIP, from_transformers
 from visterm.errors import BadInput, MissingExtra
 from visterm.onnx_session import PROVIDERS, open_session
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 HALF = {"mean": [0.5] * 3, "std": [0.5] * 3}
 CLIP = {

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image, features
 from PIL.PngImagePlugin import PngInfo
 
-from visterm.pictures import Caption, captions_of
+from visterm.pictures.metadata import Caption
+from visterm.pictures.sandbox import captions_of
 
 PICTURE = Image.fromarray(
     np.arange(20 * 30 * 3, dtype=np.uint32).astype(np.uint8).reshape(20, 30, 3)

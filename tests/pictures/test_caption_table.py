@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import BadInput
-from visterm.pictures import read_caption_table
+from visterm.pictures.caption_table import read_caption_table
 
 ROWS = [("a/boat.jpg", "boat sea"), ("Zürich.png", "Fähre, See")]
 

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image, features
 
 from visterm.errors import BadInput
-from visterm.pictures import SUPPORTED_EXTENSIONS, read_picture
-from visterm.pictures.formats import Refused, check_size
+from visterm.pictures.formats import SUPPORTED_EXTENSIONS, Refused, check_size
 from visterm.pictures.reader import Wanted, read_here
+from visterm.pictures.sandbox import read_picture
 
 needs_avif = pytest.mark.skipif(not features.check("avif"), reason="this Pillow has no AVIF")
 

@@ -12,8 +12,8 @@ from PIL import Image
 
 from visterm.collection import Collection
 from visterm.errors import UnreadablePicture
-from visterm.pictures import read_picture
 from visterm.pictures.formats import kind_of_name
+from visterm.pictures.sandbox import read_picture
 
 
 def jpeg(size: tuple[int, int] = (300, 200)) -> bytes:

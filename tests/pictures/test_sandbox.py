@@ -16,8 +16,14 @@ from PIL import Image
 from tests.readers import reading_by
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures import picture_size, read_picture
-from visterm.pictures.sandbox import CRASHES, HANGS, NEVER_READY, Readers
+from visterm.pictures.sandbox import (
+    CRASHES,
+    HANGS,
+    NEVER_READY,
+    Readers,
+    picture_size,
+    read_picture,
+)
 
 # A decoder that does what the name of a file says, before it decodes it.
 HARMED = """

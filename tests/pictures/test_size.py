@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures import picture_size, read_picture
+from visterm.pictures.sandbox import picture_size, read_picture
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

@@ -16,9 +16,8 @@ from PIL import Image, PngImagePlugin
 from tests.readers import reading_by
 
 from visterm.errors import UnreadablePicture
-from visterm.pictures import read_picture
 from visterm.pictures.formats import Refused, opened
-from visterm.pictures.sandbox import HANGS, Readers
+from visterm.pictures.sandbox import HANGS, Readers, read_picture
 
 SCENE = Image.fromarray(np.random.default_rng(1).integers(0, 256, (40, 60, 3)).astype(np.uint8))
 KINDS = ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF"]

@@ -13,10 +13,9 @@ from benchmarks.hostile_media import damaged
 
 from visterm.datasets.scenes import draw_scenes
 from visterm.errors import UnreadablePicture
-from visterm.pictures import picture_size, read_picture
 from visterm.pictures.formats import kind_of_name, video_format
 from visterm.pictures.reader import Reading, Wanted, read_here
-from visterm.pictures.sandbox import readers
+from visterm.pictures.sandbox import picture_size, read_picture, readers
 
 pytest.importorskip("av")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from visterm.errors import VistermError
-from visterm.pictures import captions_of
+from visterm.pictures.sandbox import captions_of
 from visterm.pictures.sidecar_writer import (
     caption_change,
     sidecar_change,

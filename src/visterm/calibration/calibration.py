@@ -17,11 +17,13 @@ probabilities never disagree, and nothing in it depends on which other pictures 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from visterm.quick_dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from visterm.cli.output import (
     summary,
 )
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, SearchRequest, SearchResponse
@@ -62,8 +63,8 @@ class SearchOptions:
     partial: bool = _option(
         False, "Of a new folder, answer from its first pictures, and end.", "--partial"
     )
-    collection: Path = _option(Path("."), SHARED, "--collection", "-C")  # noqa: RUF009 - a field
-    store: Path | None = _option(None, SHARED, "--store")  # noqa: RUF009 - a field
+    collection: Path = _option(Path("."), SHARED, "--collection", "-C")
+    store: Path | None = _option(None, SHARED, "--store")
     json: bool = _option(False, SHARED, "--json")
 
 
@@ -217,11 +218,13 @@ def run(options: SearchOptions) -> None:
 
 
 def _check_there_are_pictures(options: SearchOptions) -> None:
-    from visterm.collection import has_pictures, locate
+    from visterm.collection import locate
 
     location = locate(options.collection, options.store)
     if location.exists:
         return
+    from visterm.collection import has_pictures
+
     if not has_pictures(location.root):
         raise BadInput(f"there are no pictures in {location.root}; go to a folder that holds some")
     say(f"indexing {location.root} for the first time; Ctrl-C keeps what is done")

@@ -7,87 +7,51 @@ loads NumPy and SQLite only: what reports and errors of longer work are, loads w
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from visterm.collection.change_log import Queued
-from visterm.collection.collection import Collection
-from visterm.collection.media.records import PictureRecord, UnknownPicture
-from visterm.collection.search import (
-    PartialAnswer,
-    ScoreParts,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-)
-from visterm.collection.sources.folders import has_pictures, is_container
-from visterm.collection.store.caption_words import effective_caption
-from visterm.collection.store.events import Judgement
-from visterm.collection.store.location import Location, locate
-from visterm.collection.store.lock import Locked
-from visterm.collection.store.snapshot import NotTrained, SharedState
-from visterm.collection.store.urls import Url, as_path
-from visterm.collection.store.versions import WORDS
-from visterm.text.query import UnknownWords
+from visterm.collection.change_log import Queued as Queued
+from visterm.collection.collection import Collection as Collection
+from visterm.collection.media.records import PictureRecord as PictureRecord
+from visterm.collection.media.records import UnknownPicture as UnknownPicture
+from visterm.collection.search.request import PartialAnswer as PartialAnswer
+from visterm.collection.search.request import ScoreParts as ScoreParts
+from visterm.collection.search.request import SearchRequest as SearchRequest
+from visterm.collection.search.request import SearchResponse as SearchResponse
+from visterm.collection.search.request import SearchResult as SearchResult
+from visterm.collection.store.caption_words import effective_caption as effective_caption
+from visterm.collection.store.events import Judgement as Judgement
+from visterm.collection.store.location import Location as Location
+from visterm.collection.store.location import locate as locate
+from visterm.collection.store.lock import Locked as Locked
+from visterm.collection.store.snapshot import NotTrained as NotTrained
+from visterm.collection.store.snapshot import SharedState as SharedState
+from visterm.collection.store.urls import Url as Url
+from visterm.collection.store.urls import as_path as as_path
+from visterm.collection.store.versions import WORDS as WORDS
+from visterm.text.query import UnknownWords as UnknownWords
 
 if TYPE_CHECKING:
-    from visterm.collection.feedback.changes import UndoneStep
-    from visterm.collection.ingest.batches import Added
-    from visterm.collection.ingest.pipeline import Stopped
-    from visterm.collection.library.descriptions import Description, Likely
-    from visterm.collection.library.duplicates import DuplicateGroup
+    from visterm.collection.feedback.changes import UndoneStep as UndoneStep
+    from visterm.collection.ingest.batches import Added as Added
+    from visterm.collection.ingest.pipeline import Stopped as Stopped
+    from visterm.collection.library.descriptions import Description as Description
+    from visterm.collection.library.descriptions import Likely as Likely
+    from visterm.collection.library.duplicates import DuplicateGroup as DuplicateGroup
     from visterm.collection.library.review import Doubt as Doubt
-    from visterm.collection.library.suggestions import SuggestedWord
-    from visterm.collection.library.teaching import RoundReport, WordRecord
-    from visterm.collection.library.word_counts import CountedWord
-    from visterm.collection.media.records import Picture, names_content
-    from visterm.collection.search.quick_filters import QuickFilter
-    from visterm.collection.serving import ClusterStatus, cluster_status, searching_on
-    from visterm.collection.status import Status
-    from visterm.collection.training.trainer import Trained
-    from visterm.collection.watching import Watcher, follow
-
-__all__ = [
-    "WORDS",
-    "Added",
-    "ClusterStatus",
-    "Collection",
-    "CountedWord",
-    "Description",
-    "DuplicateGroup",
-    "Judgement",
-    "Likely",
-    "Location",
-    "Locked",
-    "NotTrained",
-    "PartialAnswer",
-    "Picture",
-    "PictureRecord",
-    "Queued",
-    "QuickFilter",
-    "RoundReport",
-    "ScoreParts",
-    "SearchRequest",
-    "SearchResponse",
-    "SearchResult",
-    "SharedState",
-    "Status",
-    "Stopped",
-    "SuggestedWord",
-    "Trained",
-    "UndoneStep",
-    "UnknownPicture",
-    "UnknownWords",
-    "Url",
-    "Watcher",
-    "WordRecord",
-    "as_path",
-    "cluster_status",
-    "effective_caption",
-    "follow",
-    "has_pictures",
-    "is_container",
-    "locate",
-    "names_content",
-    "searching_on",
-]
+    from visterm.collection.library.suggestions import SuggestedWord as SuggestedWord
+    from visterm.collection.library.teaching import RoundReport as RoundReport
+    from visterm.collection.library.teaching import WordRecord as WordRecord
+    from visterm.collection.library.word_counts import CountedWord as CountedWord
+    from visterm.collection.media.records import Picture as Picture
+    from visterm.collection.media.records import names_content as names_content
+    from visterm.collection.search.quick_filters import QuickFilter as QuickFilter
+    from visterm.collection.serving import ClusterStatus as ClusterStatus
+    from visterm.collection.serving import cluster_status as cluster_status
+    from visterm.collection.serving import searching_on as searching_on
+    from visterm.collection.sources.folders import has_pictures as has_pictures
+    from visterm.collection.sources.folders import is_container as is_container
+    from visterm.collection.status import Status as Status
+    from visterm.collection.training.trainer import Trained as Trained
+    from visterm.collection.watching import Watcher as Watcher
+    from visterm.collection.watching import follow as follow
 
 _LATER = {
     "Added": "ingest.batches",
@@ -111,6 +75,8 @@ _LATER = {
     "Watcher": "watching",
     "WordRecord": "library.teaching",
     "follow": "watching",
+    "has_pictures": "sources.folders",
+    "is_container": "sources.folders",
 }
 
 
@@ -121,4 +87,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_LATER})

@@ -19,7 +19,7 @@ from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, s
 from visterm.collection.media import captions, records
 from visterm.collection.media.captions import TABLE, read_table
 from visterm.collection.media.records import PictureRecord
-from visterm.collection.search import SearchRequest, SearchResponse
+from visterm.collection.search.request import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
 from visterm.collection.store import location
 from visterm.collection.store.catalogue import Catalogue

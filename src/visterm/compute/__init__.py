@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from visterm.compute.processes import in_processes
-
 if TYPE_CHECKING:
     from visterm.compute.ray_cluster import RayCluster
 
@@ -116,6 +114,8 @@ def map_batches(
     where = cluster()
     if where is not None:
         return where.map_batches(work, batches)
+    from visterm.compute.processes import in_processes
+
     return in_processes(work, batches, n_jobs)
 
 

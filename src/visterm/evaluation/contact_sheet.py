@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 # Its policy makes the promise of the page binding: nothing is fetched and nothing runs.
 _PAGE = Path(__file__).with_suffix(".html")

@@ -29,7 +29,7 @@ from visterm.features.blobs import count_blob_tokens
 from visterm.features.extractor import Rows, is_whole, join_rows
 from visterm.features.notation import parse_named, weighted_parts
 from visterm.matrices import unit_rows
-from visterm.pictures import picture_size, read_picture
+from visterm.pictures.sandbox import picture_size, read_picture
 from visterm.progress import Progress, silent
 from visterm.text.weighting import weigh_queries
 

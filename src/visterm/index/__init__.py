@@ -3,9 +3,3 @@
 `feature_file` holds the rows of pictures, 8 bits a number; `columns` makes and keeps what each word
 says of every row, 16 bits a value; `scan` adds columns up to one score a row.
 """
-
-from __future__ import annotations
-
-from visterm.index.memory_index import Index
-
-__all__ = ["Index"]

@@ -15,7 +15,7 @@ import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from visterm.errors import VistermError
 from visterm.files import write_whole
 from visterm.index.codes import Codes, odds_codes
 from visterm.index.feature_file import FeatureFile
+from visterm.quick_dataclass import dataclass
 
 _HEADER = struct.Struct("<8sQ32s16x")
 _MAGIC = b"vtcol1\0\0"

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from visterm.errors import VistermError
 from visterm.files import append_synced, make_folder
 from visterm.index.codes import ODDS_STEPS, Codes, codes_of_odds
+from visterm.quick_dataclass import dataclass
 from visterm.threads import side_by_side
 
 if TYPE_CHECKING:

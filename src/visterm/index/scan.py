@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from visterm.index import feature_file
 from visterm.index.codes import BLOCK, CODES, Codes, Table, log_evidence, magnitudes
+from visterm.quick_dataclass import dataclass
 from visterm.threads import n_threads, side_by_side
 
 Floats = NDArray[np.float32]

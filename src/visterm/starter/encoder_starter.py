@@ -24,7 +24,7 @@ from visterm.starter.starter import Starter, load_starter
 from visterm.text import Vocabulary
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration.calibration import Calibration
 
 SPREAD = 0.25
 """The deviation of a word's values over pictures at large, as the shipped starter's are."""
@@ -54,7 +54,7 @@ class EncoderStarter(Starter):
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
         """By how far pictures lie above others: nobody has measured what cosines are worth."""
-        from visterm.calibration import uncalibrated
+        from visterm.calibration.calibration import uncalibrated
 
         chosen = vocabulary or self.vocabulary
         known = [self.find(word) for word in chosen.words]

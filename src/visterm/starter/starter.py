@@ -24,7 +24,7 @@ from visterm.text import Vocabulary
 from visterm.text.synonyms import same_words
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration.calibration import Calibration
     from visterm.models import Pamir
 
 FILE = Path(__file__).parent / "starter.safetensors"
@@ -95,7 +95,7 @@ class Starter:
 
     def calibration(self, vocabulary: Vocabulary | None = None) -> Calibration:
         """What scores are worth, for the starter's words or for those of an `initial_model`."""
-        from visterm.calibration import Calibration, Link, uncalibrated
+        from visterm.calibration.calibration import Calibration, Link, uncalibrated
 
         own = Calibration.from_json(self.facts["calibration"])
         slope, intercept = _ABROAD

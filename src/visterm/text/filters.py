@@ -12,11 +12,11 @@ beginning: ``after:2019 before:2020`` is 2019.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, TypeVar
 
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 from visterm.text.dates import Period, parse_date
 
 Value = TypeVar("Value")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput, encodable
+from visterm.quick_dataclass import dataclass
 from visterm.text.dates import dated_phrase
 from visterm.text.filters import NO_FILTERS, Filters, parse_filter
 from visterm.text.tokens import tokens

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 from visterm.text.tokens import one_form, stem, tokens
 from visterm.text.weighting import inverse_frequency, weigh_queries
 
@@ -22,7 +23,7 @@ _BEGINNING = 3
 """Letters by which a name of several words is looked for, whatever form its first word has."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Words, their inverse document frequency, and how to find them in a text.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import RLock
 from typing import Annotated, Literal
 
@@ -19,6 +18,7 @@ from visterm.collection import (
     Status,
     WordRecord,
 )
+from visterm.quick_dataclass import dataclass
 from visterm.web.writer import Job
 
 SCHEMA_LOCK = RLock()

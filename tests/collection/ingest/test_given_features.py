@@ -13,7 +13,7 @@ from visterm.collection.store.feature_rows import Rows
 from visterm.errors import BadInput, VistermError
 from visterm.features import own_features, use_function
 from visterm.index.feature_file import coded, decoded
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 
 def colour_grid(pictures):

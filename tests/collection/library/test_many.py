@@ -13,7 +13,8 @@ import pytest
 from visterm.collection import Collection, UndoneStep
 from visterm.collection.ingest import scopes
 from visterm.errors import BadInput, VistermError
-from visterm.pictures import Caption, captions_of
+from visterm.pictures.metadata import Caption
+from visterm.pictures.sandbox import captions_of
 
 
 def state(collection: Collection) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from visterm.collection import Collection
 from visterm.collection.media.records import UnknownPicture
 from visterm.collection.media.thumbnails import FILE, Thumbnails
 from visterm.errors import BadInput, UnreadablePicture
-from visterm.pictures import read_picture
+from visterm.pictures.sandbox import read_picture
 
 
 @pytest.fixture

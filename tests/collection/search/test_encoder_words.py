@@ -12,7 +12,7 @@ from benchmarks.encoder import average_precision
 from slow_scores import assert_ranked, slow_scores
 
 from visterm.collection import Collection
-from visterm.collection.search import SearchRequest
+from visterm.collection.search.request import SearchRequest
 from visterm.collection.store.snapshot import shared_state
 from visterm.errors import BadInput
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.calibration import GOOD, POSSIBLE, Calibration
+from visterm.calibration.calibration import GOOD, POSSIBLE, Calibration
 from visterm.collection import Collection
 from visterm.collection.store.versions import CALIBRATION, current
 from visterm.collection.training import training_set

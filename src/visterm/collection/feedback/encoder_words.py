@@ -7,13 +7,14 @@ with it usually spread says what one is worth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.calibration import Link
 from visterm.collection.store.feature_rows import DescribedPictures
+from visterm.quick_dataclass import dataclass
 
 SEPARATION = 1.5
 """How many deviations pictures that show a word lie above others, where nobody measured it."""

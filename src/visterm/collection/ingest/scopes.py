@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visterm.collection.sources.folders import FILE, FOLDER, is_container, kind_of, list_folder
 from visterm.collection.store.catalogue import Catalogue, below_pattern
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, is_within
@@ -28,6 +27,8 @@ _FREED = 1000, 0.25
 
 def scope_of(root: Path, path: str | os.PathLike[str]) -> str:
     """What somebody names, as it is followed: a path below the collection's folder, or a URL."""
+    from visterm.collection.sources.folders import is_container
+
     inside = below(root, path)
     if inside is None and is_container(path):
         return f"file://{os.path.abspath(path)}"
@@ -38,6 +39,8 @@ def scope_of(root: Path, path: str | os.PathLike[str]) -> str:
 
 def begin(catalogue: Catalogue, root: Path, paths: Iterable[str]) -> None:
     """Note which sources are about to be listed, so that a stop half-way is noticed later."""
+    from visterm.collection.sources.folders import FILE, FOLDER, kind_of
+
     with catalogue.transaction() as db:
         for path in paths:
             kind = kind_of(root, path)
@@ -111,6 +114,8 @@ def edited(catalogue: Catalogue, root: Path, most: int) -> bool:
     count = "SELECT count(*) FROM (SELECT 1 FROM places WHERE offset IS NULL LIMIT ?)"
     if catalogue.one(count, most + 1) > most:
         return False
+    from visterm.collection.sources.folders import list_folder
+
     known = {
         (folder, name): rest
         for folder, name, *rest in catalogue.db.execute(

@@ -14,8 +14,8 @@ from visterm.collection.ingest.extractors import kept
 from visterm.collection.library.descriptions import findable
 from visterm.collection.media.records import record
 from visterm.collection.media.thumbnails import original
-from visterm.collection.search import ScoreParts
 from visterm.collection.search.ranking import LocalScores
+from visterm.collection.search.request import ScoreParts
 from visterm.collection.search.searcher import word_ranking
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import reading

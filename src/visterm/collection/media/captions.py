@@ -6,7 +6,7 @@ import contextlib
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +23,7 @@ from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 
 TABLE = "table"
 GIVEN = (PERSON, TABLE)  # the sources that no reading of files may overwrite

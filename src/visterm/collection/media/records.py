@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 
 _EPOCH = datetime(1970, 1, 1)
 

@@ -4,13 +4,3 @@ Words, LSA, sentences and "like this picture" are triples of text space, model a
 rank pictures for a query (`rankers`); what follows (filters, cut-off, near-duplicates, pages) is
 the same for all of them (`searcher`).
 """
-
-from visterm.collection.search.request import (
-    PartialAnswer,
-    ScoreParts,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-)
-
-__all__ = ["PartialAnswer", "ScoreParts", "SearchRequest", "SearchResponse", "SearchResult"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.calibration.calibration import Calibration, Floats
 from visterm.collection.feedback.encoder_words import SEPARATION, word_directions
 from visterm.index.columns import WordWeights
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import Snapshot

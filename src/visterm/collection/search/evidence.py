@@ -18,7 +18,7 @@ unwanted word counts ``log(1 − P_t)``. `visterm.index.scan` adds it all up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from visterm.collection.store.caption_words import CERTAINTY as NAME_CERTAINTY
 from visterm.index.codes import log_evidence
 from visterm.index.columns import WordWeights
 from visterm.index.scan import Holders, Term
+from visterm.quick_dataclass import dataclass
 from visterm.text.tokens import STOP_WORDS
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def _region_vector(
 ) -> tuple[NDArray[np.float32], int | None]:
     """The vector of a region of a picture, which is described by itself as if it were one."""
     from visterm.models.inputs import dense
-    from visterm.pictures import read_picture
+    from visterm.pictures.sandbox import read_picture
 
     number = picture if isinstance(picture, int) else at_path(now.catalogue, root, picture)
     path: str | os.PathLike[str] = "" if isinstance(picture, int) else picture

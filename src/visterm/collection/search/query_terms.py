@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection.search.encoded_words import calibrated, encoded_weights
 from visterm.collection.search.evidence import Ids, QueryTerm
 from visterm.collection.store.caption_words import CERTAINTY
+from visterm.quick_dataclass import dataclass
 from visterm.text.meaning import Meaning, is_guess, meanings, same_meanings, translations
 from visterm.text.query import Query, QueryVector, query_vector
 from visterm.text.spelling import closest_words
@@ -18,7 +18,7 @@ from visterm.text.tokens import STOP_WORDS, stem
 from visterm.text.unknown_words import read_phrases, unknown_phrases
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration.calibration import Calibration
     from visterm.collection.store.caption_words import WrittenWords
     from visterm.collection.store.snapshot import Snapshot
     from visterm.collection.store.word_model import WordModel
@@ -119,6 +119,8 @@ def _encoded_terms(query: Query, now: Snapshot, reader: _Reader) -> QueryTerms:
     But words that stand in captions which were learnt from, and that still have no column, are
     words that pictures cannot show.
     """
+    from visterm.collection.search.encoded_words import encoded_weights
+
     model = now.words
     vector = query_vector(query, model.vocabulary)
     terms = _known_terms(vector, reader)
@@ -161,7 +163,11 @@ def calibration_of(model: WordModel, found: QueryTerms) -> Calibrated | None:
     if any(term.weights is None for term in found.terms):
         return IndependentWords()
     known = word_calibration(model, found.numbers)
-    return calibrated(known, len(found.encoded)) if found.encoded and known else known
+    if not found.encoded or known is None:
+        return known
+    from visterm.collection.search.encoded_words import calibrated
+
+    return calibrated(known, len(found.encoded))
 
 
 def word_calibration(model: WordModel, numbers: Ids) -> Calibration | None:

@@ -7,14 +7,13 @@ its own rows, and the best of all are among the best of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import GOOD, POSSIBLE, Calibration, judged_shift
-from visterm.collection.search.encoded_words import EncodedCalibration
+from visterm.calibration.calibration import GOOD, POSSIBLE, Calibration
 from visterm.collection.search.evidence import Evidence, score_parts
 from visterm.collection.search.query_terms import Calibrated, QueryTerms
 from visterm.collection.search.request import PartialAnswer, ScoreParts
@@ -24,6 +23,7 @@ from visterm.collection.store.snapshot import Snapshot
 from visterm.index.columns import ColumnCache
 from visterm.index.feature_file import FeatureFile
 from visterm.index.scan import Scan, ScoreVector
+from visterm.quick_dataclass import dataclass
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -318,8 +318,14 @@ class Ranking:
         """Let answers to this very query correct its probabilities."""
         self.judged = {entry.picture: entry.relevant for entry in entries}
         known, terms = self.calibration, self.terms
-        if terms is None or not isinstance(known, Calibration | EncodedCalibration):
-            return  # nothing is known, or captions settle it
+        if terms is None or known is None or not entries:
+            return
+        from visterm.collection.search.encoded_words import EncodedCalibration
+
+        if not isinstance(known, Calibration | EncodedCalibration):
+            return  # captions settle it
+        from visterm.calibration.estimation import judged_shift
+
         counted = sorted(
             (entry for entry in entries if entry.weight > 0), key=lambda entry: entry.picture
         )

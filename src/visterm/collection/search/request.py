@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 from visterm.text.filters import NO_FILTERS, Filters
 
 RELEVANCE, TIME = "relevance", "time"

@@ -6,7 +6,6 @@ This is the way of every search, so it loads NumPy and SQLite only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,6 +52,7 @@ from visterm.compute import Replicas
 from visterm.errors import BadInput, VistermError
 from visterm.index.feature_file import only_ids
 from visterm.index.scan import ScoreVector
+from visterm.quick_dataclass import dataclass
 from visterm.text.filters import Filters
 from visterm.text.query import MORE_WORDS, Query, UnknownWords, parse_query, parse_sentence
 from visterm.text.tokens import STOP_WORDS

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.store.schema import WRITTEN
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 from visterm.text.tokens import STOP_WORDS, stem, tokens
 
 PERSON = "person"

@@ -15,11 +15,11 @@ import contextlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
+from visterm.quick_dataclass import dataclass
 from visterm.text.filters import parse_filter
 from visterm.text.query import Query, parse_query
 

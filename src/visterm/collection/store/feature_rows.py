@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import VistermError
 from visterm.index.feature_file import FeatureFile, layout_of
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from visterm.features.extractor import Rows as Vectors

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, VistermError
 from visterm.files import make_folder, reason, sync_folder, write_whole
+from visterm.quick_dataclass import dataclass
 
 STORE = ".visterm"
 CATALOGUE = "catalogue.sqlite"

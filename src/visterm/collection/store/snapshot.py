@@ -12,7 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +31,7 @@ from visterm.collection.store.versions import Version, current
 from visterm.collection.store.word_model import WordModel, open_word_model, read_directions
 from visterm.errors import VistermError
 from visterm.index.columns import ColumnCache
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from visterm.collection.store.space_model import SpaceModel

@@ -8,7 +8,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,9 +17,10 @@ from visterm.errors import VistermError
 from visterm.files import PART
 from visterm.index.columns import sweep_columns
 from visterm.index.feature_file import FeatureFile
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
+    from visterm.calibration.calibration import Calibration
     from visterm.text import Vocabulary
 
 Thing = TypeVar("Thing")
@@ -92,7 +92,7 @@ class Version:
 
     def calibration(self) -> Calibration:
         """What its scores are worth, of begun words too."""
-        from visterm.calibration import Calibration
+        from visterm.calibration.calibration import Calibration
 
         stored = self._read(CALIBRATION, Calibration.from_json)
         return stored.with_more_words(len(self.new_words))

@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ from visterm.index.codes import magnitudes
 from visterm.index.columns import WordWeights, computed
 from visterm.index.feature_file import FeatureFile
 from visterm.index.mapped_rows import mapped_blocks
+from visterm.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from visterm.calibration import Calibration
-    from visterm.calibration.calibration import Link
+    from visterm.calibration.calibration import Calibration, Link
     from visterm.features.extractor import Rows as Vectors
     from visterm.models.feedback import Metric
     from visterm.text import Vocabulary

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import Calibration, calibrate, uncalibrated, word_statistics
-from visterm.calibration.estimation import ENOUGH, rarer
+from visterm.calibration.calibration import Calibration, uncalibrated, word_statistics
+from visterm.calibration.estimation import ENOUGH, calibrate, rarer
 
 if TYPE_CHECKING:
     from visterm.collection.training.training_set import TrainingSet

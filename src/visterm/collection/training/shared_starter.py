@@ -25,7 +25,7 @@ def export_starter(catalogue: Catalogue, path: Path) -> dict[str, Any]:
 
     Returns what the file says of itself.
     """
-    from visterm.calibration import Calibration
+    from visterm.calibration.calibration import Calibration
     from visterm.models import load_model
     from visterm.starter import load_starter
     from visterm.starter.starter import write_starter

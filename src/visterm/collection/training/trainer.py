@@ -257,7 +257,7 @@ def _avgp(rows: NDArray[np.float32], training_set: TrainingSet) -> float:
 
     Their links know how usual words are and nothing else: two models are compared by them alike.
     """
-    from visterm.calibration import uncalibrated, word_statistics
+    from visterm.calibration.calibration import uncalibrated, word_statistics
     from visterm.evaluation import mean_average_precision
 
     link = uncalibrated(*word_statistics(rows), -training_set.vocabulary.idf).link

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import mention_rate
+from visterm.calibration.estimation import mention_rate
 from visterm.collection.media.captions import to_learn_from
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import findable, vectors_of

@@ -18,7 +18,8 @@ from starlette.responses import Response
 from visterm.collection import Collection, UnknownPicture
 from visterm.errors import BadInput, UnreadablePicture
 from visterm.files import make_folder, write_whole
-from visterm.pictures import SUPPORTED_EXTENSIONS, read_picture
+from visterm.pictures.formats import SUPPORTED_EXTENSIONS
+from visterm.pictures.sandbox import read_picture
 from visterm.web.fetch import fetch
 from visterm.web.problems import refusals
 from visterm.web.routes.feedback import REFUSED_CHANGE
