@@ -137,16 +137,8 @@ def test_where_chances_are_not_known_no_word_is_written_and_that_is_said(tmp_pat
     assert "<visterm:" not in ran.stdout
 
 
-def test_captions_of_other_pictures_are_written_only_where_that_is_asked_for(folder):
-    words = ["describe", "scene-0001.jpg", "--write-xmp", "--least", "0.05", "--dry-run"]
-    alone = visterm(*words, cwd=folder).stdout
-    assert "dc:subject>" in alone
-    assert "<visterm:nearest>" not in alone
-    assert "<visterm:nearest>" in visterm(*words, "--with-captions", cwd=folder).stdout
-
-
 def test_writing_twice_changes_nothing_the_second_time(folder):
-    words = ["describe", "scene-0001.jpg", "--write-xmp", "--with-captions"]
+    words = ["describe", "scene-0001.jpg", "--write-xmp", "--least", "0.05"]
     assert "  written " in visterm(*words, cwd=folder).stdout
     again = visterm(*words, "--json", cwd=folder)
     sidecar = json.loads(again.stdout)["pictures"][0]["sidecar"]
@@ -155,7 +147,7 @@ def test_writing_twice_changes_nothing_the_second_time(folder):
 
 def test_asking_for_nothing_takes_out_all_that_was_written(folder):
     (folder / "scene-0002.xmp").write_bytes(BESIDE)
-    visterm("describe", "scene-0002.jpg", "--write-xmp", "--with-captions", cwd=folder)
+    visterm("describe", "scene-0002.jpg", "--write-xmp", "--least", "0.05", cwd=folder)
     assert (folder / "scene-0002.xmp").read_bytes() != BESIDE
     nothing = ["--words", "0"]
     visterm("describe", "scene-0002.jpg", "--write-xmp", *nothing, cwd=folder)
@@ -195,7 +187,6 @@ def test_unreadable_pictures_are_skipped_with_a_reason(taught, tmp_path):
         (["describe", "."], "is a folder"),
         (["describe", "scene-0001.jpg", "--dry-run"], "--write-xmp"),
         (["describe", "scene-0001.jpg", "--least", "0.5"], "--write-xmp"),
-        (["describe", "scene-0001.jpg", "--with-captions"], "--write-xmp"),
     ],
 )
 def test_wrong_use_is_one_line(taught, words, line):

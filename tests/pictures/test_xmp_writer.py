@@ -120,7 +120,7 @@ def test_a_description_by_somebody_else_stays_alone():
 
 
 def test_predictions_and_what_people_said_leave_each_other_alone():
-    both = with_captions(with_predictions(LIGHTROOM, ["boat"], ["near"]), ["Anna"], "A text")
+    both = with_captions(with_predictions(LIGHTROOM, ["boat"]), ["Anna"], "A text")
     assert all_subjects(both) == ["Holiday", "Zürich", "boat", "Anna"]
     assert read_xmp(both)["subject"] == ["Holiday", "Zürich", "Anna"]
     said = with_predictions(both, [])

@@ -53,12 +53,6 @@ def describe(
     write_xmp: Annotated[
         bool, typer.Option("--write-xmp", help="Write likely words into XMP sidecars.")
     ] = False,
-    with_captions: Annotated[
-        bool,
-        typer.Option(
-            "--with-captions", help="Write phrases and captions of the pictures most alike, too."
-        ),
-    ] = False,
     least: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Write words at least so likely; else 0.5."),
@@ -72,18 +66,13 @@ def describe(
     What a picture is likely to show is what the collection's model predicts. With
     --write-xmp, words that are likely enough go into the picture's sidecar as keywords, marked as
     visterm's; what people wrote there stays as it is, and nothing is ever written into a picture.
-    What the captions of other pictures say is written only where --with-captions asks for it.
 
     Example: visterm describe holidays/*.jpg --write-xmp --dry-run
     """
     from visterm.collection import as_path
 
     paths = [as_path(picture) for picture in pictures]
-    about_sidecars = {
-        "--dry-run": dry_run,
-        "--least": least is not None,
-        "--with-captions": with_captions,
-    }
+    about_sidecars = {"--dry-run": dry_run, "--least": least is not None}
     for option in [name for name, given in about_sidecars.items() if given and not write_xmp]:
         raise BadInput(f"{option} is about what --write-xmp writes; give both")
     _check_files(paths, write_xmp=write_xmp)
@@ -103,7 +92,7 @@ def describe(
     shown = [Described(about) for about in descriptions if about.reason is None]
     for described in shown if write_xmp else ():
         likely = EVEN if least is None else least
-        described.plan_sidecar(likely, with_captions=with_captions, write=not dry_run)
+        described.plan_sidecar(likely, write=not dry_run)
         if described.problem is not None:
             say(described.problem)
     predicted = [word for described in shown for word in described.about.words]
@@ -129,7 +118,7 @@ class Described:
     is_written: bool = False
     problem: str | None = None
 
-    def plan_sidecar(self, least: float, *, with_captions: bool, write: bool) -> None:
+    def plan_sidecar(self, least: float, *, write: bool) -> None:
         """Write the sidecar, or only plan it; a broken one is skipped alone."""
         from visterm.pictures.sidecar_writer import sidecar_change
 
@@ -139,12 +128,8 @@ class Described:
             for word in about.words
             if word.probability is not None and word.probability >= least
         ]
-        nearest: list[str] = []
-        if with_captions:  # they may name people and places that are not in this picture
-            keywords += [phrase.phrase for phrase in about.phrases if phrase.share >= least]
-            nearest = [caption.text for caption in about.captions]
         try:
-            self.change = sidecar_change(about.path, keywords, nearest)
+            self.change = sidecar_change(about.path, keywords)
             if write and self.change is not None and self.change.changes:
                 self.change.write()
                 self.is_written = True

@@ -5,9 +5,7 @@ written, and each replaces what was written of its kind before:
 
 - what visterm *predicts* goes where every program looks for keywords, into ``dc:subject``, and
   once more into ``visterm:words``, so that visterm never reads it back as the words of a person.
-  What somebody deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again.
-  Captions of other pictures that are likely to fit stand in ``visterm:nearest``, where no program
-  shows them;
+  What somebody deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again;
 - what people have *said*: keywords into ``dc:subject``, those of a tree ("Places|Lisbon") into
   Lightroom's and digiKam's lists as well, and a text into ``dc:description``. ``visterm:said``
   lists them; visterm reads them as any other words of a person.
@@ -47,21 +45,18 @@ _LISTS = {
     "dc:description": "Alt",
     "visterm:words": "Bag",
     "visterm:refused": "Bag",
-    "visterm:nearest": "Seq",
     "visterm:said": "Bag",
 }
 """The properties that are written, and the kind of list that each is."""
-_PREDICTED = ("visterm:words", "visterm:refused", "visterm:nearest")
+_PREDICTED = ("visterm:words", "visterm:refused")
 _SAID = ("visterm:said",)
 
 Texts = Mapping[str, Sequence[str]]
 """Entries by property."""
 
 
-def with_predictions(
-    packet: bytes | None, words: Sequence[str], nearest: Sequence[str] = ()
-) -> bytes | None:
-    """A packet with ``words`` as visterm's keywords, and captions of the ``nearest`` pictures.
+def with_predictions(packet: bytes | None, words: Sequence[str]) -> bytes | None:
+    """A packet with ``words`` as visterm's keywords.
 
     Words that the packet holds already, or that somebody took out, are left out. None where there
     was no packet and nothing is to be said; `BrokenXMP` where nothing can be added.
@@ -76,8 +71,7 @@ def with_predictions(
     refused = values([*outline.texts("visterm:refused"), *gone])
     taken = {word.casefold() for word in (*(set(subjects) - set(ours)), *refused)}
     added = [word for word in values(words) if word.casefold() not in taken]
-    texts: Texts = {"visterm:refused": refused, "visterm:nearest": values(nearest)}
-    texts = {"dc:subject": added, "visterm:words": added, **texts}
+    texts: Texts = {"dc:subject": added, "visterm:words": added, "visterm:refused": refused}
     after = outline.rewritten(set(ours), _PREDICTED, texts)
     if packet is not None and after is not None and read_xmp(after) != read_xmp(packet):
         raise BrokenXMP("its XMP cannot be added to without changing what it says")
@@ -292,9 +286,7 @@ class SidecarChange:
             os.chmod(target, mode)
 
 
-def sidecar_change(
-    picture: str | os.PathLike[str], words: Sequence[str], nearest: Sequence[str] = ()
-) -> SidecarChange | None:
+def sidecar_change(picture: str | os.PathLike[str], words: Sequence[str]) -> SidecarChange | None:
     """What predicted ``words`` would change in the sidecar of a picture; None where nothing.
 
     Words that a person gave the picture as keywords, wherever they are kept, are not written again.
@@ -310,7 +302,7 @@ def sidecar_change(
     given = _keywords(os.fspath(picture))
     path, before = _sidecar(os.fspath(picture))
     new = [word for word in words if word.casefold() not in given]
-    return _change(path, before, lambda: with_predictions(before, new, nearest))
+    return _change(path, before, lambda: with_predictions(before, new))
 
 
 def caption_change(
