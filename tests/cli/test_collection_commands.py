@@ -302,14 +302,13 @@ def test_two_collections_at_once_are_refused_with_what_to_do(tmp_path: Path) -> 
     assert mixed.returncode == 2, "one of them is a collection, and does not hold the other"
 
 
-def test_training_takes_tables_of_captions_and_of_pictures_to_hold_out(tmp_path: Path) -> None:
+def test_training_takes_a_table_of_pictures_to_hold_out(tmp_path: Path) -> None:
     drawn = draw_scenes(tmp_path / "pictures", 60, size=(48, 32))
     for name, part in (("train.tsv", drawn[:40]), ("validation.tsv", drawn[40:])):
         lines = [f"pictures/{path.name}\t{' '.join(words)}\n" for path, words in part]
         (tmp_path / name).write_text("".join(lines))
     folder = tmp_path / "pictures"
     assert visterm("add", "--features", "blocks", cwd=folder).returncode == 0
-    found = told(
-        "train", "--train", "../train.tsv", "--validation", "../validation.tsv", cwd=folder
-    )
+    assert visterm("caption", "--from", "../train.tsv", cwd=folder).returncode == 0
+    found = told("train", "--validation", "../validation.tsv", cwd=folder)
     assert (found["pictures"], found["held_out"]) == (60, 20)

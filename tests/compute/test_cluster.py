@@ -274,11 +274,15 @@ def test_commands_print_the_same_on_the_cluster(
     learning = ("--C", "0.1", "--kernel", "linear", "--max-iter", "2000", "--objective", "plain")
     commands: dict[str, tuple[str, ...]] = {
         "add": ("--features", Fragile.name, "--workers", "1"),
-        "train": ("--train", "table.tsv", "--model", "pamir(max_iter=400, n_shards=2)"),
+        "train": ("--model", "pamir(max_iter=400, n_shards=2)"),
         "evaluate": (*measured, "--model", "pamir(max_iter=2000)"),
         "tune": (*measured, *learning, "--objective", "averaged"),
     }
     for name, words in commands.items():
+        for side in ("here", "there") if name == "train" else ():
+            printed(
+                "caption", "--from", "table.tsv", *own_store(name, tmp_path / side), cwd=tmp_path
+            )
         here = printed(name, *words, *own_store(name, tmp_path / "here"), cwd=tmp_path)
         assert not asked
         there = [*words, *own_store(name, tmp_path / "there"), "--ray", nodes.address]

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,19 @@ def show(answer: object, lines: Iterable[str] | str = (), *, json: bool) -> None
 def say(line: str) -> None:
     """One line on stderr."""
     print(f"visterm: {line}", file=sys.stderr)
+
+
+def asked(questions: Mapping[int, str]) -> dict[int, bool]:
+    """What is typed, or comes from a program, about pictures: y, n, s to skip one, q to end."""
+    answers: dict[int, bool] = {}
+    for picture, question in questions.items():
+        print(f"{question} [y/n/s/q] ", end="", file=sys.stderr, flush=True)
+        typed = sys.stdin.readline().strip().lower()
+        if typed in ("y", "yes", "n", "no"):
+            answers[picture] = typed.startswith("y")
+        elif typed != "s":
+            break
+    return answers
 
 
 def skipping(path: str, reason: str) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visterm.cli.options import Answer, on_collection
-from visterm.cli.output import counted, percent, say, short_path
+from visterm.cli.output import asked, counted, percent, say, short_path
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, Doubt
-
-_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
 @on_collection
@@ -43,17 +40,9 @@ def review(
         return {"word": word, "doubts": rows}, [_line(paths[d.picture], word, d) for d in doubtful]
     if not doubtful:
         say(f"no caption is in doubt, neither with {word!r} nor without it")
-    answers: dict[int, bool] = {}
-    for doubt in doubtful:
-        print(
-            f"{_line(paths[doubt.picture], word, doubt)}; does it show {word}? [y/n/s/q] ",
-            end="", file=sys.stderr, flush=True,
-        )  # fmt: skip
-        typed = sys.stdin.readline().strip().lower()
-        if typed in _ANSWERS:
-            answers[doubt.picture] = _ANSWERS[typed]
-        elif typed != "s":
-            break
+    answers = asked(
+        {d.picture: f"{_line(paths[d.picture], word, d)}; does it show {word}?" for d in doubtful}
+    )
     changed = collection.review(word, answers) if answers else 0
     if changed:
         say("visterm undo takes it back; visterm train learns from it")

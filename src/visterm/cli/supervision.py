@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.cli.options import Answer, ListFile, chosen, on_collection, unknown_rows
-from visterm.cli.output import AVGP, SOURCES, counted, percent, say, short_path
+from visterm.cli.output import AVGP, SOURCES, asked, counted, percent, say, short_path
 from visterm.errors import BadInput
 from visterm.files import write_whole
 
 if TYPE_CHECKING:
     from visterm.collection import Collection, RoundReport
-
-_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
 @on_collection
@@ -199,11 +196,12 @@ def teach(
     """
     text = " ".join(query)
     if ask:
-        paths = [*_paths(collection, text).values()]
-        return {"query": text, "pictures": paths}, paths
+        shown = [*_paths(collection, text).values()]
+        return {"query": text, "pictures": shown}, shown
     reports = []
     for number in range(1, rounds + 1):
-        answers = _asked(text, _paths(collection, text))
+        paths = _paths(collection, text)
+        answers = asked({picture: f"{path}  {text}?" for picture, path in paths.items()})
         if not answers:
             break
         report = collection.teach(text, answers)
@@ -220,19 +218,6 @@ def _paths(collection: Collection, text: str) -> dict[int, str]:
     records = collection.records(pictures := collection.questions(text))
     there = [number for number in pictures if number in records]
     return {n: short_path(records[n].files[0].at(collection.root)) for n in there}
-
-
-def _asked(text: str, paths: dict[int, str]) -> dict[int, bool]:
-    """The answers to one round."""
-    answers: dict[int, bool] = {}
-    for picture, path in paths.items():
-        print(f"{path}  {text}? [y/n/s/q] ", end="", file=sys.stderr, flush=True)
-        typed = sys.stdin.readline().strip().lower()
-        if typed in _ANSWERS:
-            answers[picture] = _ANSWERS[typed]
-        elif typed != "s":
-            break
-    return answers
 
 
 def _line(number: int, report: RoundReport) -> str:

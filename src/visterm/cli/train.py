@@ -35,10 +35,6 @@ def train(
             "By default ridge, or pamir for features that count."
         ),
     ] = None,
-    training: Annotated[
-        Path | None,
-        typer.Option("--train", help="Take captions from this table first, as caption --from."),
-    ] = None,
     validation: Annotated[
         Path | None,
         typer.Option(help="Hold out the pictures of this table, with its captions, to measure by."),
@@ -66,8 +62,6 @@ def train(
         raise BadInput(f"{name} has no parameter {word!r}")
     began = time.perf_counter()
     with progress_bar() as progress:
-        if training is not None:
-            collection.caption_from(training)
         held = None if validation is None else collection.caption_from(validation).numbers
         done = collection.train(
             model=name, force=force, validation=held, ray=ray, progress=progress, **parameters

@@ -97,7 +97,7 @@ def _learnt(catalogue: Catalogue) -> dict[str, dict[str, Any] | None]:
     }
     try:
         pictures = described(catalogue, version.extractor)
-        index: dict[str, Any] = {"pictures": 0 if pictures is None else len(pictures), "waiting": 0}
+        index: dict[str, Any] = {"pictures": 0 if pictures is None else len(pictures)}
     except (VistermError, OSError) as error:
         index = {"problem": str(error)}
     return {"model": model, "index": index}

@@ -167,7 +167,7 @@ def test_later_pictures_are_found_by_the_model_of_before(learnt: Collection) -> 
     found = {one.path for one in learnt.search("sky", 100).results}
     assert len(found) == 64
     assert learnt.root / "scene-0001.jpg" not in found
-    assert learnt.status().index == {"pictures": 64, "waiting": 0}
+    assert learnt.status().index == {"pictures": 64}
     assert current(learnt.catalogue) == before
     assert learnt.check().problems == []
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from visterm.features import Extractor
     from visterm.features.own_features import Embedder
 
-PREFERRED = ("cnn", "blocks")
-"""The first of these that can be used here describes the pictures of a new collection."""
+USUAL = "cnn"
+"""What describes the pictures of a new collection."""
 VECTORS = "vectors"
 """What vectors of one's own are called where no name is given."""
 SAMPLE = 2000
@@ -37,10 +37,10 @@ class NoPictures(VistermError):
 
 
 def choose(catalogue: Catalogue, name: str | None = None) -> str:
-    """The name of the extractor to use: as asked, as before, or the best there is."""
+    """The name of the extractor to use: as asked, as before, or the usual one."""
     from visterm.features import parse_features
 
-    chosen = name or catalogue.get("features") or next(filter(_usable, PREFERRED))
+    chosen = name or catalogue.get("features") or USUAL
     parse_features(chosen)  # a wrong name is refused before anything is done
     return chosen
 
@@ -163,19 +163,6 @@ def _fit(name: str, sample: Sequence[str], n_jobs: int, progress: Progress) -> E
         extractor.fit(sample)
     progress("getting ready", 1, 1)
     return extractor
-
-
-def _usable(name: str) -> bool:
-    """Whether an extractor can work here; a network says so when it is opened."""
-    from visterm.features import parse_features
-
-    try:
-        extractor = parse_features(name)
-        if not extractor.arrays:  # nothing to learn, so whatever is missing is missing now
-            extractor.fit([])
-    except (VistermError, ImportError):
-        return False
-    return True
 
 
 @contextmanager

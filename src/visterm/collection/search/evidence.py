@@ -144,7 +144,7 @@ class WrittenWords:
         for row, picture in enumerate(pictures):
             if picture is not None:
                 rows.setdefault(picture, []).append(row)
-        for picture, source, text in written_stems(now.catalogue.db, list(rows), sources):
+        for picture, source, text in written_stems(now.catalogue, list(rows), sources):
             held = [number[stem] for stem in text.split() if stem in number]
             held += [word for name, word in names if name in text]
             says[source][np.ix_(rows[picture], held)] = True

@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from visterm.collection.store.schema import WRITTEN
 from visterm.errors import BadInput
 from visterm.quick_dataclass import dataclass
 from visterm.text.tokens import STOP_WORDS, stem, tokens
+
+if TYPE_CHECKING:
+    from visterm.collection.store.catalogue import Catalogue
 
 PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
@@ -47,8 +51,6 @@ _CHUNK_BITS = 16
 _BATCH = 4096
 """Pictures whose words are held in memory together."""
 _REMEMBERED_LISTS = 256
-_VALUES = 500
-"""SQLite takes so many values in one question; not every build takes more."""
 
 Ids = NDArray[np.int64]
 Lengths = NDArray[np.uint8]
@@ -123,19 +125,17 @@ def captioned(db: sqlite3.Connection) -> Ids:
 
 
 def written_stems(
-    db: sqlite3.Connection, pictures: Sequence[int], columns: Sequence[str]
+    catalogue: Catalogue, pictures: Sequence[int], columns: Sequence[str]
 ) -> Iterator[tuple[int, str, str]]:
     """Each of some pictures with each column and the stems in it.
 
     These are in order and between spaces, so that a word or name is held if it is found there.
     """
-    for first in range(0, len(pictures), _VALUES):
-        numbers = ",".join(map(str, pictures[first : first + _VALUES]))
-        question = f"SELECT rowid, {', '.join(columns)} FROM written WHERE rowid IN ({numbers})"
-        for picture, *texts in db.execute(question):
-            for column, text in zip(columns, texts, strict=True):
-                # A stop word is one here, and what lies between the names of two files is no word.
-                yield picture, column, f" {text} ".replace(" _ ", " | ").replace(" _", " ")
+    question = f"SELECT rowid, {', '.join(columns)} FROM written WHERE rowid IN {{numbers}}"
+    for picture, *texts in catalogue.among(question, pictures):
+        for column, text in zip(columns, texts, strict=True):
+            # A stop word is one here, and what lies between the names of two files is no word.
+            yield picture, column, f" {text} ".replace(" _ ", " | ").replace(" _", " ")
 
 
 @dataclass(frozen=True, eq=False)

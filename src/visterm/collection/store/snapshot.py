@@ -54,14 +54,16 @@ _STATE = """SELECT
     (SELECT json_group_object(name, value) FROM settings WHERE name IN ('place_changes',
         'caption_words', 'click_changes', 'begun', 'completeness', 'names'))"""
 
-_BEHIND = """SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
-    OR EXISTS (SELECT 1 FROM versions WHERE space = 'words') AND (
-        EXISTS (SELECT 1 FROM settings WHERE name = 'clicks')
-        OR NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
-            AND json_extract(value, '$.version') =
-                (SELECT max(id) FROM versions WHERE space = 'words')
-            AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
-                - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned')))"""
+_ANSWERS = "EXISTS (SELECT 1 FROM versions WHERE space = 'words')"
+OLD_COMPLETENESS = f"""{_ANSWERS}
+    AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'completeness'
+        AND json_extract(value, '$.version') = (SELECT max(id) FROM versions WHERE space = 'words')
+        AND abs((SELECT value FROM settings WHERE name = 'caption_changes')
+            - json_extract(value, '$.changes')) <= 0.1 * json_extract(value, '$.captioned'))"""
+"""Whether completeness was learnt with another model, or a tenth of all captions are others now."""
+_BEHIND = f"""SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting')
+    OR ({_ANSWERS} AND EXISTS (SELECT 1 FROM settings WHERE name = 'clicks'))
+    OR ({OLD_COMPLETENESS})"""
 
 
 class NotTrained(VistermError):

@@ -8,7 +8,6 @@ there are many, r stays near what is usual.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,8 @@ from visterm.collection.store.caption_words import (
     stems,
 )
 from visterm.collection.store.catalogue import Catalogue
-from visterm.collection.store.snapshot import snapshot
-from visterm.collection.store.versions import caption_changes, current
+from visterm.collection.store.snapshot import OLD_COMPLETENESS, snapshot
+from visterm.collection.store.versions import caption_changes
 
 _SAMPLE = 500
 _PRIOR = 20.0
@@ -34,13 +33,11 @@ _NEAR = 5.0
 _TYPICAL = np.array([0.0, 1, 2.5, 5.5, 11.5, 23.5, 48])
 """Words of captions by their length."""
 _LIMITS = (0.05, 0.95)
-_NEWS = 0.1
-"""The part of captions that must have changed before it is worth learning again."""
 
 
 def learn_completeness(catalogue: Catalogue) -> None:
     """Learn r where captions or the model have changed enough; the caller holds the lock."""
-    if not is_behind(catalogue):
+    if not catalogue.one(f"SELECT {OLD_COMPLETENESS}"):
         return
     changes, worded = caption_changes(catalogue), captioned(catalogue.db)
     now = snapshot(catalogue)
@@ -68,24 +65,6 @@ def learn_completeness(catalogue: Catalogue) -> None:
     }
     with catalogue.transaction():
         catalogue.set(COMPLETENESS, json.dumps(learnt))
-
-
-def is_behind(catalogue: Catalogue) -> bool:
-    """Whether a writer was killed after it named a model, or took captions, and before r was learnt
-    from them."""
-    version = current(catalogue)
-    if version is None:
-        return False
-    stored = json.loads(catalogue.get(COMPLETENESS) or "{}")
-    return _is_old(catalogue, stored, version.id)
-
-
-def _is_old(catalogue: Catalogue, stored: dict[str, Any], version: int) -> bool:
-    """Whether r is that of another model, or of captions of which too many are others now."""
-    if stored.get("version") != version:
-        return True
-    changes = abs(caption_changes(catalogue) - stored["changes"])
-    return bool(changes > _NEWS * stored["captioned"])
 
 
 def by_length(

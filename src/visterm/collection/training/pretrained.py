@@ -67,13 +67,6 @@ def _encoder(extractor: str | None) -> Encoder | None:
     return open_encoder(named[0], digest=named[1])
 
 
-def has_starter(extractor: str | None) -> bool:
-    """Whether a starter that came with visterm knows an extractor's vectors."""
-    from visterm.starter import starter_for
-
-    return extractor is not None and starter_for(extractor) is not None
-
-
 def begin(catalogue: Catalogue, *, again: bool = False) -> bool:
     """Let the starter answer where nothing else does; the caller holds the lock.
 

@@ -20,7 +20,7 @@ from visterm.collection.store.events import entries
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.store.word_model import open_word_model
 from visterm.collection.training.links import calibrated
-from visterm.collection.training.pretrained import has_starter, starter_of
+from visterm.collection.training.pretrained import can_begin, starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import (
     at_large,
@@ -316,6 +316,6 @@ def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | No
             f"{kind.name} looks at a picture block by block, and {features} describes it as a "
             "whole; it does better after: visterm add --features block-counts"
         )
-    if not kind.supports_warm_start and has_starter(extractor):
+    if not kind.supports_warm_start and can_begin(catalogue, extractor):
         return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
     return None
