@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -319,6 +319,7 @@ def reproduce(
     """
     import time
 
+    from visterm.evaluation.plots import check_figure_name
     from visterm.experiments import tables as papers
 
     if not tables:
@@ -326,7 +327,11 @@ def reproduce(
         show(listed, (f"{name:18} {title}" for name, title in listed.items()), json=json)
         return
     check_layout(layout)
-    figures, pages = _figure_files(tables, figure), _page_files(tables, page)
+    having = [name for name in dict.fromkeys(tables) if papers.entry(name).table.get("page")]
+    pages = _files(having, page, ".html", "pages")
+    figures = {} if figure is None else _files([*dict.fromkeys(tables)], figure, ".png", "figures")
+    for drawn in figures.values():
+        check_figure_name(drawn)
     own = train and dataset_of(None, data, train, validation, test, labels)
     options: dict[str, Any] = {
         "seed": seed, "seeds": seeds, "partitions": partitions, "as_published": as_published,
@@ -351,36 +356,17 @@ def reproduce(
         show(reports[tables[0]] if len(reports) == 1 else reports, json=True)
 
 
-def _figure_files(tables: list[str], figure: Path | None) -> dict[str, Path]:
-    """Where each figure goes; names of tables and files are checked before hours of work."""
-    from visterm.evaluation.plots import check_figure_name
-    from visterm.experiments.tables import entry
-
-    for table in tables:
-        entry(table)
-    if figure is None:
-        return {}
-    if len(set(tables)) == 1:
-        check_figure_name(figure)
-        return {tables[0]: figure}
-    if figure.suffix:
-        raise BadInput(f"several tables need a folder for their figures, not {figure.name!r}")
-    figure.mkdir(parents=True, exist_ok=True)
-    return {table: figure / f"{table}.png" for table in tables}
-
-
-def _page_files(tables: list[str], page: Path | None) -> dict[str, Path]:
-    """Where each page goes: the file that is given, or one by the table's name in a folder."""
-    from visterm.experiments.tables import entry
-
-    having = [table for table in tables if entry(table).table.get("page")]
-    if page is not None and page.suffix:
-        if len(set(having)) > 1:
-            raise BadInput(f"{', '.join(having)} need a folder for their pages, not {page.name!r}")
-        return dict.fromkeys(having, page)
-    if page is not None:
-        page.mkdir(parents=True, exist_ok=True)
-    return {table: (page or Path()) / f"{table}.html" for table in having}
+def _files(tables: Sequence[str], place: Path | None, ending: str, what: str) -> dict[str, Path]:
+    """Where each table's figure or page goes: the file that is given, or its name in a folder."""
+    if place is not None and place.suffix:
+        if len(tables) > 1:
+            raise BadInput(
+                f"{', '.join(tables)} need a folder for their {what}, not {place.name!r}"
+            )
+        return dict.fromkeys(tables, place)
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+    return {table: (place or Path()) / f"{table}{ending}" for table in tables}
 
 
 def _write(report: Report, figure: Path | None, page: Path) -> None:

@@ -346,8 +346,6 @@ def trained_lines(done: Trained, seconds: float) -> Iterator[str]:
         yield "you stopped it; this is the best model until then"
     if done.kept == "previous":
         yield "it is worse, so the model before stays; --force takes the new one"
-    if done.advice is not None:
-        yield done.advice
 
 
 def _hundredths(fraction: float | None) -> str:

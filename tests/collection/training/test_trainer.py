@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from visterm.collection import Collection
-from visterm.collection.ingest.extractors import has_counts
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import JUDGED, MODEL, current
 from visterm.collection.training.training_set import HELD_OUT, held_out
@@ -254,21 +253,6 @@ def test_every_model_learns_from_captions_chooses_and_answers(many: Path, model:
         learner, judged = (load_model(version.folder / file) for file in (MODEL, JUDGED))
         for name, value in judged.decided().items():
             np.testing.assert_array_equal(learner.get_params()[name], value)
-
-
-def test_a_model_that_wants_other_features_says_which(many: Path) -> None:
-    with Collection.open(many) as opened:
-        advice = opened.train(model="cmtt", force=True).advice
-        assert advice is not None
-        assert "visterm add --features visterm-counts" in advice
-        assert opened.train(model="concept-svm", force=True).advice is None
-
-
-def test_models_that_count_need_no_advice_over_counts(collection: Collection) -> None:
-    assert not has_counts(collection.catalogue)
-    with collection.catalogue.writing("testing"), collection.catalogue.transaction():
-        collection.catalogue.set("features", "visterm-counts")
-    assert has_counts(collection.catalogue)
 
 
 def test_given_pictures_are_held_out_in_place_of_a_tenth(learnt: Collection) -> None:

@@ -66,14 +66,6 @@ def block_numbers(catalogue: Catalogue) -> int | None:
     return None if name is None else parse_features(name).block_numbers
 
 
-def has_counts(catalogue: Catalogue) -> bool:
-    """Whether pictures are described by counts of visterms, not by weighted vectors."""
-    from visterm.features import parse_features
-
-    name = catalogue.get("features")
-    return name is not None and getattr(parse_features(name), "weighting", None) == "counts"
-
-
 def kept(catalogue: Catalogue, name: str, n_jobs: int = 1) -> Extractor | None:
     """The extractor as it was fitted for this collection; None if it has not been yet."""
     from visterm.features import parse_features

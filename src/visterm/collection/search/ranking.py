@@ -313,6 +313,8 @@ class Ranking:
     """How many matches are good."""
     possible: int | None = None
     """How many are possible, after the good ones."""
+    ordered: RankedRows | None = None
+    """All that may be shown, where another order than that of scores is asked for."""
 
     def learn(self, entries: Sequence[Judgement]) -> None:
         """Let answers to this very query correct its probabilities."""
@@ -343,6 +345,12 @@ class Ranking:
         if self.leasts:
             self.cutoff, at_least_possible = self.scores.count(self.leasts)
             self.possible = at_least_possible - self.cutoff
+
+    def best(self, k: int) -> RankedRows:
+        """The first ``k`` rows."""
+        if self.ordered is None:
+            return self.scores.best(k)
+        return RankedRows(self.ordered.rows[:k], self.ordered.scores[:k])
 
     def probabilities(self, scores: Floats) -> list[float | None]:
         """How likely pictures with these scores answer; None where that is not known."""

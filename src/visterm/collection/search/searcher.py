@@ -409,31 +409,8 @@ def _by_time(now: Snapshot, ranking: Ranking, asked: _Asked) -> Ranking:
     taken = {one: (*rest, -one) for one, *rest in now.catalogue.among(question, pictures.tolist())}
     order = sorted(range(len(pictures)), key=lambda n: taken[int(pictures[n])])
     chosen = np.array(order, np.int64)
-    ranking.scores = _Ordered(ranking, RankedRows(found.rows[chosen], found.scores[chosen]))
+    ranking.ordered = RankedRows(found.rows[chosen], found.scores[chosen])
     return ranking
-
-
-class _Ordered:
-    """A ranking in another order than that of its scores."""
-
-    def __init__(self, ranking: Ranking, every: RankedRows) -> None:
-        self._scores, self._every = ranking.scores, every
-        self.partial = ranking.scores.partial
-
-    def of(self, pictures: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self._scores.of(pictures)
-
-    def settle(self, *_: object) -> None:
-        raise NotImplementedError("a ranking is settled before it is put in another order")
-
-    def count(self, leasts: Sequence[float]) -> list[int]:
-        return self._scores.count(leasts)
-
-    def best(self, k: int) -> RankedRows:
-        return RankedRows(self._every.rows[:k], self._every.scores[:k])
-
-    def reaching(self, least: float) -> RankedRows:
-        return self._every
 
 
 @dataclass(frozen=True)
@@ -455,7 +432,7 @@ class _Page:
         limit = ranking.cutoff if self.request.good else None
         wanted = self.needed if limit is None else min(self.needed, limit)
         while True:
-            ranked = ranking.scores.best(wanted)
+            ranked = ranking.best(wanted)
             numbers = ranking.frames.pictures(ranked.rows).tolist()
             frames = dict(zip(numbers, ranked.rows.tolist(), strict=True)) if ranking.frames else {}
             known = pictures(self.now.catalogue, numbers, frames, self.folders)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from visterm.collection.feedback.guard import to_json
 from visterm.collection.feedback.offsets import FeedbackOffsets, keep_steps
-from visterm.collection.ingest.extractors import block_numbers, described_by, has_counts
+from visterm.collection.ingest.extractors import block_numbers, described_by
 from visterm.collection.store import versions
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.events import entries
 from visterm.collection.store.versions import HELD, JUDGED, MODEL, Version
 from visterm.collection.store.word_model import open_word_model
 from visterm.collection.training.links import calibrated
-from visterm.collection.training.pretrained import can_begin, starter_of
+from visterm.collection.training.pretrained import starter_of
 from visterm.collection.training.training_set import TrainingSet, read_training_set
 from visterm.collection.training.version_files import (
     at_large,
@@ -63,8 +63,6 @@ class Trained:
     previous_avgp: float | None
     untrained_avgp: float | None
     version: int
-    advice: str | None = None
-    """What would suit the model better, or what it does not know."""
     interrupted: bool = False
     """Whether a keyboard interrupt ended it, with the best model until then."""
 
@@ -112,7 +110,6 @@ def train(
         previous_avgp=before,
         untrained_avgp=untrained,
         version=0 if previous is None else previous.id,
-        advice=_advice(catalogue, kind, extractor),
         interrupted=judged is not None and judged.interrupted,
     )
     if previous is not None and not force and _worse(avgp, before):
@@ -301,21 +298,3 @@ def _worse(new: float | None, old: float | None) -> bool:
     if new is None or old is None or math.isnan(old):
         return False
     return new < old
-
-
-def _advice(catalogue: Catalogue, kind: type[Model], extractor: str) -> str | None:
-    """A line for whoever trains a model on these features; None where they suit each other."""
-    features = catalogue.get("features") or extractor
-    if kind.takes == "counts" and not has_counts(catalogue):
-        return (
-            f"{kind.name} counts visterms, and the pictures are described by {features}; it does "
-            "better after: visterm add --features visterm-counts"
-        )
-    if kind.takes == "blocks" and block_numbers(catalogue) is None:
-        return (
-            f"{kind.name} looks at a picture block by block, and {features} describes it as a "
-            "whole; it does better after: visterm add --features block-counts"
-        )
-    if not kind.supports_warm_start and can_begin(catalogue, extractor):
-        return f"{kind.name} knows the words of your captions only; pamir knows the starter's too"
-    return None
