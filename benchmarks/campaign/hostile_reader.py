@@ -134,12 +134,12 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
 
 def outcome(path: Path) -> tuple[str, str]:
     """What became of a file: read, refused with a reason, or broken where neither."""
-    from visterm.collection.sources.opening import Unavailable
+    from visterm.pictures.formats import Refused
 
     kind = path.stem.split("-")[1]
     try:
         problems = READERS.get(kind, read_as_picture)(path)
-    except (VistermError, Unavailable) as error:
+    except (VistermError, Refused) as error:
         reason = " ".join(str(error).split())
         return ("refused", reason) if reason else ("broken", "refused without a reason")
     except BaseException as error:

@@ -8,6 +8,7 @@ it is they who refuse to change what is frozen.
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,9 @@ else:
             kind.__hash__ = _hash if frozen else None
         if "__repr__" not in vars(kind):
             kind.__repr__ = _shown
-        return dataclasses.dataclass(eq=False, repr=False)(kind)
+        above = [base.__dataclass_params__ for base in kind.__mro__[1:] if is_dataclass(base)]
+        is_checked = any(about.frozen for about in above)  # what Python's own made stays as it is
+        return dataclasses.dataclass(eq=False, repr=False, frozen=is_checked)(kind)
 
 
 def _values(thing: Any) -> tuple[Any, ...]:

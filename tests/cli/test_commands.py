@@ -75,7 +75,10 @@ def test_the_help_of_every_command_has_an_example(words: tuple[str, ...]) -> Non
         (["evaluate", "corel5k", "--data", "nowhere"], "no corel5k data at nowhere"),
         (["reproduce", "tpami-9", "--layout", "pdf"], "no layout called 'pdf'"),
         (["reproduce", "tpami-9", "--figure", "x.gif"], "a figure's name ends in .png, .svg, .pdf"),
-        (["reproduce", "tpami-9", "tpami-10", "--figure", "x.png"], "need a folder for their figures"),
+        (
+            ["reproduce", "tpami-9", "tpami-10", "--figure", "x.png"],
+            "need a folder for their",
+        ),
         (["reproduce", "bitr-1", "bitr-fig6", "--page", "x.html"], "need a folder for their pages"),
         (["demo", "--pictures", "3"], "60"),
         (["nonsense"], "nonsense"),

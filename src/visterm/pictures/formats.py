@@ -22,7 +22,14 @@ NO_MEMORY = "there is not enough memory to decode it"
 
 
 class Refused(Exception):
-    """A reason, in a few words, not to read a picture; the caller knows which picture."""
+    """A reason, in a few words, not to read a picture; the caller knows which picture.
+
+    ``passing`` where it says nothing about the picture: a server may be away.
+    """
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
+        super().__init__(reason)
+        self.passing = passing
 
 
 def check_size(size: tuple[int, int]) -> None:

@@ -93,7 +93,7 @@ def test_an_object_that_cannot_be_had_now_is_tried_again(
 
     def away(root: Path, path: str, *rest: Any) -> None:
         if path.endswith("1.jpg"):
-            raise description.Unavailable("it cannot be reached (timed out)", passing=True)
+            raise description.Refused("it cannot be reached (timed out)", passing=True)
         fetch(root, path, *rest)
 
     monkeypatch.setattr(description, "fetch", away)
@@ -108,7 +108,7 @@ def test_a_server_that_goes_away_half_way_ends_the_add_and_keeps_what_is_done(
     filled(bucket, scene, 20)
 
     def away(*asked: Any) -> None:
-        raise description.Unavailable("it cannot be reached (timed out)", passing=True)
+        raise description.Refused("it cannot be reached (timed out)", passing=True)
 
     with monkeypatch.context() as patch:
         patch.setattr(description, "fetch", away)

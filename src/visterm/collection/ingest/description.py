@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.ingest.survey import READ, IngestTask
-from visterm.collection.sources.opening import AT_ONCE, Unavailable, fetch, fetch_sidecars
+from visterm.collection.sources.opening import AT_ONCE, fetch, fetch_sidecars
 from visterm.collection.store.location import is_unchanged
 from visterm.errors import VistermError
 from visterm.features.picture_batches import CRASHES
+from visterm.pictures.formats import Refused
 from visterm.pictures.metadata import Capture, file_capture, name_capture
 from visterm.pictures.reader import Reading, Wanted
 from visterm.pictures.sandbox import NEVER_READY, readers
@@ -206,7 +207,7 @@ class FileDescriber:
         try:
             fetch(self.root, path, file.size, file.offset, described.path)
             fetch_sidecars(self.root, path, file.sidecars, file.offset, described.path)
-        except Unavailable as reason:
+        except Refused as reason:
             described.reason, described.is_passing = str(reason), reason.passing
         except OSError as error:
             described.reason, described.is_passing = error.strerror or "it cannot be copied", True

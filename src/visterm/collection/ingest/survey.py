@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from visterm.collection.sources.folders import FILE, TABLE, kind_of, listings, look_at
-from visterm.collection.sources.opening import File, Listing, Unavailable, is_local, join
+from visterm.collection.sources.opening import File, Listing, is_local, join
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
+from visterm.pictures.formats import Refused
 from visterm.progress import Progress, silent
 
 READ = "read"
@@ -244,7 +245,7 @@ def survey(
 def _survey_file(plan: Survey, path: str, extractor: str, on_skip: OnSkip) -> None:
     folder, _, name = path.rpartition("/")
     file = look_at(plan.root, folder, [name])[name]
-    if not isinstance(file, Unavailable):
+    if not isinstance(file, Refused):
         compare(plan, folder, file, known_files(plan, folder, extractor).get(name), None)
     elif is_url(path):
         on_skip(path, str(file))

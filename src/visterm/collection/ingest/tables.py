@@ -19,10 +19,11 @@ from visterm.collection.ingest.survey import (
     skipped_files,
 )
 from visterm.collection.sources.folders import look_at
-from visterm.collection.sources.opening import Unavailable, join
+from visterm.collection.sources.opening import join
 from visterm.collection.sources.tables import resolved, table_rows
 from visterm.collection.store.urls import is_url, is_within
 from visterm.errors import BadInput
+from visterm.pictures.formats import Refused
 
 _AT_ONCE = 1024
 _NO_SIZE = -1
@@ -36,7 +37,7 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
             stamp = _stamp(plan, table)
             with _whole(plan):
                 _gather(plan, table, on_skip)
-        except Unavailable as reason:
+        except Refused as reason:
             on_skip(table, str(reason))
             continue
         except BadInput as reason:
@@ -55,7 +56,7 @@ def survey_tables(plan: Survey, tables: Sequence[str], extractor: str, on_skip: 
         bad = skipped_files(plan, folder)
         for name, file in look_at(plan.root, folder, list(rows)).items():
             caption, table = rows[name]
-            if not isinstance(file, Unavailable):
+            if not isinstance(file, Refused):
                 listed = replace(file, caption=caption, listed=table)
                 compare(plan, folder, listed, known.get(name), bad.get(name))
                 continue
@@ -121,7 +122,7 @@ def _number(table: str) -> int:
 def _stamp(plan: Survey, table: str) -> int:
     folder, _, name = table.rpartition("/")
     about = look_at(plan.root, folder, [name])[name]
-    if isinstance(about, Unavailable):
+    if isinstance(about, Refused):
         raise about
     return about.mtime_ns if is_url(table) or is_settled(about.mtime_ns) else -1
 
@@ -131,7 +132,7 @@ def _gather(plan: Survey, table: str, on_skip: OnSkip) -> None:
     for named, caption in table_rows(plan.root, table):
         try:
             path = resolved(plan.root, table, named)
-        except Unavailable as reason:
+        except Refused as reason:
             on_skip(f"{named!r} of {table}", str(reason))
             continue
         if any(is_within(path, removed) for removed in plan.excluded):

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.collection.media.records import PictureFile, PictureRecord
-from visterm.collection.sources.opening import Unavailable, fetch, is_local
+from visterm.collection.sources.opening import fetch, is_local
 from visterm.collection.store.location import is_unchanged, may_write
 from visterm.errors import BadInput, UnreadablePicture
+from visterm.pictures.formats import Refused
 
 SIDES = (160, 320, 640, 1280, 2048)
 """The longer sides that can be asked for: few, so that what was made once serves often."""
@@ -52,7 +53,7 @@ def original(root: Path, record: PictureRecord, file: PictureFile) -> Iterator[t
         copy = Path(folder, "picture")
         try:
             fetch(root, file.path, file.size, file.offset, copy)
-        except (Unavailable, OSError) as error:
+        except (Refused, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UnreadablePicture(file.path, reason) from None
         with copy.open("rb") as read:

@@ -16,7 +16,6 @@ from visterm.collection.sources.opening import (
     SHARD,
     File,
     Listing,
-    Unavailable,
     ending_of,
     explained,
     filesystem,
@@ -27,6 +26,7 @@ from visterm.collection.sources.opening import (
 )
 from visterm.collection.store.location import STORE
 from visterm.collection.store.urls import is_url
+from visterm.pictures.formats import Refused
 
 FOLDER = "folder"
 SHARDS = "shard"
@@ -122,7 +122,7 @@ def walk(root: str | os.PathLike[str], scope: str = "") -> Iterator[Listing]:
         try:
             if is_url(scope):
                 if here.count("/") - scope.count("/") > MAX_DEPTH:
-                    raise Unavailable(f"it lies more than {MAX_DEPTH} folders deep")
+                    raise Refused(f"it lies more than {MAX_DEPTH} folders deep")
                 entries, stamp = list(_remote_entries(here)), 0
             else:
                 path = os.path.join(root, here)
@@ -131,7 +131,7 @@ def walk(root: str | os.PathLike[str], scope: str = "") -> Iterator[Listing]:
                     continue
                 seen.add((about.st_dev, about.st_ino))
                 entries, stamp = list(_local_entries(path)), about.st_mtime_ns
-        except (Unavailable, OSError) as error:
+        except (Refused, OSError) as error:
             yield Listing(here, problem=_why(error))
             continue
         yield _listing(here, stamp, entries, is_source=is_url(scope) and here == scope)
@@ -147,18 +147,18 @@ def list_folder(root: str | os.PathLike[str], folder: str) -> list[File]:
         return []
 
 
-def look_at(root: Path, folder: str, names: Iterable[str]) -> dict[str, File | Unavailable]:
+def look_at(root: Path, folder: str, names: Iterable[str]) -> dict[str, File | Refused]:
     """Single files of a folder, as it would list them, or why they cannot be had; those elsewhere
     without sidecars."""
     asked = list(dict.fromkeys(names))
     if not is_url(folder):
         return {name: _look_here(os.path.join(root, folder), name) for name in asked}
 
-    def look(name: str) -> File | Unavailable:
+    def look(name: str) -> File | Refused:
         try:
             with explained():
                 return File(name, *_facts(filesystem(folder).info(f"{folder}/{name}")))
-        except Unavailable as reason:
+        except Refused as reason:
             return reason
 
     from concurrent.futures import ThreadPoolExecutor  # which folders of this machine never need
@@ -167,13 +167,13 @@ def look_at(root: Path, folder: str, names: Iterable[str]) -> dict[str, File | U
         return dict(zip(asked, several.map(look, asked), strict=True))
 
 
-def _look_here(folder: str, name: str) -> File | Unavailable:
+def _look_here(folder: str, name: str) -> File | Refused:
     try:
         about = os.stat(os.path.join(folder, name))
     except OSError:
-        return Unavailable("no such file")
+        return Refused("no such file")
     if not stat.S_ISREG(about.st_mode):
-        return Unavailable("no such file")
+        return Refused("no such file")
     beside = {}
     for _, spelt in sidecar_names(name):
         with contextlib.suppress(OSError):
@@ -216,7 +216,7 @@ def _remote_entries(url: str) -> Iterator[_Entry]:
             yield _Entry(name, facts=_facts(entry))
     # A web server's listing says nothing of files, so it is asked for each.
     for name, file in look_at(Path(), url, unsized).items() if unsized else ():
-        if isinstance(file, Unavailable):
+        if isinstance(file, Refused):
             yield _Entry(name, problem=str(file))
         else:
             yield _Entry(name, facts=(file.size, file.mtime_ns))
@@ -261,6 +261,6 @@ def _is_looked_at(name: str) -> bool:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, Unavailable):
+    if isinstance(error, Refused):
         return str(error)
     return (getattr(error, "strerror", None) or "it cannot be read").lower()

@@ -1,6 +1,6 @@
 """Files as sources list them, folder by folder, and their bytes.
 
-These lie on this machine or, through fsspec, elsewhere; `Unavailable` says why they cannot be had.
+These lie on this machine or, through fsspec, elsewhere; `Refused` says why they cannot be had.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from visterm.collection.store.urls import is_url, shard_of
 from visterm.errors import BadInput, VistermError, needs_extra
+from visterm.pictures.formats import Refused, opened
 
 BESIDE = (".xmp", ".txt")
 """Endings of sidecars."""
@@ -111,32 +112,24 @@ def name_problem(name: str, *, is_ours: bool = False) -> str | None:
     return None
 
 
-class Unavailable(Exception):
-    """A reason; ``passing`` where it says nothing about the picture: a server may be away."""
-
-    def __init__(self, reason: str, *, passing: bool = False) -> None:
-        super().__init__(reason)
-        self.passing = passing
-
-
 @contextmanager
 def explained() -> Iterator[None]:
-    """Whatever comes from file systems of others, as `Unavailable`."""
+    """Whatever comes from file systems of others, as `Refused`."""
     try:
         yield
-    except (Unavailable, VistermError):
+    except (Refused, VistermError):
         raise
     except FileNotFoundError:
-        raise Unavailable("no such file") from None
+        raise Refused("no such file") from None
     except PermissionError:
-        raise Unavailable("no permission to read it", passing=True) from None
+        raise Refused("no permission to read it", passing=True) from None
     except Exception as error:  # every file system has its own errors, and libraries below it
         message = " ".join(str(error).split())
         if any(sign in message for sign in _NO_RANGES):
-            raise Unavailable("its server gives no byte ranges, which shards need") from None
+            raise Refused("its server gives no byte ranges, which shards need") from None
         kind = type(error).__name__
         about = f"{kind}: {message[:120]}" if message else kind
-        raise Unavailable(f"it cannot be reached ({about})", passing=True) from None
+        raise Refused(f"it cannot be reached ({about})", passing=True) from None
 
 
 def filesystem(url: str) -> Any:
@@ -153,15 +146,10 @@ def filesystem(url: str) -> Any:
 
 @contextmanager
 def opened_source(root: Path, location: str, *, is_shard: bool = False) -> Iterator[Any]:
-    """A shard or table, open for reading from any place; `Unavailable` says why not."""
-    from visterm.pictures.formats import Refused, opened
-
+    """A shard or table, open for reading from any place; `Refused` says why not."""
     if not is_url(location):
-        try:
-            with opened(root / location) as file:
-                yield file
-        except Refused as reason:
-            raise Unavailable(str(reason)) from None
+        with opened(root / location) as file:
+            yield file
         return
     how = {"block_size": _AHEAD, "cache_type": "readahead"} if is_shard else {}
     with explained():
@@ -181,18 +169,18 @@ def is_local(path: str, offset: int | None) -> bool:
 
 
 def fetch(root: Path, path: str, size: int, offset: int | None, to: Path) -> None:
-    """Copy a picture's bytes into a file of this machine; `Unavailable` says why it could not be.
+    """Copy a picture's bytes into a file of this machine; `Refused` says why it could not be.
 
     ``size`` is what its source says, -1 where it says nothing.
     """
     if size > MAX_BYTES:
-        raise Unavailable(f"it has {size:,} bytes, more than the {MAX_BYTES:,} that are fetched")
+        raise Refused(f"it has {size:,} bytes, more than the {MAX_BYTES:,} that are fetched")
     if offset is not None:
         to.write_bytes(_member_bytes(root, shard_of(path) or path, offset, size))
         return
     download(path, to)
     if size >= 0 and to.stat().st_size != size:
-        raise Unavailable("it changes while it is read", passing=True)
+        raise Refused("it changes while it is read", passing=True)
 
 
 def fetch_sidecars(root: Path, path: str, sidecars: str, offset: int | None, to: Path) -> None:
@@ -212,7 +200,7 @@ def fetch_sidecars(root: Path, path: str, sidecars: str, offset: int | None, to:
             copy = Path(str(to) + ending) if spelt == name + ending else to.with_suffix(ending)
             try:
                 download(f"{folder}/{spelt}", copy)
-            except Unavailable as reason:
+            except Refused as reason:
                 if reason.passing:
                     raise
 
@@ -227,7 +215,7 @@ def _member_bytes(root: Path, shard: str, offset: int, size: int) -> bytes:
             file.seek(offset)
             data = file.read(size)
     if len(data) != size:
-        raise Unavailable("the shard is cut short in it")
+        raise Refused("the shard is cut short in it")
     return data
 
 
@@ -243,5 +231,5 @@ def download(url: str, to: Path) -> None:
             while data := source.read(_CHUNK):
                 left -= len(data)
                 if left < 0:
-                    raise Unavailable(f"it has more than {MAX_BYTES:,} bytes")
+                    raise Refused(f"it has more than {MAX_BYTES:,} bytes")
                 copy.write(data)

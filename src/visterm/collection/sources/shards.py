@@ -17,7 +17,6 @@ from visterm.collection.sources.opening import (
     BESIDE,
     File,
     Listing,
-    Unavailable,
     ending_of,
     explained,
     join,
@@ -25,6 +24,7 @@ from visterm.collection.sources.opening import (
     opened_source,
 )
 from visterm.collection.store.urls import shard_of
+from visterm.pictures.formats import Refused
 
 CAPTIONS = (*BESIDE, ".json")
 MAX_MEMBERS = 2_000_000
@@ -36,7 +36,7 @@ def shard_listings(
     location: str,
     stamps: Mapping[str, int],
     done: set[str],
-    about: File | Unavailable | None = None,
+    about: File | Refused | None = None,
 ) -> Iterator[Listing]:
     """The folders in a shard; a single listing where it has the stamp that it had before.
 
@@ -47,18 +47,18 @@ def shard_listings(
     done.add(location)
     try:
         if shard_of(location) != location:
-            raise Unavailable("a folder above it is called .tar as well; rename that")
+            raise Refused("a folder above it is called .tar as well; rename that")
         if about is None:
             folder, _, name = location.rpartition("/")
             about = look_at(root, folder, [name])[name]
-        if isinstance(about, Unavailable):
+        if isinstance(about, Refused):
             raise about
         if stamps.get(location) == about.mtime_ns:
             yield Listing(location, about.mtime_ns, is_source=True, is_known=True)
             return
         with opened_source(root, location, is_shard=True) as shard:
             members = _members(shard, location, about)
-    except Unavailable as reason:
+    except Refused as reason:
         yield Listing(location, problem=str(reason))
         return
     yield from members
@@ -101,7 +101,7 @@ def _members(shard: BinaryIO, location: str, about: File) -> list[Listing]:
             elif not any(part.startswith(".") for part in path.split("/")):
                 seen.add(path)
                 pictures.append((path, _key(path), member.size, member.offset_data))
-    except Unavailable as reason:
+    except Refused as reason:
         # Members before the damage are whole; what comes after it nobody can find.
         if reason.passing:
             raise
@@ -135,10 +135,10 @@ def _headers(shard: BinaryIO, size: int) -> Iterator[tarfile.TarInfo]:
                 return
     except tarfile.ReadError as error:
         what = "it is no tar" if last < 0 else "the shard is cut short or broken from here on"
-        raise Unavailable(f"{what} ({error})") from None
+        raise Refused(f"{what} ({error})") from None
     except (tarfile.TarError, ValueError, RecursionError, OverflowError) as error:
-        raise Unavailable(f"the shard is broken from here on ({type(error).__name__})") from None
-    raise Unavailable(f"it has more than {MAX_MEMBERS:,} members")
+        raise Refused(f"the shard is broken from here on ({type(error).__name__})") from None
+    raise Refused(f"it has more than {MAX_MEMBERS:,} members")
 
 
 def _problem(member: tarfile.TarInfo, size: int) -> str | None:

@@ -8,16 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from visterm.collection.sources.opening import (
-    Unavailable,
-    download,
-    ending_of,
-    name_problem,
-    opened_source,
-)
+from visterm.collection.sources.opening import download, ending_of, name_problem, opened_source
 from visterm.collection.store.location import below
 from visterm.collection.store.urls import is_url, normal_url
 from visterm.errors import BadInput, needs_extra
+from visterm.pictures.formats import Refused
 
 PARQUET = (".parquet", ".pq")
 _ROWS = 4096
@@ -26,7 +21,7 @@ _ROWS = 4096
 def table_rows(root: Path, location: str) -> Iterator[tuple[str, str]]:
     """What every row of a table names, as the table writes it, and what it says.
 
-    Raises `BadInput` where the table is none, and `Unavailable` where it cannot be had.
+    Raises `BadInput` where the table is none, and `Refused` where it cannot be had.
     """
     if ending_of(location) in PARQUET:
         yield from _parquet_rows(root, location)
@@ -44,24 +39,24 @@ def resolved(root: Path, table: str, named: str) -> str:
     """Where a row's picture lies: a path below the collection's folder, or a URL.
 
     Paths count from the table's folder or from the collection's. A table from elsewhere may not
-    name files of this machine: `Unavailable` says so.
+    name files of this machine: `Refused` says so.
     """
     is_distant = is_url(table) and not table.startswith("file://")
     reason = name_problem(named)
     if reason is not None:
-        raise Unavailable(reason)
+        raise Refused(reason)
     if is_url(named):
         try:
             url = normal_url(named)
         except BadInput as error:
-            raise Unavailable(str(error)) from None
+            raise Refused(str(error)) from None
         if is_distant and url.startswith("file://"):
-            raise Unavailable("a table from elsewhere may not name files of this machine")
+            raise Refused("a table from elsewhere may not name files of this machine")
         return _below(root, url.removeprefix("file://")) if url.startswith("file://") else url
     if is_distant:
         parts = PurePosixPath(named.replace("\\", "/")).parts
         if ".." in parts or named.startswith("/") or not parts:
-            raise Unavailable("a table from elsewhere may not name files of this machine")
+            raise Refused("a table from elsewhere may not name files of this machine")
         return "/".join((table.rpartition("/")[0], *parts))
     folder = Path(table.removeprefix("file://")).parent if is_url(table) else (root / table).parent
     candidates = [os.path.join(start, named) for start in (folder, root)]
