@@ -97,7 +97,7 @@ def measure(folder: Path, address: str, given: argparse.Namespace) -> dict[str, 
         about["begin_s"] = round(time.perf_counter() - began, 1)
         say(f"{given.shards} shards began in {about['begin_s']} s")
         with Collection.open(folder) as one, Collection.open(folder, shared=shared) as several:
-            one.prepare()
+            one.prepare_searches()
             about |= compare(one, several, requests)
             say(f"over shards {about['ratio_latency']} times as long as one process")
             expected = {}

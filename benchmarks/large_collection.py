@@ -114,7 +114,7 @@ def disk(folder: Path, pictures: int) -> dict[str, Any]:
 
 
 def measure(collection: Collection, width: int, words: int, rounds: int) -> dict[str, Any]:
-    collection.prepare()
+    collection.prepare_searches()
     collection.prepare_searches()
     asked = min(ASKED, words // 2)
     found: dict[str, Any] = {"search": {n: searches(collection, asked, n, rounds) for n in LENGTHS}}

@@ -118,8 +118,7 @@ def use(
 
     Example: visterm starter use birds.starter
     """
-    with progress_bar() as progress:
-        about = collection.use_starter(file, progress=progress)
+    about = collection.use_starter(file)
     then = "visterm train starts from it" if collection.is_trained else "it answers from now on"
     words = counted(about.get("words", 0), "word")
     source = "visterm's own starter" if file is None else f"{words} of {file}"

@@ -476,9 +476,7 @@ class Collection:
 
         return export_starter(self.catalogue, Path(path))
 
-    def use_starter(
-        self, path: str | os.PathLike[str] | None, *, progress: Progress = silent
-    ) -> dict[str, Any]:
+    def use_starter(self, path: str | os.PathLike[str] | None) -> dict[str, Any]:
         """Begin with a starter that was exported elsewhere; with visterm's own for None."""
         from visterm.collection.training.shared_starter import use_starter
 
@@ -691,13 +689,6 @@ class Collection:
 
         self._catch_up_first()
         return word_record(self.catalogue, self.root, word)
-
-    def prepare(self) -> None:
-        """Load now what searches and clicks need, so that no person has to wait for it."""
-        from visterm.collection.feedback.changes import prepare
-
-        if self.has_model:
-            prepare(self.catalogue)
 
     def prepare_searches(self) -> None:
         """Load now what searches need, so that no person has to wait for it."""

@@ -14,6 +14,7 @@ from visterm.collection.checks import Checked, check
 from visterm.collection.ingest.extractors import described_by
 from visterm.collection.store import caption_words, versions
 from visterm.collection.store.catalogue import Catalogue
+from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.urls import is_url, shard_of
 from visterm.collection.store.versions import (
     UNFINISHED,
@@ -179,8 +180,7 @@ def _drop(
         return
     with catalogue.transaction() as db:
         for extractor in {*checked.bad_extractors, *checked.bad_rows}:
-            for table in ("rows", "segments", "dead_rows", "feature_files"):
-                db.execute(f"DELETE FROM {table} WHERE extractor = ?", (extractor,))
+            Rows(catalogue, extractor).drop()
         for extractor in checked.bad_extractors:
             db.execute("DELETE FROM extractors WHERE key = ?", (extractor,))
         for version in harmed:

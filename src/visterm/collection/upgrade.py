@@ -31,8 +31,6 @@ from visterm.progress import Progress, silent
 
 Writing = Callable[[str], AbstractContextManager[None]]
 """Makes whoever enters it the only writer; says what for."""
-_OF_FEATURES = ("rows", "segments", "dead_rows", "feature_files")
-"""Tables of an extractor's vectors."""
 _MISSING = """FROM places WHERE NOT vanished AND NOT EXISTS
     (SELECT 1 FROM rows WHERE extractor = ? AND rows.picture = places.picture)"""
 
@@ -205,8 +203,7 @@ def _drop_others(catalogue: Catalogue, key: str) -> tuple[str, ...]:
     others = tuple(one for (one,) in catalogue.db.execute(question, (key,)))
     with catalogue.transaction() as db:
         for other in others:
-            for table in _OF_FEATURES:
-                db.execute(f"DELETE FROM {table} WHERE extractor = ?", (other,))
+            Rows(catalogue, other).drop()
             db.execute("DELETE FROM extractors WHERE key = ?", (other,))
         previous.forget(catalogue)
     return others

@@ -223,13 +223,6 @@ def _nothing_to_correct(offsets: FeedbackOffsets, vector: QueryVector) -> Unknow
     )
 
 
-def prepare(catalogue: Catalogue) -> None:
-    """Read what a click needs to know, before somebody waits for it."""
-    offsets = current_offsets(catalogue)
-    offsets.guard()
-    _ = offsets.model.reference.metric
-
-
 def current_offsets(catalogue: Catalogue) -> FeedbackOffsets:
     """The feedback offsets of the version that answers, to be changed."""
     return FeedbackOffsets.of(catalogue, snapshot(catalogue).words)

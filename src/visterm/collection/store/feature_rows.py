@@ -123,6 +123,11 @@ class Rows:
         if file is not None and dead >= max(_DEAD_ROWS[0], _DEAD_ROWS[1] * len(file)):
             self.write_anew()
 
+    def drop(self) -> None:
+        """Let go of all rows, inside a transaction; the next writer deletes their files."""
+        for table in ("rows", "segments", "dead_rows", "feature_files"):
+            self.catalogue.db.execute(f"DELETE FROM {table} WHERE extractor = ?", (self.extractor,))
+
     def write_anew(self) -> None:
         """Write the rows that count to another file; what lies behind the last is not read."""
         import shutil
