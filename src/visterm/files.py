@@ -115,22 +115,6 @@ def append_synced(path: str | os.PathLike[str], size: int, content: bytes | memo
         raise VistermError(f"cannot write {path}: {reason(error)}") from error
 
 
-def copy_whole(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Copy a file so that its copy is whole and lasting, as if `write_whole` had written it.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> write_whole(folder / "words.txt", b"tree snow")
-    >>> copy_whole(folder / "words.txt", folder / "copy.txt")
-    >>> (folder / "copy.txt").read_bytes()
-    b'tree snow'
-    """
-    import shutil
-
-    with open(source, "rb") as file:
-        write_whole(path, lambda copy: shutil.copyfileobj(file, copy))
-
-
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Make a folder, and those above it that are missing, as lasting as the files in it will be.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from visterm.collection.collection import Collection
 from visterm.collection.ingest.batches import Added
-from visterm.collection.sources.opening import BESIDE, SHARD
+from visterm.collection.sources.folders import is_looked_at
+from visterm.collection.sources.opening import ending_of
 from visterm.collection.store.location import STORE
 from visterm.collection.store.lock import Locked
 from visterm.errors import VistermError
@@ -93,15 +94,7 @@ class Watcher:
         parts = below.replace(os.sep, "/").split("/")
         if STORE in parts or any(part.startswith(".") and part != "." for part in parts):
             return False
-        from visterm.pictures.formats import SUPPORTED_EXTENSIONS
-
-        ending = os.path.splitext(path)[1].lower()
-        return (
-            not ending
-            or ending in SUPPORTED_EXTENSIONS
-            or ending in (*BESIDE, SHARD)
-            or (os.path.isdir(path))
-        )
+        return not ending_of(path) or is_looked_at(path) or os.path.isdir(path)
 
     def folders(self, paths: Iterable[str]) -> set[str]:
         """The folders that hold these paths, and those of them that are folders themselves."""

@@ -190,7 +190,7 @@ def _local_entries(path: str) -> Iterator[_Entry]:
             try:
                 if entry.is_dir():
                     yield _Entry(entry.name, is_folder=True)
-                elif _is_looked_at(entry.name) and entry.is_file():
+                elif is_looked_at(entry.name) and entry.is_file():
                     about = entry.stat()
                     yield _Entry(entry.name, facts=(about.st_size, about.st_mtime_ns))
             except OSError as error:
@@ -210,9 +210,9 @@ def _remote_entries(url: str) -> Iterator[_Entry]:
             continue
         if entry["type"] == "directory":
             yield _Entry(name, is_folder=True)
-        elif _is_looked_at(name) and entry.get("size") is None:
+        elif is_looked_at(name) and entry.get("size") is None:
             unsized.append(name)
-        elif _is_looked_at(name):
+        elif is_looked_at(name):
             yield _Entry(name, facts=_facts(entry))
     # A web server's listing says nothing of files, so it is asked for each.
     for name, file in look_at(Path(), url, unsized).items() if unsized else ():
@@ -253,7 +253,8 @@ def _listing(folder: str, stamp: int, entries: list[_Entry], *, is_source: bool 
     return listing
 
 
-def _is_looked_at(name: str) -> bool:
+def is_looked_at(name: str) -> bool:
+    """Whether a name is that of a picture, of a sidecar or of a shard."""
     from visterm.pictures.formats import SUPPORTED_EXTENSIONS
 
     ending = ending_of(name)
