@@ -227,9 +227,9 @@ class Calibration:
         intercepts = self.link.intercepts + self.link.slopes * self.means - slopes * means
         return replace(self, link=Link(intercepts, slopes), means=means, deviations=deviations)
 
-    def flattened(self, share: float) -> Calibration:
-        """The same with slopes of this share, around the means."""
-        slopes = share * self.link.slopes
+    def flattened(self, share: ArrayLike) -> Calibration:
+        """The same with slopes of this share, of each word or of all, around the means."""
+        slopes = np.asarray(share) * self.link.slopes
         intercepts = self.link.intercepts + (self.link.slopes - slopes) * self.means
         return replace(self, link=Link(intercepts, slopes))
 

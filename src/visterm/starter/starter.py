@@ -34,6 +34,8 @@ _NETWORK = re.compile(r"network-\d+\(([\w.-]+)-[0-9a-f]{12}\)")
 """The key of an installed network, with its name."""
 PRIOR = 50.0
 """So many captions is the starter's word worth, when it and a person's captions weigh a word."""
+_UNKNOWN_IDF = float(np.log(100))
+"""Of a word that the starter does not know, until captions say more: one picture in a hundred."""
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What comes of reading a file that is not what it should be."""
 _ABROAD = (0.48, -0.8)
@@ -82,9 +84,10 @@ class Starter:
         new = [number for number, known in enumerate(found) if known is None]
         weights[new] = self._unknown_rows([vocabulary.words[number] for number in new])
         for number, known in enumerate(found):
+            usual = _UNKNOWN_IDF if known is None else self.vocabulary.idf[known]
+            idf[number] = _pooled(idf[number], captions, usual)
             if known is not None:
                 weights[number] = self.weights[known]
-                idf[number] = _pooled(idf[number], captions, self.vocabulary.idf[known])
         joint = Vocabulary(
             vocabulary.words + tuple(self.vocabulary.words[t] for t in others),
             np.concatenate([idf, self.vocabulary.idf[others]]),

@@ -11,6 +11,8 @@ from benchmarks.vector_collection import put
 from visterm.collection import Collection
 from visterm.collection.store.versions import current
 from visterm.collection.training import trainer
+from visterm.collection.training.pretrained import begin
+from visterm.starter import load_starter
 
 
 @pytest.fixture
@@ -65,3 +67,32 @@ def test_a_word_of_one_caption_is_not_flat(tmp_path: Path, monkeypatch: pytest.M
         calibration = version.calibration()
     assert calibration is not None
     assert (calibration.link.slopes * calibration.deviations > 1).all()
+
+
+@pytest.fixture(scope="module")
+def four_captions(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Pictures of which four have captions: *dog*, which the starter knows, and *zabu* once."""
+    starter = load_starter()
+    random = np.random.default_rng(1)
+    vectors = random.standard_normal((400, starter.weights.shape[1])).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    opened = Collection.open(tmp_path_factory.mktemp("few"))
+    put(opened, vectors, {1: "a dog", 2: "the sea", 3: "zabu in the snow", 4: "a tree"})
+    with opened.catalogue.writing("beginning"):
+        begin(opened.catalogue)
+    return opened
+
+
+def test_four_captions_make_no_picture_without_the_thing_a_good_match(
+    four_captions: Collection,
+) -> None:
+    """These vectors are of no pictures, so nothing looks like a dog, before and after training."""
+    before = four_captions.search("dog captioned:no", 1).results[0].probability
+    four_captions.train(force=True)
+    after = four_captions.search("dog captioned:no", 1).results[0].probability
+    zabu = four_captions.search("zabu captioned:no", 1).results[0].probability
+    assert before is not None
+    assert after is not None
+    assert zabu is not None
+    assert after < 1.5 * before
+    assert zabu < 0.1

@@ -8,6 +8,7 @@ rate, and adds nearly the same to every picture.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _UNLIKE = 40.0
 """So many captions are worth half of what left-out pictures say: other pictures are less alike."""
+_UNMEASURED = 0.8
+"""The part of the usual slope of a word that the starter does not know and that no left-out picture
+measures: its one example must look very much like a picture for that to be a good match."""
 _ENOUGH_LEFT_OUT = 10
 """With fewer pictures that were left out, only how usual words are is known."""
 
@@ -41,16 +45,11 @@ def calibrated(
     captioned or not.
     """
     means, deviations = word_statistics(learner.transform(at_large))
-    found = uncalibrated(means, deviations, -training_set.vocabulary.idf)
-    elsewhere = None
-    if starter is not None:
-        # Of words that no caption here holds, only the starter knows what is usual: in a collection
-        # that never shows an insect, the picture most like one is no insect.
-        captioned = np.isin(np.arange(len(means)), training_set.captions.indices)
-        elsewhere = starter.calibration(training_set.vocabulary)
-        means = np.where(captioned, means, elsewhere.means)
-        deviations = np.where(captioned, deviations, elsewhere.deviations)
-        found = elsewhere = elsewhere.with_statistics(means, deviations)
+    unmeasured, elsewhere = uncalibrated(means, deviations, -training_set.vocabulary.idf), None
+    if starter is not None and training_set.initial is not None:
+        elsewhere = _as_the_starter(starter, training_set, at_large, means, deviations)
+        means, deviations = elsewhere.means, elsewhere.deviations
+        unmeasured = elsewhere.flattened(np.where(_known(training_set.initial), 1.0, _UNMEASURED))
     left_out, statistics = learner.left_out(), (means, deviations)
     if left_out is not None:
         numbers, rows = left_out
@@ -58,7 +57,7 @@ def calibrated(
         numbers = np.flatnonzero(training_set.held)
         rows = judged.transform(training_set.vectors[numbers])
         statistics = word_statistics(judged.transform(at_large))
-    frequency, unmeasured = _frequency(training_set), found
+    frequency = _frequency(training_set)
     if left_out is None and judged is None:
         return unmeasured
     if len(rows) < _ENOUGH_LEFT_OUT or not frequency.any():
@@ -81,6 +80,41 @@ def calibrated(
         words = np.flatnonzero(frequency)
         found = rarer(found, words, rows, learner.transform(others))
     return found.with_fallback(frequency > 0, unmeasured)
+
+
+def _as_the_starter(
+    starter: Starter,
+    training_set: TrainingSet,
+    at_large: Vectors,
+    means: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+) -> Calibration:
+    """The starter's links for values of a model that learnt, of such means and deviations here.
+
+    Only the starter knows what is usual: in a collection that never shows an insect, the picture
+    most like one is no insect, and one caption with an insect changes nothing about that. Captions
+    have moved and scaled the values of their words, so the pictures at large say which of the
+    starter's values is which of the model's.
+    """
+    assert training_set.initial is not None
+    link = starter.calibration(training_set.vocabulary)
+    captioned = np.isin(np.arange(len(means)), training_set.captions.indices)
+    before, spread = word_statistics(training_set.initial.transform(at_large))
+    scale = deviations / spread
+    moved = captioned & _known(training_set.initial)
+    own = np.where(captioned, means, link.means), np.where(captioned, deviations, link.deviations)
+    usual = (
+        np.where(moved, means + (link.means - before) * scale, own[0]),
+        np.where(moved, link.deviations * scale, own[1]),
+    )
+    return replace(link.with_statistics(*usual), means=own[0], deviations=own[1])
+
+
+def _known(initial: Model) -> NDArray[np.bool_]:
+    """The words that training starts from something with."""
+    weights = initial.linear_weights()
+    assert weights is not None
+    return np.asarray(weights.any(axis=1))
 
 
 def _frequency(training_set: TrainingSet) -> NDArray[np.float64]:
