@@ -639,7 +639,7 @@ class Collection:
 
     def doubts(self, word: str, count: int = 10) -> list[Doubt]:
         """Captions to look at: they hold a word though their pictures do not look so, or lack it
-        though they do; of each, whether it is more likely wrong than right."""
+        though they do; of each, whether such captions are more often wrong than right."""
         from visterm.collection.library.review import doubts
 
         return doubts(self.catalogue, word, count)

@@ -292,7 +292,7 @@ class DoubtfulPicture(Picture):
     probability: float
     """How likely the picture shows it."""
     is_likely: bool
-    """Whether the caption is more likely wrong than right."""
+    """Whether such captions are more often wrong than right."""
 
 
 class Doubts(Response):

@@ -45,7 +45,7 @@ class Doubt:
     probability: float
     """How likely the picture shows it."""
     is_likely: bool
-    """Whether the caption is more likely wrong than right."""
+    """Whether such captions are more often wrong than right."""
 
 
 def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:

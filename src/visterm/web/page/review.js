@@ -32,7 +32,7 @@ export class Review {
       answers.set(one.picture, relevant)
       done.disabled = false
       done.textContent = `Save ${counted(answers.size, 'answer')}`
-    }, el('p', { class: 'doubt' }, one.caption || 'no caption', el('span', { class: 'quiet-text' }, ` · shows it: ${percent(one.probability)}${one.is_likely ? '' : ', probably right'}`)))
+    }, el('p', { class: 'doubt' }, one.caption || 'no caption', el('span', { class: 'quiet-text' }, ` · shows it: ${percent(one.probability)}${one.is_likely ? '' : ', less sure'}`)))
     const kinds = KINDS.map(([holds, name]) => [name(word), found.results.filter(one => one.holds === holds)])
     this.sheet.show(title,
       el('p', { class: 'quiet-text' }, `Do these show “${word}”? Yes adds the word to a caption, No removes it. Skip a picture if you are not sure.`),
