@@ -39,7 +39,9 @@ export class CaptionEditor {
     })
   }
 
-  show(picture, { ocr, ...captions }) {
+  /** @param {any} written captions by their source, and the text that is read in the picture */
+  show(picture, written) {
+    const { ocr, ...captions } = written
     this.picture = picture
     this.saved = captions.person ?? (Object.values(captions).join(' ') || '')
     this.own = 'person' in captions

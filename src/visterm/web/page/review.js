@@ -6,8 +6,8 @@ import { complain, question } from './teach.js'
 import { QUEUED } from './verdict.js'
 
 const KINDS = [
-  [true, word => `Captions with “${word}” whose pictures do not look like it`],
-  [false, word => `Captions without “${word}” whose pictures look like it`],
+  { holds: true, name: word => `Captions with “${word}” whose pictures do not look like it` },
+  { holds: false, name: word => `Captions without “${word}” whose pictures look like it` },
 ]
 
 export class Review {
@@ -33,7 +33,7 @@ export class Review {
       done.disabled = false
       done.textContent = `Save ${counted(answers.size, 'answer')}`
     }, el('p', { class: 'doubt' }, one.caption || 'no caption', el('span', { class: 'quiet-text' }, ` · shows it: ${percent(one.probability)}${one.is_likely ? '' : ', less sure'}`)))
-    const kinds = KINDS.map(([holds, name]) => [name(word), found.results.filter(one => one.holds === holds)])
+    const kinds = KINDS.map(({ holds, name }) => [name(word), found.results.filter(one => one.holds === holds)])
     this.sheet.show(title,
       el('p', { class: 'quiet-text' }, `Do these show “${word}”? Yes adds the word to a caption, No removes it. Skip a picture if you are not sure.`),
       kinds.map(([name, some]) => (some.length ? el('section', {}, el('h3', {}, name), el('ul', { class: 'questions' }, some.map(item))) : null)),
