@@ -65,7 +65,7 @@ def main() -> int:
 def draw(folder: Path, signs: int, seed: int) -> dict[str, list[str]]:
     """Signs in a folder; returns the words of each by its name."""
     random = np.random.default_rng(seed)
-    fonts = sorted(FONTS.glob("*.ttf"))
+    fonts = sorted(map(str, FONTS.glob("*.ttf")))
     drawn = {}
     for number in range(signs):
         words = random.choice(WORDS.split(), random.integers(1, 5), replace=False).tolist()

@@ -95,9 +95,9 @@ def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, f
             wrong, holds = given[:, word] != right[:, word], given[:, word]
             proposed = collection.doubts(words[word], PROPOSALS)
             found = [(wrong[one.picture - 1], one) for one in proposed]
-            hits["both"].append(np.mean([hit for hit, _ in found]))
-            hits["holding"].append(np.mean([hit for hit, one in found if one.holds]))
-            hits["lacking"].append(np.mean([hit for hit, one in found if not one.holds]))
+            hits["both"].append(float(np.mean([hit for hit, _ in found])))
+            hits["holding"].append(float(np.mean([hit for hit, one in found if one.holds])))
+            hits["lacking"].append(float(np.mean([hit for hit, one in found if not one.holds])))
             likely += [(hit, one.is_likely) for hit, one in found]
             random_rates = wrong[holds].mean(), wrong[~holds].mean()
             for kind, rate in zip(hits, (np.mean(random_rates), *random_rates), strict=True):
@@ -107,7 +107,7 @@ def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, f
     for kind in hits:
         name = "" if kind == "both" else f"{kind}_"
         figures[f"{name}precision_at_50"] = float(np.mean(hits[kind]))
-        figures[f"{name}times_random"] = figures[f"{name}precision_at_50"] / np.mean(rates[kind])
+        figures[f"{name}times_random"] = float(np.mean(hits[kind]) / np.mean(rates[kind]))
     return figures | {"likely": said.size / len(likely), "likely_precision": float(said.mean())}
 
 
