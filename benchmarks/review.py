@@ -7,8 +7,10 @@ of the pictures of each word lose it, and as many others get it. A collection (C
 on these captions, and reviewing proposes 50 captions of each word that at least 100 pictures have:
 those that hold it and those that lack it in turn. ``precision_at_50`` is the fraction of proposals
 that were changed, the mean over words; ``times_random`` that over the fraction among captions drawn
-at random, half of those that hold the word and half of those that lack it; ``holding`` and
-``lacking`` are each kind by itself. No test picture is looked at.
+at random, half of those that hold the word and half of those that lack it; ``holding_…`` and
+``lacking_…`` are each kind by itself. ``likely`` is the share of proposals that are said to be more
+likely wrong than right, ``likely_precision`` the fraction of these that were changed. Every figure
+is the mean and the standard deviation over seeds. No test picture is looked at.
 """
 
 from __future__ import annotations
@@ -37,30 +39,38 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of corel5k and iaprtc12")
     parser.add_argument("--vectors", type=Path, help="folder of NAME.npy and NAME.json")
     parser.add_argument("--only", choices=READERS, help="one of the data sets")
+    parser.add_argument("--pictures", type=int, help="the first so many; all without")
     parser.add_argument("--words", type=int, default=40, help="words of each, at most")
-    parser.add_argument("--seed", type=int, default=501)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[501], help="each one trial")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     given = parser.parse_args()
     results = {}
     for name in [given.only] if given.only else READERS:
         try:
             protocol = protocol_of(READERS[name](given.data / name))
+            paths = protocol.development.paths[: given.pictures]
         except VistermError as error:
             say(f"benchmarks.review: {error}")
             return 1
-        paths = protocol.development.paths
         vectors = vectors_by_path(name, given.data / name, paths, given.vectors)
-        results[name] = trial(protocol, vectors, given.words, given.seed)
-        say(f"{name}: {results[name]}")
+        trials = []
+        for seed in given.seeds:
+            trials.append(trial(protocol, vectors, given.words, seed))
+            say(f"{name}, seed {seed}: {trials[-1]}")
+        results[name] = {
+            figure: [round(float(summary), 4) for summary in (np.mean(values), np.std(values))]
+            for figure in trials[0]
+            if (values := [one[figure] for one in trials])
+        } | {"seeds": given.seeds}
     show(results, as_json=given.json)
     return 0
 
 
-def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, Any]:
+def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, float]:
     """Proposals for the words of one data set, and how many of them are right."""
     random = np.random.default_rng(seed)
     words = protocol.vocabulary.words
-    right = protocol.captions.toarray() > 0
+    right = protocol.captions.toarray()[: len(vectors)] > 0
     given = right.copy()
     for word in range(len(words)):
         held, lacking = np.flatnonzero(right[:, word]), np.flatnonzero(~right[:, word])
@@ -72,8 +82,9 @@ def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, A
     }
     chosen = np.flatnonzero(right.sum(axis=0) >= LEAST)
     chosen = np.sort(random.permutation(chosen)[:most])
-    kinds: dict[str, list[float]] = {"holding": [], "lacking": [], "both": []}
-    chance: dict[str, list[float]] = {"holding": [], "lacking": [], "both": []}
+    hits: dict[str, list[float]] = {"both": [], "holding": [], "lacking": []}
+    rates: dict[str, list[float]] = {kind: [] for kind in hits}
+    likely = []
     with (
         tempfile.TemporaryDirectory() as folder,
         Collection.open(folder, create=True) as collection,
@@ -81,28 +92,23 @@ def trial(protocol: Protocol, vectors: Any, most: int, seed: int) -> dict[str, A
         put(collection, vectors, {n: text for n, text in captions.items() if text})
         collection.train()
         for word in chosen.tolist():
-            wrong = given[:, word] != right[:, word]
+            wrong, holds = given[:, word] != right[:, word], given[:, word]
             proposed = collection.doubts(words[word], PROPOSALS)
-            hits = {
-                "holding": [wrong[one.picture - 1] for one in proposed if one.holds],
-                "lacking": [wrong[one.picture - 1] for one in proposed if not one.holds],
-                "both": [wrong[one.picture - 1] for one in proposed],
-            }
-            rates = [wrong[given[:, word]].mean(), wrong[~given[:, word]].mean()]
-            for kind, rate in zip(kinds, (*rates, np.mean(rates)), strict=True):
-                kinds[kind].append(float(np.mean(hits[kind])))
-                chance[kind].append(float(rate))
-    precision = {kind: float(np.mean(values)) for kind, values in kinds.items()}
-    times = {kind: precision[kind] / float(np.mean(chance[kind])) for kind in kinds}
-    return {
-        "words": len(chosen),
-        "precision_at_50": round(precision["both"], 3),
-        "times_random": round(times["both"], 2),
-        **{
-            kind: {"precision": round(precision[kind], 3), "times_random": round(times[kind], 2)}
-            for kind in ("holding", "lacking")
-        },
-    }
+            found = [(wrong[one.picture - 1], one) for one in proposed]
+            hits["both"].append(float(np.mean([hit for hit, _ in found])))
+            hits["holding"].append(float(np.mean([hit for hit, one in found if one.holds])))
+            hits["lacking"].append(float(np.mean([hit for hit, one in found if not one.holds])))
+            likely += [(hit, one.is_likely) for hit, one in found]
+            random_rates = wrong[holds].mean(), wrong[~holds].mean()
+            for kind, rate in zip(hits, (np.mean(random_rates), *random_rates), strict=True):
+                rates[kind].append(float(rate))
+    said = np.array([hit for hit, is_likely in likely if is_likely])
+    figures: dict[str, float] = {"words": len(chosen)}
+    for kind in hits:
+        name = "" if kind == "both" else f"{kind}_"
+        figures[f"{name}precision_at_50"] = float(np.mean(hits[kind]))
+        figures[f"{name}times_random"] = float(np.mean(hits[kind]) / np.mean(rates[kind]))
+    return figures | {"likely": said.size / len(likely), "likely_precision": float(said.mean())}
 
 
 if __name__ == "__main__":

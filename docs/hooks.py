@@ -26,6 +26,12 @@ P_VALUES = (
 )
 PAPERS = Path(__file__).parents[1] / "papers"
 FEW_CAPTIONS = Path(__file__).parent / "results" / "few-captions.json"
+REVIEW = FEW_CAPTIONS.with_name("review.json")
+PROPOSALS = {
+    "": "both kinds",
+    "holding_": "captions that hold the word",
+    "lacking_": "captions that lack it",
+}
 SETS = {"flickr8k": "Flickr8k", "corel5k": "Corel", "iaprtc12": "IAPR TC-12"}
 STATES = {
     "starter": "starter alone",
@@ -101,12 +107,14 @@ def kept(command: str) -> dict[str, Any]:
 
 
 def measured(benchmark: str) -> str:
-    """The table of what a benchmark of few captions printed as JSON."""
-    found = json.loads(FEW_CAPTIONS.read_text(encoding="utf-8"))[benchmark]
+    """The table of what a benchmark printed as JSON."""
+    file = REVIEW if benchmark == "review" else FEW_CAPTIONS
+    found = json.loads(file.read_text(encoding="utf-8"))[benchmark]
     head, rows = {
         "few_captions": _few_captions,
         "honest_answers": _honest_answers,
         "personal_words": _personal_words,
+        "review": _review,
     }[benchmark](found)
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -146,6 +154,25 @@ def _personal_words(found: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
         for way, title in WAYS.items()
     ]
     return head, rows
+
+
+def _review(found: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    head = [
+        "",
+        *(f"{SETS[name]}{what}" for name in found for what in (", precision", ", × random")),
+    ]
+    rows = []
+    for kind, title in PROPOSALS.items():
+        row = [title]
+        for figures in found.values():
+            precision, spread = figures[f"{kind}precision_at_50"]
+            row.append(f"{100 * precision:.1f} ± {100 * spread:.1f} %")
+            row.append(f"{figures[f'{kind}times_random'][0]:.1f}")
+        rows.append(row)
+    row = ["not called less sure"]
+    for figures in found.values():
+        row += [f"{100 * figures['likely_precision'][0]:.1f} %", "–"]
+    return head, [*rows, row]
 
 
 @cache

@@ -177,6 +177,15 @@ def test_tables_of_few_captions_are_made_from_what_the_benchmarks_printed():
     assert f"| {known['honest_answers']['starter']['ece']:.1f} |" in shown
 
 
+def test_the_table_of_review_is_made_from_what_the_benchmark_printed():
+    sys.path.insert(0, str(ROOT / "docs"))
+    from hooks import REVIEW, on_page_markdown
+
+    known = json.loads(REVIEW.read_text(encoding="utf-8"))["review"]["corel5k"]
+    shown = on_page_markdown(TEXTS["docs/results/library.md"])
+    assert f"| both kinds | {100 * known['precision_at_50'][0]:.1f} ± " in shown
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_files_of_the_code_that_a_page_names_exist(name: str):
     """A page that sends a reader to a file that was renamed is worse than none."""

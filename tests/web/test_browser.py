@@ -729,6 +729,70 @@ def test_teaching_shows_the_first_pictures_before_and_after(changed: Server, vis
     page.request.delete(f"{changed.url}/api/v1/feedback")
 
 
+def test_doubtful_captions_are_corrected_and_taken_back_as_one(
+    changed: Server, visit: Opener
+) -> None:
+    page = visit(f"{changed.url}/?q=sea")
+    wrong = order(page)[-1]
+    page.evaluate(
+        """picture => fetch(`/api/v1/pictures/${picture}/captions`, {method: 'PUT', headers:
+        {'Content-Type': 'application/json'}, body: '{"text": "sea and stones"}'})""",
+        int(wrong),
+    )
+    page.get_by_role("button", name="Review", exact=True).click()
+    sheet = page.locator("#sheet")
+    doubt = sheet.locator(".question", has_text="sea and stones")
+    expect(doubt).to_contain_text("shows it:")
+    page.screenshot(path=ARTEFACTS / "review.png")
+    doubt.get_by_role("button", name="No").click()
+    sheet.get_by_role("button", name="Save 1 answer").click()
+    expect(page.locator(".toast")).to_contain_text("1 caption changed")
+    expect(sheet.locator(".question", has_text="and stones")).to_have_count(0)
+    page.locator(".toast button").click()
+    expect(page.locator(".toast")).to_contain_text("Undone")
+    caption = page.evaluate(
+        "picture => fetch(`/api/v1/pictures/${picture}/captions`).then(one => one.json())",
+        int(wrong),
+    )
+    assert caption["caption"] == "sea and stones"
+
+
+def test_a_detail_is_framed_with_the_mouse_and_with_keys(served: Server, visit: Opener) -> None:
+    page = visit(f"{served.url}/?q=sea")
+    shown = order(page)[0]
+    page.locator(".tile .open").first.click()
+    page.get_by_role("button", name="Search by a detail").click()
+    box = page.locator(".mount").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.7 * box["height"], steps=4)
+    page.mouse.up()
+    page.screenshot(path=ARTEFACTS / "detail.png")
+    expect(page.locator("#view")).to_be_visible()  # it neither turned the page nor left it
+    page.get_by_role("button", name="Find pictures like this part").click()
+    expect(page.locator("#heading")).to_have_text("Similar to a part of this picture")
+    found = re.search(rf"like={shown}&region=([\d.]+)%2C([\d.]+)%2C([\d.]+)%2C([\d.]+)$", page.url)
+    assert found is not None
+    assert [round(float(one), 1) for one in found.groups()] == [0.1, 0.2, 0.5, 0.7]
+    expect(page.locator("#like")).to_contain_text("part of")
+    by_part = order(page)
+    page.go_back()
+    expect(page.locator("#view")).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.locator(".detail-bar")).to_be_visible()
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Escape")
+    expect(page.locator(".detail-bar")).to_be_hidden()
+    page.keyboard.press("d")
+    expect(page.locator(".detail-bar")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"region=0\.300%2C0\.300%2C0\.700%2C0\.700"))
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+    assert order(page) != by_part
+
+
 def test_fifty_thousand_pictures_are_a_few_hundred_in_the_page(
     served: Server, visit: Opener
 ) -> None:

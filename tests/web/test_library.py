@@ -63,6 +63,27 @@ def test_a_round_of_teaching(client: TestClient) -> None:
     assert not {str(one["picture"]) for one in again} & set(answers)
 
 
+def test_doubtful_captions_are_corrected_as_one_step(client: TestClient) -> None:
+    best = numbers(client, "sea", 60)
+    for number, text in ((best[0], "nothing of it"), (best[-1], "sea")):
+        client.put(f"{API}/pictures/{number}/captions", json={"text": text})
+    found = client.get(f"{API}/review", params={"query": "sea"}).json()["results"]
+    doubts = {one["picture"]: one for one in found}
+    assert (doubts[best[0]]["holds"], doubts[best[-1]]["holds"]) == (False, True)
+    assert not any(one["is_likely"] and one["holds"] and one["probability"] > 0.05 for one in found)
+    body = {"query": "sea", "answers": {str(best[0]): True, str(best[-1]): False}}
+    assert (
+        client.post(f"{API}/review", json=body).json()["changed"] == 1
+    )  # of "sea" nothing is left
+    caption = client.get(f"{API}/pictures/{best[0]}/captions").json()["caption"]
+    assert caption == "nothing of it\nsea"
+    again = client.get(f"{API}/review", params={"query": "sea"}).json()["results"]
+    assert not {one["picture"] for one in again} & {best[0], best[-1]}
+    client.delete(f"{API}/many")
+    assert client.get(f"{API}/review", params={"query": "sea"}).json()["results"] == found
+    assert client.get(f"{API}/review", params={"query": "zeppelin"}).status_code == 422
+
+
 def test_a_page_of_a_word(shared: TestClient) -> None:
     found = shared.get(f"{API}/words/sea").json()
     assert found["known"]

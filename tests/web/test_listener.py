@@ -18,6 +18,7 @@ import pytest
 from visterm.errors import BadInput, VistermError
 from visterm.web.client import ApiError, Client
 from visterm.web.listener import listen
+from visterm.web.schemas import Changed
 
 
 @contextmanager
@@ -169,6 +170,8 @@ def test_a_program_uses_two_collections_by_the_client(own: Path, tmp_path: Path)
         assert captioned != "queued"
         assert captioned.caption == "a boat"
         assert first.undo() != "queued"
+        doubt = first.doubts("sea", k=1).results[0]
+        assert first.review("sea", {doubt.picture: not doubt.holds}) == Changed(1)
         removed = other.remove("products/4711.jpg")
         assert removed != "queued"
         assert (removed.changed, other.status().pictures) == (1, 0)

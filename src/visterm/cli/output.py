@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 AVGP = "average precision"
 """How high up the pictures that answer stand in a ranking: 100 % where all of them come first."""
-SOURCES = {"person": "by you", "table": "from a table"}
+SOURCES = {"person": "by you", "table": "from a table", "ocr": "read in the picture"}
 """Where captions come from, as people say it."""
 _MOST_TIMES = 11.5
 """Of a factor of 100,000 and more nobody wants to know how much more."""

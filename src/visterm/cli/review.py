@@ -23,8 +23,9 @@ def review(
     """Look at captions that may be wrong about a word.
 
     Some have the word, but their pictures do not look like it; others lack it, but theirs do. Your
-    yes adds the word to a caption, your no removes it. All answers are one step, and visterm undo
-    takes them back. Type y, n, s to skip, or q to end; a program can write them to stdin.
+    yes adds the word to a caption, your no removes it. Of captions called less sure, fewer than
+    half are wrong. All answers are one step, and visterm undo takes them back. Type y, n, s to
+    skip, or q to end; a program can write them to stdin.
 
     Example: visterm review dog
     """
@@ -52,4 +53,5 @@ def review(
 
 def _line(path: str, word: str, doubt: Doubt) -> str:
     about = "has the word" if doubt.holds else "lacks the word"
-    return f"{path}  {about}, shows {word} with {percent(doubt.probability)}"
+    sure = "" if doubt.is_likely else ", less sure"
+    return f"{path}  {about}, shows {word} with {percent(doubt.probability)}{sure}"

@@ -143,6 +143,7 @@ def _named(collections: list[str]) -> dict[str, Path]:
 def _announce(url: str, root: Path, address: Address, *, json: bool) -> None:
     lines = (f"{root} is served at {url}", "Ctrl-C ends it.")
     show({"url": url, "folder": root}, lines, json=json)
+    sys.stdout.flush()  # the log of a service or container is a pipe, and has the token only here
     if not address.is_loopback:
         say(
             f"others on the network reach {address.host}, port {address.port}, and whoever has the "

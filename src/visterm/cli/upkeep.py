@@ -78,6 +78,10 @@ def add(
             "--folders/--no-folders", help="Let folder names count, and learn from them, too."
         ),
     ] = None,
+    ocr: Annotated[
+        bool | None,
+        typer.Option("--ocr/--no-ocr", help="Read text in pictures, too (signs, scans)."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes at work.")] = None,
     ray: Ray = None,
 ) -> Answer:
@@ -101,6 +105,7 @@ def add(
                 features=features,
                 names=names,
                 folders=folders,
+                ocr=ocr,
                 n_jobs=workers,
                 ray=ray,
                 progress=progress,

@@ -219,6 +219,7 @@ class Collection:
         vectors: ArrayLike | None = None,
         names: str | None = None,
         folders: bool | None = None,
+        ocr: bool | None = None,
         n_jobs: int | None = None,
         ray: str | None = None,
         remote: bool = True,
@@ -246,6 +247,9 @@ class Collection:
             ``folders`` or ``both``; as before where not given.
         folders
             Whether the names of folders count, and are learnt from as captions are.
+        ocr
+            Whether text in pictures is read and counts (extra ``ocr``); as before where not given,
+            and not at first. ``False`` deletes what was read.
         n_jobs
             Processes that decode pictures and extract features.
         ray
@@ -267,6 +271,10 @@ class Collection:
         from visterm.collection.ingest.pipeline import ingest
         from visterm.collection.ingest.scopes import welcome
         from visterm.collection.training.pretrained import answer_early
+        from visterm.pictures.ocr import check_installed
+
+        if ocr:
+            check_installed()
 
         inside = [scope_of(self.root, path) for path in paths]
         named, files = sorted(set(inside)), [self.root / path for path in inside]
@@ -276,7 +284,7 @@ class Collection:
             running_on(ray),
         ):
             welcome(self.catalogue, named)
-            captions.let_count(self.catalogue, names, folders)
+            captions.let_count(self.catalogue, names, folders, ocr)
             if changed is not None:
                 named = changed_scopes(self.catalogue, self.root, changed)
                 if not named:
@@ -629,7 +637,7 @@ class Collection:
 
     def doubts(self, word: str, count: int = 10) -> list[Doubt]:
         """Captions to look at: they hold a word though their pictures do not look so, or lack it
-        though they do."""
+        though they do; of each, whether such captions are more often wrong than right."""
         from visterm.collection.library.review import doubts
 
         return doubts(self.catalogue, word, count)
@@ -749,8 +757,10 @@ class Collection:
         return Thumbnails(self.root, self.store)
 
     def captions(self, picture: int | str | os.PathLike[str]) -> dict[str, str]:
-        """All captions of a picture by their source."""
-        return captions.of_picture(self.catalogue, self.number(picture))
+        """All captions of a picture by their source; ``ocr`` is the text that is read in it."""
+        number = self.number(picture)
+        written = captions.of_picture(self.catalogue, number)
+        return written | captions.text_in(self.catalogue, number)
 
     def number(self, picture: int | str | os.PathLike[str]) -> int:
         """The number of a picture, by one of its files."""

@@ -9,7 +9,7 @@ from typing import Any
 from visterm.collection.ingest.extractors import current_key
 from visterm.collection.ingest.scopes import scopes, unchanged
 from visterm.collection.store import events
-from visterm.collection.store.caption_words import NAMES
+from visterm.collection.store.caption_words import NAMES, OCR, TEXT, counting
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import described
 from visterm.collection.store.versions import current
@@ -52,6 +52,9 @@ def status(catalogue: Catalogue, root: Path) -> Status:
             """SELECT source, count(*) FROM captions JOIN pictures ON pictures.id = picture
                 WHERE present > 0 GROUP BY source ORDER BY source"""
         ).fetchall()
+        if TEXT in counting(db):
+            question = "SELECT count(*) FROM pictures WHERE present > 0 AND ocr != ''"
+            sources.append((OCR, catalogue.one(question)))
         return Status(
             folder=str(root),
             store=str(catalogue.store),

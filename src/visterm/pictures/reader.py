@@ -39,6 +39,8 @@ class Wanted:
     second: float | None = None
     """Of a video, the frame that is shown then."""
     max_side: int | None = None
+    text: bool = False
+    """Whether text in the picture is read, be its content known or not."""
     known: tuple[str, ...] = ()
     """Hashes (hexadecimal) of contents whose size and pixels nobody needs again."""
 
@@ -54,6 +56,8 @@ class Reading:
     seconds: list[float | None] = field(default_factory=list)
     """When each frame is shown, the most usual one first; None where it is no video."""
     pixels: list[Pixels] = field(default_factory=list)
+    text: str | None = None
+    """What is to be read in the picture; None where it was not looked for."""
     reason: str | None = None
 
 
@@ -77,6 +81,8 @@ def read_here(
                     wanted = replace(wanted, pixels=False, size=False)
             if wanted.metadata or wanted.size or wanted.pixels:
                 _read_content(file, wanted, reading, about)
+            if wanted.text:
+                reading.text = _text(file)
     except Refused as reason:
         reading.reason = str(reason)
     except OSError as error:
@@ -111,6 +117,18 @@ def _read_content(file: BinaryIO, wanted: Wanted, reading: Reading, about: Metad
                     with contextlib.suppress(Exception):
                         picture.picture.load()
                 about.embedded(picture)
+
+
+def _text(file: BinaryIO) -> str | None:
+    """What is to be read in a picture, decoded in more pixels for it; nothing in videos."""
+    from visterm.pictures import ocr
+
+    file.seek(0)
+    if formats.video_format(file.read(formats.HEAD)) is not None:
+        return ""
+    shown, wanted = Reading(), Wanted(pixels=True, max_side=ocr.SIDE)
+    _read_content(file, wanted, shown, MetadataReader(""))
+    return ocr.text_in(shown.pixels[0])
 
 
 def _read_video(

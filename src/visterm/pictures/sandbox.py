@@ -37,6 +37,8 @@ NEVER_READY = "the decoder does not start"
 MEMORY = 1_000_000_000
 """Bytes that a child may take for a file, besides what it has when it is ready."""
 _LONGEST = 10.0
+_TEXT_TAKES = 6
+"""So many times as long may a picture take whose text is read: a page of small print does."""
 _PATIENCE = 3
 """So many times that processor time may pass until a file is given up that takes none."""
 _LONGEST_START = 60.0
@@ -149,14 +151,15 @@ class Readers:
             path = None if path is None else str(Path(path).absolute())
         except OSError:  # the folder one stands in is gone
             return Reading(reason="no such file")
-        about = {"path": path, "bytes": len(data), "longest": self._longest}
+        longest = self._longest * (_TEXT_TAKES if wanted.text else 1)
+        about = {"path": path, "bytes": len(data), "longest": longest}
         request = about | {"wanted": asdict(wanted)}
         child = self._free.get()
         try:
             while True:
                 child = child or _Child(self._command)
                 was_used = child.has_answered
-                answer = child.ask(request, data, self._longest)
+                answer = child.ask(request, data, longest)
                 if isinstance(answer, Reading):
                     return answer
                 child = None
@@ -185,6 +188,7 @@ def _message(reading: Reading) -> tuple[dict[str, Any], bytes]:
         "metadata": asdict(reading.metadata),
         "size": reading.size,
         "seconds": reading.seconds,
+        "text": reading.text,
         "reason": reading.reason,
         "shape": (len(reading.pixels), *reading.pixels[0].shape) if reading.pixels else None,
         "bytes": len(data),
@@ -202,6 +206,7 @@ def _reading(answer: dict[str, Any], data: bytearray) -> Reading:
         metadata=Metadata(captions, capture, recorded, written["problems"]),
         size=None if answer["size"] is None else tuple(answer["size"]),
         seconds=answer["seconds"],
+        text=answer["text"],
         reason=answer["reason"],
     )
     if answer["shape"] is not None:
@@ -340,12 +345,18 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     warnings.simplefilter("ignore")
     Image.MAX_IMAGE_PIXELS = None  # `check_size` knows who allows how many
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # a thread reserves memory that it never takes
-    taken = _memory_taken()
+    taken, reads_text = _memory_taken(), False
     tell(b"{}\n")
     for line in requests:
         asked = json.loads(line)
         wanted, longest = Wanted(**asked["wanted"]), asked["longest"]
         source = requests.read(asked["bytes"]) if asked["path"] is None else asked["path"]
+        if wanted.text and not reads_text:  # what it is loaded with is no picture's
+            reads_text = True
+            from visterm.pictures import ocr
+
+            ocr.engine()
+            taken = _memory_taken()
         _limit_memory(taken)
         _limit_time(longest)
         try:

@@ -11,6 +11,7 @@ for found in shop.search("red shoe", k=5).results:
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -24,6 +25,7 @@ from visterm.web.schemas import (
     SCHEMA_LOCK,
     Captions,
     Changed,
+    Doubts,
     PictureDetails,
     Ranking,
     ServerStatus,
@@ -112,6 +114,15 @@ class Client:
         """Say whether a picture is what a query asks for."""
         body = {"query": query, "picture": number, "relevant": relevant}
         return self._change(Judgement, "POST", "/feedback", json.dumps(body).encode())
+
+    def doubts(self, word: str, k: int = 10) -> Doubts:
+        """The captions that are most likely wrong about a word."""
+        return self._ask(Doubts, "GET", "/review", {"query": word, "k": k})
+
+    def review(self, word: str, answers: Mapping[int, bool]) -> Changed | Queued:
+        """Say of pictures whether they show a word: captions get it or lose it, as one step."""
+        body = {"query": word, "answers": {str(number): yes for number, yes in answers.items()}}
+        return self._change(Changed, "POST", "/review", json.dumps(body).encode())
 
     def undo(self) -> Changed | Queued:
         """Take back what was said or removed last."""

@@ -283,6 +283,25 @@ class Questions(Response):
     results: list[Picture]
 
 
+@dataclass(frozen=True)
+class DoubtfulPicture(Picture):
+    """A picture whose caption may be wrong about a word."""
+
+    holds: bool
+    """Whether the caption has the word."""
+    probability: float
+    """How likely the picture shows it."""
+    is_likely: bool
+    """Whether such captions are more often wrong than right."""
+
+
+class Doubts(Response):
+    """Captions to look at: those that have a word and those that lack it in turn."""
+
+    query: str
+    results: list[DoubtfulPicture]
+
+
 class NewRound(Request):
     """The answers to a round of questions, by the pictures' numbers."""
 

@@ -30,6 +30,7 @@ def test_both_kinds_are_proposed_in_turn_with_how_likely_they_are(wronged) -> No
     found = collection.doubts("sky", 10)
     assert [doubt.holds for doubt in found] == [True, False] * 5
     assert all(0 <= doubt.probability <= 1 for doubt in found)
+    assert not any(doubt.is_likely and doubt.holds and doubt.probability > 0.05 for doubt in found)
     for kind, wrong in ((True, given), (False, lost)):
         likely = [doubt.probability for doubt in found if doubt.holds is kind]
         assert likely == sorted(likely, reverse=not kind)

@@ -143,6 +143,8 @@ class Batches:
             self._keep_listed(task, old[1], is_news=task.what == LISTED)
             return
         picture = old[1] if reading.digest is None else _picture(db, reading.digest)
+        if reading.text is not None:
+            db.execute("UPDATE pictures SET ocr = ? WHERE id = ?", (reading.text, picture))
         if reading.size is not None:
             db.execute(
                 "UPDATE pictures SET width = ?, height = ? WHERE id = ? OR video = ?",

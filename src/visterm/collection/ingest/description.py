@@ -12,7 +12,7 @@ import tempfile
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,11 +101,20 @@ class FileDescriber:
         What makes vectors of pixels.
     folder
         For copies of what lies elsewhere; a temporary one where none is given.
+    reads_text
+        Whether text in pictures is read.
     """
 
-    def __init__(self, root: Path, extractor: Extractor, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        extractor: Extractor,
+        folder: Path | None = None,
+        *,
+        reads_text: bool = False,
+    ) -> None:
         self.root, self.extractor, self.gpus = root, extractor, extractor.gpus
-        self._folder = folder
+        self._folder, self._reads_text = folder, reads_text
 
     def __call__(self, tasks: list[IngestTask]) -> Described:
         """Read and describe, in another process than the collection's."""
@@ -167,9 +176,13 @@ class FileDescriber:
             pixels=needs_pixels,
             frames=True,
             max_side=self.extractor.max_side,
+            text=is_read and self._reads_text,
             known=task.known,
         )
-        reading = file.reading = readers().read(file.path, wanted)
+        reading = readers().read(file.path, wanted)
+        if wanted.text and reading.text is None:  # what is written in it must not cost the picture
+            reading = replace(readers().read(file.path, replace(wanted, text=False)), text="")
+        file.reading = reading
         if needs_pixels or (is_read and reading.digest is None):
             file.reason, file.is_passing = reading.reason, reading.reason == NEVER_READY
         elif reading.reason is not None and not reading.metadata.problems:

@@ -110,7 +110,7 @@ def _take_all(batches: Batches, incoming: Path, n_jobs: int, on_batch: OnBatch |
     tasks = _tasks(plan, batches.rows.extractor, min(BATCH, TOGETHER))
     if extractor.portable and where is not None:
         batches.on_cluster(where)
-    answers = described(plan.root, extractor, tasks, incoming, n_jobs)
+    answers = described(plan.root, extractor, tasks, incoming, n_jobs, reads_text=plan.reads_text)
     group: list[Described] = []
     enough = min(BATCH, FIRST)  # somebody waits to see the first; later groups are larger
 
@@ -139,11 +139,14 @@ def described(
     tasks: Iterator[list[IngestTask]],
     incoming: Path | None,
     n_jobs: int,
+    *,
+    reads_text: bool = False,
 ) -> Generator[Described, None, None]:
     """Descriptions of batches: by this process, by others of this machine, or by a cluster."""
     if extractor.portable and (cluster() is not None or n_jobs > 1):
-        return map_batches(FileDescriber(root, extractor), tasks, n_jobs=n_jobs)
-    return describe_here(FileDescriber(root, extractor, incoming), tasks)
+        work = FileDescriber(root, extractor, reads_text=reads_text)
+        return map_batches(work, tasks, n_jobs=n_jobs)
+    return describe_here(FileDescriber(root, extractor, incoming, reads_text=reads_text), tasks)
 
 
 def processes_for(extractor: Extractor, n_jobs: int, pictures: int) -> int:

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 from visterm.collection.sources.folders import FILE, TABLE, kind_of, listings, look_at
 from visterm.collection.sources.opening import File, Listing, is_local, join
+from visterm.collection.store.caption_words import OCR
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import is_url, is_within, shard_of
 from visterm.errors import BadInput
+from visterm.pictures import ocr
 from visterm.pictures.formats import Refused
 from visterm.progress import Progress, silent
 
@@ -73,6 +75,10 @@ class IngestTask:
         return self.what in (READ, CAPTIONS)
 
 
+_DESCRIBED = """EXISTS (SELECT 1 FROM rows JOIN pictures ON pictures.id = rows.picture
+    WHERE extractor = ? AND rows.picture = places.picture AND (NOT ? OR ocr IS NOT NULL))"""
+"""Whether a file has a vector, and was read where text is."""
+
 _TABLES = {
     "todo": """number INTEGER PRIMARY KEY, folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER,
         sidecars TEXT, offset INTEGER, caption TEXT, listed TEXT, what TEXT""",
@@ -105,6 +111,7 @@ class Survey:
         self._mounts_before: set[str] = set(json.loads(catalogue.get(_MOUNTS) or "[]"))
         self._mounts: set[str] = set()
         db = catalogue.db
+        self.reads_text = catalogue.get(OCR) is not None and ocr.is_installed()
         self.excluded = {path for (path,) in db.execute("SELECT path FROM excluded")}
         self.named = {path for (path,) in db.execute("SELECT location FROM sources WHERE named")}
         for name, columns in _TABLES.items():
@@ -296,11 +303,10 @@ def _survey_known(plan: Survey, listing: Listing, extractor: str) -> set[str]:
     within = (shard, shard + "/", shard + "0")  # "0" is what follows "/"
     inside = "(folder = ? OR (folder > ? AND folder < ?))"
     for row in db.execute(
-        f"""SELECT {FACTS}, EXISTS (SELECT 1 FROM rows WHERE extractor = ?
-                AND rows.picture = places.picture) AS described
+        f"""SELECT {FACTS}, {_DESCRIBED} AS described
             FROM places WHERE {inside} AND (vanished OR NOT described)
             AND (folder, name) NOT IN (SELECT folder, name FROM skipped)""",
-        (extractor, *within),
+        (extractor, plan.reads_text, *within),
     ).fetchall():
         task = IngestTask.of(*row[:-1], RETURNED if row[-1] else READ)
         if not any(is_within(task.path, path) for path in plan.excluded):
@@ -376,10 +382,9 @@ class KnownFile(NamedTuple):
 
 def known_files(plan: Survey, folder: str, extractor: str) -> dict[str, KnownFile]:
     rows = plan.catalogue.db.execute(
-        """SELECT name, id, size, mtime_ns, sidecars, vanished, caption, listed, taken_from,
-            EXISTS (SELECT 1 FROM rows WHERE extractor = ? AND rows.picture = places.picture)
-            FROM places WHERE folder = ?""",
-        (extractor, folder),
+        f"""SELECT name, id, size, mtime_ns, sidecars, vanished, caption, listed, taken_from,
+            {_DESCRIBED} FROM places WHERE folder = ?""",
+        (extractor, plan.reads_text, folder),
     )
     return {name: KnownFile(*rest) for name, *rest in rows}
 

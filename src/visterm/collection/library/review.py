@@ -27,6 +27,9 @@ from visterm.index.codes import magnitudes
 from visterm.index.columns import computed
 from visterm.text.tokens import one_form, stem, word_pattern
 
+_LEAST = {True: 0.95, False: 0.7}
+"""How surprising a caption that holds the word, or lacks it, is where it is more likely wrong than
+right: so it was on development pictures of Corel (``benchmarks.review``)."""
 _CONSIDERED = 400
 """Captions each way that are compared with those of pictures alike: the least likely ones that hold
 the word, and the likeliest that do not."""
@@ -34,11 +37,15 @@ the word, and the likeliest that do not."""
 
 @dataclass(frozen=True)
 class Doubt:
-    """A caption to look at: whether it holds the word, and how likely the picture shows it."""
+    """A caption to look at."""
 
     picture: int
     holds: bool
+    """Whether the caption has the word."""
     probability: float
+    """How likely the picture shows it."""
+    is_likely: bool
+    """Whether such captions are more often wrong than right."""
 
 
 def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
@@ -84,7 +91,15 @@ def _in_turn(
         ordered = own[np.argsort(-surprise[own], kind="stable")]
         places += [(rank, not kind, place) for rank, place in enumerate(ordered.tolist())]
     first = [place for _, _, place in sorted(places)[:count]]
-    return [Doubt(int(ids[n]), bool(holds[n]), float(likely[n])) for n in first]
+    return [
+        Doubt(
+            int(ids[n]),
+            bool(holds[n]),
+            float(likely[n]),
+            bool(surprise[n] > _LEAST[bool(holds[n])]),
+        )
+        for n in first
+    ]
 
 
 def review(catalogue: Catalogue, word: str, answers: Mapping[int, bool]) -> int:

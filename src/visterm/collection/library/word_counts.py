@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from visterm.collection.store.caption_words import FILE, counting
+from visterm.collection.store.caption_words import FILE, TEXT, counting
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.snapshot import snapshot
 from visterm.errors import VistermError
@@ -81,6 +81,10 @@ def _written(
     ):
         yield captions, text, 1
     for source in counting(catalogue.db):
+        if source == TEXT:
+            for (text,) in catalogue.db.execute("SELECT ocr FROM pictures WHERE present > 0"):
+                yield names, text or "", 1
+            continue
         words, column = (file_words, "name") if source == FILE else (folder_words, "folder")
         question = f"SELECT {column}, count(*) FROM places WHERE NOT vanished GROUP BY {column}"
         for name, times in catalogue.db.execute(question):

@@ -14,6 +14,7 @@ from pathlib import Path
 from visterm.collection.store.caption_words import (
     FOLDER,
     NAMES,
+    OCR,
     PERSON,
     SOURCES,
     checked_names,
@@ -111,6 +112,12 @@ def inherit(catalogue: Catalogue, old: int, new: int) -> None:
     )
 
 
+def text_in(catalogue: Catalogue, picture: int) -> dict[str, str]:
+    """What is to be read in a picture, as one more source beside its captions."""
+    text = catalogue.one("SELECT ocr FROM pictures WHERE id = ?", picture)
+    return {OCR: text} if text else {}
+
+
 def of_picture(catalogue: Catalogue, picture: int) -> dict[str, str]:
     """All captions of one picture by source."""
     return dict(
@@ -161,11 +168,18 @@ def to_learn_from(catalogue: Catalogue, extractor: str) -> Iterator[tuple[int, b
             yield picture, digest, effective_caption(texts)
 
 
-def let_count(catalogue: Catalogue, names: str | None, folders: bool | None) -> None:
-    """Change which names count as words, as ``Collection.add`` takes it; None leaves it as it is.
+def let_count(
+    catalogue: Catalogue, names: str | None, folders: bool | None, ocr: bool | None
+) -> None:
+    """Change what counts beside captions, as ``Collection.add`` takes it; None leaves it as it is.
 
     The caller holds the lock.
     """
+    if ocr is not None:
+        with catalogue.transaction() as db:
+            catalogue.set(OCR, "yes" if ocr else None)
+            if not ocr:
+                db.execute("UPDATE pictures SET ocr = NULL WHERE ocr IS NOT NULL")
     if names is None and folders is None:
         return
     now = (catalogue.get(NAMES) or "none") if names is None else checked_names(names)

@@ -8,8 +8,8 @@ is written changes it:
 - captions leave out much: one without t makes it less likely by 1 − r, r being how complete
   captions of its length are;
 - a picture without caption is left as it is seen;
-- the name of its file or of a folder that holds t is right with another probability κ', whatever
-  captions say of it: ``1 − (1 − κ')(1 − P_t)``.
+- the name of its file or of a folder, or text in the picture, that holds t is right with another
+  probability κ', whatever captions say of it: ``1 − (1 − κ')(1 − P_t)``.
 
 Words without a column have, instead of a sight, the fraction of captions that hold them. An
 unwanted word counts ``log(1 − P_t)``. `visterm.index.scan` adds it all up.
@@ -61,7 +61,8 @@ class QueryTerm:
         Whether captions would mention it; not so for a word that a click began after they were
         written.
     named : dict of str to (array of int, float)
-        By source, file or folder, the pictures whose names hold it, and how likely these answer.
+        By source (file, folder or text), the pictures of which it holds the word, and how likely
+        these answer.
     """
 
     word: str
@@ -182,7 +183,7 @@ def score_parts(
     )
     is_held = np.array([_is_among(positions, one.captioned) for one in evidence])
     doubt, by_source = np.ones(magnitude.shape), {}
-    for source in ("file", "folder"):
+    for source in NAME_CERTAINTY:
         says = by_source[source] = np.zeros(magnitude.shape, bool)
         for n, one in enumerate(evidence):
             if source in one.named:
@@ -201,7 +202,7 @@ def score_parts(
         is_held, logs(certainty=CERTAINTY, doubt=doubt), logs(omitted=omitted, doubt=doubt)
     )
     seen = np.where(is_seen, logs(), 0.0)
-    is_named = (by_source["file"] | by_source["folder"]) & ~is_held
+    is_named = np.any([*by_source.values()], axis=0) & ~is_held
     caption = np.where(is_named, 0.0, said - seen).sum(axis=0).tolist()
     name = np.where(is_named, said - seen, 0.0).sum(axis=0).tolist()
     held = _words_by_row(evidence, is_held)

@@ -93,11 +93,13 @@ class ScoreParts:
     words: tuple[str, ...] = ()
     """The words of the query that the picture's caption holds."""
     name: float = 0.0
-    """What names add, where they count and the caption does not say it."""
+    """What names and text in the picture add, where they count and the caption does not say it."""
     file_words: tuple[str, ...] = ()
     """The words that the name of its file holds."""
     folder_words: tuple[str, ...] = ()
     """The words that the names of its folders hold."""
+    text_words: tuple[str, ...] = ()
+    """The words that are to be read in it."""
 
     def says(self) -> str:
         """Who says the words of the query, for people; "" where nobody does.
@@ -106,6 +108,7 @@ class ScoreParts:
         'caption: sea; folder: lisbon, 1987'
         """
         sources = {"caption": self.words, "file name": self.file_words, "folder": self.folder_words}
+        sources |= {"text in it": self.text_words}
         return "; ".join(f"{who}: {', '.join(words)}" for who, words in sources.items() if words)
 
 

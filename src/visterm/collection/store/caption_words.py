@@ -1,9 +1,10 @@
 """Which captions, and which names of files and folders, hold a word: an FTS5 table of stems.
 
 The table ``written`` has a row for every picture of which something is written, and the columns
-``caption``, ``file`` and ``folder``: the stems of their words in order, so that a name of several
-words ("statue of liberty") is a phrase. A word that only holds English together is marked, and is
-found within such a name alone. Names are there where their owner lets them count. Triggers note
+``caption``, ``file``, ``folder`` and ``text`` (in the picture): the stems of their words in order,
+so that a name of several words ("statue of liberty") is a phrase. A word that only holds English
+together is marked, and is found within such a name alone. Names and text are there where their
+owner lets them count. Triggers note
 pictures of which something was written or taken back (`schema`), and the transaction that did so
 ends with `catch_up`.
 """
@@ -30,15 +31,18 @@ if TYPE_CHECKING:
 
 PERSON = "person"
 """The source of what somebody typed; while it is there, the other sources are not asked."""
-CAPTION, FILE, FOLDER = "caption", "file", "folder"
+CAPTION, FILE, FOLDER, TEXT = "caption", "file", "folder", "text"
 """The columns."""
 NAMES = "names"
 """The setting of whose names count: files, folders or both; not there for neither."""
 SOURCES = {"none": (), "files": (FILE,), "folders": (FOLDER,), "both": (FILE, FOLDER)}
 """What counts, by the value of the setting."""
-CERTAINTY = {FILE: 0.9, FOLDER: 0.7}
-"""How likely a picture answers a word that the name of its file, or of a folder, holds: who names a
-folder means most of its pictures, not each of them."""
+OCR = "ocr"
+"""The setting of whether text in pictures is read; not there for no."""
+CERTAINTY = {FILE: 0.9, FOLDER: 0.7, TEXT: 0.8}
+"""How likely a picture answers a word that the name of its file or of a folder holds, or that is to
+be read in it: who names a folder means most of its pictures, not each of them, and the sign of a
+bakery shows no bread."""
 COMPLETENESS = "completeness"
 """The setting of how complete captions are."""
 USUAL_COMPLETENESS = (0.0, 0.25, 0.3, 0.45, 0.7, 0.9, 0.95)
@@ -87,9 +91,10 @@ def checked_names(names: str) -> str:
 
 
 def counting(db: sqlite3.Connection) -> tuple[str, ...]:
-    """Whose names count: ``file``, ``folder``, both or neither."""
-    row = db.execute("SELECT value FROM settings WHERE name = ?", (NAMES,)).fetchone()
-    return SOURCES[row[0]] if row else ()
+    """What counts beside captions: names of files, of folders, text in pictures; none at first."""
+    question = "SELECT name, value FROM settings WHERE name IN (?, ?)"
+    settings = dict(db.execute(question, (NAMES, OCR)))
+    return SOURCES[settings.get(NAMES, "none")] + (TEXT,) * (OCR in settings)
 
 
 def completeness(db: sqlite3.Connection) -> NDArray[np.float64]:
@@ -147,7 +152,7 @@ class WrittenWords:
     worded: int
     """How many pictures have words at all, in captions or names."""
     sources: tuple[str, ...]
-    """Whose names count."""
+    """What counts beside captions."""
     known: dict[tuple[str, str], Ids] = field(default_factory=dict)
     """Lists that were read before."""
 
@@ -176,33 +181,39 @@ class WrittenWords:
 
 def catch_up(db: sqlite3.Connection) -> None:
     """Bring the table in step with what is written of noted pictures, inside a transaction."""
-    question = """SELECT picture, captions, names FROM changed_captions
+    question = """SELECT picture, captions, names, ocr FROM changed_captions
         LEFT JOIN said USING (picture) ORDER BY picture LIMIT ?"""
     while noted := db.execute(question, (_BATCH,)).fetchall():
         first, last = noted[0][0], noted[-1][0]
         rows, lengths = [], np.zeros(last - first + 1, np.uint8)
-        for picture, captions, names in noted:
-            *texts, length = _texts(captions or "[]", names or "[]")
+        for picture, captions, names, text in noted:
+            *texts, length = _texts(captions or "[]", names or "[]", text or "")
             lengths[picture - first] = length
             if any(texts):
                 rows.append((picture, *texts))
         db.executemany("DELETE FROM written WHERE rowid = ?", [row[:1] for row in noted])
-        db.executemany("INSERT INTO written (rowid, caption, file, folder) VALUES (?,?,?,?)", rows)
+        db.executemany(
+            "INSERT INTO written (rowid, caption, file, folder, text) VALUES (?,?,?,?,?)", rows
+        )
         _keep_lengths(db, np.array([row[0] for row in noted]), lengths)
         db.execute("DELETE FROM changed_captions WHERE picture BETWEEN ? AND ?", (first, last))
     db.execute("UPDATE settings SET value = value + 1 WHERE name = 'caption_words'")
 
 
-def _texts(captions: str, names: str) -> tuple[str, str, str, int]:
+def _texts(captions: str, names: str, text: str) -> tuple[str, str, str, str, int]:
     """What a row holds of what the view ``said`` has, and how long the caption is."""
-    written = tokens(effective_caption(dict(json.loads(captions))))
-    caption = [_MARK * (token in STOP_WORDS) + stem(token) for token in written]
+    caption = _marked_stems(effective_caption(dict(json.loads(captions))))
     files, folders = list[str](), list[str]()
     for folder, file in json.loads(names):
         files += [*_name_words(FILE, file), _MARK]
         folders += [*_name_words(FOLDER, folder), _MARK]
     length = length_of(len({word for word in caption if not word.startswith(_MARK)}))
-    return _joined(caption), _joined(files), _joined(folders), length
+    seen = _marked_stems(text)
+    return _joined(caption), _joined(files), _joined(folders), _joined(seen), length
+
+
+def _marked_stems(text: str) -> list[str]:
+    return [_MARK * (token in STOP_WORDS) + stem(token) for token in tokens(text)]
 
 
 def _joined(words: list[str]) -> str:
@@ -251,15 +262,15 @@ def are_right(db: sqlite3.Connection) -> bool:
     try:
         db.execute("INSERT INTO written (written) VALUES ('integrity-check')")
         lengths, rows = caption_lengths(db), 0
-        for picture, captions, names, *texts in db.execute(
-            """SELECT said.picture, captions, names, caption, file, folder
+        for picture, captions, names, text, *texts in db.execute(
+            """SELECT said.picture, captions, names, ocr, caption, file, folder, text
                 FROM said LEFT JOIN written ON written.rowid = said.picture"""
         ):
-            *expected, length = _texts(captions, names)
+            *expected, length = _texts(captions, names, text or "")
             is_there = any(expected)
             rows += is_there
             known = int(lengths[picture]) if picture < lengths.size else 0
-            if texts != (expected if is_there else [None] * 3) or known != length:
+            if texts != (expected if is_there else [None] * 4) or known != length:
                 return False
         return bool(rows == db.execute("SELECT count(*) FROM written").fetchone()[0])
     except sqlite3.DatabaseError:  # as FTS5 says that its index is damaged

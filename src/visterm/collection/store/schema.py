@@ -9,7 +9,7 @@ import sqlite3
 
 from visterm.errors import VistermError
 
-VERSION = 22
+VERSION = 23
 """Of the tables below; those of 0.2 had up to 9."""
 
 _PICTURES = """
@@ -30,6 +30,7 @@ CREATE TABLE pictures (
     rating INTEGER,                         -- stars, or -1: rejected
     width INTEGER,                          -- of the upright picture, so that whoever lays out a
     height INTEGER,                         -- page opens no file
+    ocr TEXT,                               -- text that is read in it; NULL: not looked for
     video INTEGER REFERENCES pictures ON DELETE CASCADE,
     second REAL                             -- when the frame is shown; NULL for a picture
 );
@@ -212,7 +213,7 @@ CREATE INDEX events_by_state ON events (state, id);
 # Captions, and the words that are written of pictures (`store/caption_words.py`), kept up at the
 # end of every transaction that has changed what is written of a picture: triggers note it.
 WRITTEN = """CREATE VIRTUAL TABLE written USING fts5(
-    caption, file, folder, columnsize = 0, tokenize = "ascii tokenchars '-_'''"
+    caption, file, folder, text, columnsize = 0, tokenize = "ascii tokenchars '-_'''"
 )"""
 _COUNTS = "EXISTS (SELECT 1 FROM settings WHERE name = 'names')"
 _NOTE = "INSERT OR IGNORE INTO changed_captions SELECT id FROM pictures WHERE id IN ({0});"
@@ -229,13 +230,13 @@ CREATE TABLE caption_lengths (
     chunk INTEGER PRIMARY KEY,              -- of pictures: their numbers shifted right by 16 bits
     lengths BLOB NOT NULL                   -- a byte a picture: how many words its caption has
 );
-CREATE VIEW said (picture, captions, names) AS SELECT id,
+CREATE VIEW said (picture, captions, names, ocr) AS SELECT id,
     (SELECT json_group_array(json_array(source, text)) FROM captions WHERE picture = pictures.id),
     (SELECT json_group_array(json_array(
         CASE value WHEN 'files' THEN '' ELSE folder END,
         CASE value WHEN 'folders' THEN '' ELSE places.name END))
         FROM places JOIN settings ON settings.name = 'names'
-        WHERE picture = pictures.id AND NOT vanished)
+        WHERE picture = pictures.id AND NOT vanished), ocr
     FROM pictures;
 CREATE TABLE changed_captions (picture INTEGER PRIMARY KEY);
 CREATE TRIGGER caption_comes BEFORE INSERT ON captions BEGIN
@@ -249,6 +250,9 @@ END;
 CREATE TRIGGER caption_goes BEFORE DELETE ON captions BEGIN
     {_NOTE.format("old.picture")}
     UPDATE settings SET value = value + 1 WHERE name = 'caption_changes';
+END;
+CREATE TRIGGER text_changes BEFORE UPDATE OF ocr ON pictures BEGIN
+    {_NOTE.format("old.id")}
 END;
 CREATE TRIGGER picture_goes BEFORE DELETE ON pictures BEGIN {_NOTE.format("old.id")} END;
 CREATE TRIGGER name_comes BEFORE INSERT ON places WHEN {_COUNTS} BEGIN

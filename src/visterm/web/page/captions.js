@@ -6,7 +6,7 @@ import { QUEUED } from './verdict.js'
 
 const SOURCES = {
   table: 'from a table', iptc: 'in the file (IPTC)', xmp: 'in the file (XMP)', exif: 'in the file (EXIF)',
-  text: 'in a text file beside it',
+  text: 'in a text file beside it', ocr: 'read in the picture',
 }
 
 export class CaptionEditor {
@@ -39,13 +39,15 @@ export class CaptionEditor {
     })
   }
 
-  show(picture, captions) {
+  /** @param {any} written captions by their source, and the text that is read in the picture */
+  show(picture, written) {
+    const { ocr, ...captions } = written
     this.picture = picture
     this.saved = captions.person ?? (Object.values(captions).join(' ') || '')
     this.own = 'person' in captions
     this.field.value = this.saved
     const others = Object.entries(captions).filter(([source]) => source !== 'person')
-    this.others.replaceChildren(...(this.own ? others : []).map(([source, text]) => el(
+    this.others.replaceChildren(...[...(this.own ? others : []), ...(ocr ? [['ocr', ocr]] : [])].map(([source, text]) => el(
       'li', {}, el('span', { class: 'quiet-text' }, `${SOURCES[source] || source}: `), text)))
     this.state.textContent = this.own || !this.saved ? '' : `${others.map(([s]) => SOURCES[s] || s).join(', ')}`
     this.mark(true)

@@ -7,6 +7,7 @@ const DRAWN = {
   right: 'm7.5 4 6 6-6 6',
   close: 'm5 5 10 10M15 5 5 15',
   similar: 'M3 6h10v10H3zM7 6V3h10v10h-4',
+  detail: 'M3 7V4h4M13 4h4v3M17 13v3h-4M7 16H3v-3M7.5 8h5v4h-5z',
   picture: 'M3 4h14v12H3zm0 9 4-4 4 4 2-2 4 4M13 8h.01',
   folder: 'M3 5h5l2 2h7v9H3z',
   place: 'M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9zm0-8h.01',

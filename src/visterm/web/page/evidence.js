@@ -2,7 +2,7 @@
 
 /** Who says which words of the query: pairs of a name for it and words. */
 export function says(evidence) {
-  return [['caption', 'words'], ['file name', 'file_words'], ['folder', 'folder_words']]
+  return [['caption', 'words'], ['file name', 'file_words'], ['folder', 'folder_words'], ['text', 'text_words']]
     .map(([who, key]) => [who, evidence?.[key] || []]).filter(([, words]) => words.length)
 }
 

@@ -13,7 +13,7 @@ export class Feed {
   constructor(grid, { onTrouble }) {
     this.grid = grid
     this.onTrouble = onTrouble
-    this.asked = { query: '', like: null, upload: '', image: '', sort: 'relevance' }
+    this.asked = { query: '', like: null, region: '', upload: '', image: '', sort: 'relevance' }
     this.items = []
     this.answer = null
     this.loading = null
@@ -44,9 +44,9 @@ export class Feed {
   }
 
   get title() {
-    const { query, like, upload } = this.asked
+    const { query, like, region, upload } = this.asked
     if (upload) return `Similar to ${upload}`
-    if (like) return 'Similar pictures'
+    if (like) return region ? 'Similar to a part of this picture' : 'Similar pictures'
     return query || 'Newest pictures'
   }
 
@@ -119,12 +119,12 @@ export class Feed {
   }
 
   async page(offset, k, signal) {
-    const { query, like, upload, image, sort } = this.asked
+    const { query, like, region, upload, image, sort } = this.asked
     if (upload) {
       if (!image) throw Object.assign(new Error(), { kind: 'no-upload' })
       return { ...await send('POST', '/like', { image, k: PAGE }, signal), more: false }
     }
-    if (like) return get('/search', { like, k, offset }, signal)
+    if (like) return get('/search', { like, region: region || null, k, offset }, signal)
     if (!this.searches) return this.listed(query, 'time', k, offset, signal)
     if (offset && this.isNewWord) return this.toTeach(this.answer.unknown, k, offset, signal)
     try {

@@ -8,6 +8,7 @@ import { Feed } from './feed.js'
 import { hasWords, QuickFilters } from './filters.js'
 import { Grid, thumbnail } from './grid.js'
 import { remember } from './recent.js'
+import { Review } from './review.js'
 import { ask, here, leave, onMove, open } from './route.js'
 import { Selection } from './selection.js'
 import { Sheet } from './sheet.js'
@@ -25,7 +26,7 @@ let wantsGrid = false // whether the focus goes to the first picture as soon as 
 
 const changed = () => { feed.again().then(offerTeaching); status.load().catch(() => {}) }
 const search = query => ask({ query })
-const similar = picture => ask({ like: picture })
+const similar = (picture, region = '') => ask({ like: picture, region })
 
 const status = new Status({ onDone: afterJob, onMore: moreCame, onDuplicates: () => sheet.duplicates() })
 const grid = new Grid({
@@ -56,8 +57,9 @@ const view = new View({
 })
 const filters = new QuickFilters({ onAsk: search })
 const selection = new Selection({ feed, grid, onChange: changed, onUndo: () => verdicts.undo() })
-const sheet = new Sheet({ status, onOpen: picture => open(picture), onAsk: search, onTeach: query => teaching.ask(query) })
+const sheet = new Sheet({ status, onOpen: picture => open(picture), onAsk: search, onTeach: query => teaching.ask(query), onReview: word => review.ask(word) })
 const teaching = new Teaching(sheet, { onAsk: search, onChange: changed })
+const review = new Review(sheet, { onChange: changed, onUndo: () => verdicts.undo() })
 const box = new Box({
   onAsk: search,
   onLeave: () => {
@@ -68,8 +70,8 @@ const box = new Box({
 })
 
 async function arrive(now) {
-  const { query, like, upload, image, sort, picture } = now
-  const text = JSON.stringify([query, like, upload, image, sort])
+  const { query, like, region, upload, image, sort, picture } = now
+  const text = JSON.stringify([query, like, region, upload, image, sort])
   if (text !== asked) {
     // What somebody typed while the page was loading stays.
     if (query || like || upload || asked !== null) showAsked(now)
@@ -81,7 +83,7 @@ async function arrive(now) {
     selection.clear()
     if (like || upload) filters.hide()
     else filters.load(query).then(() => { if (!query) suggest() })
-    await feed.ask({ query, like, upload, image, sort })
+    await feed.ask({ query, like, region, upload, image, sort })
     offerTeaching()
     scrollTo(0, 0)
     if (query && !unanswered) remember(query)
@@ -102,6 +104,7 @@ function offerTeaching() {
   const isKnown = hasWords(here().query) && !feed.isNewWord
   $('order').hidden = !isKnown
   $('teach').hidden = !isKnown || !feed.judges
+  $('review').hidden = $('teach').hidden || !/^[\p{L}\p{N}'-]+$/u.test(feed.query)
 }
 
 /** Where the focus was left in the box, it goes to the first picture. */
@@ -118,11 +121,12 @@ async function showAsked(now) {
 }
 
 /** The picture that others are to be like, small, with its name; null where words are asked for. */
-async function pictureOf({ like, upload, image }) {
+async function pictureOf({ like, region, upload, image }) {
   if (image) return { name: upload, picture: await drawn(image) }
   if (!like) return null
   const one = await get(`/pictures/${like}`)
-  return { name: one.path.split('/').at(-1), picture: el('img', { src: thumbnail(one, 32), alt: '' }) }
+  const name = one.path.split('/').at(-1)
+  return { name: region ? `part of ${name}` : name, picture: el('img', { src: thumbnail(one, 32), alt: '' }) }
 }
 
 /** On the first page: words that the pictures show, and searches made of them. */
@@ -195,6 +199,7 @@ document.addEventListener('click', event => {
 $('help').addEventListener('click', event => { if (event.target === $('help')) $('help').close() })
 $('help-button').addEventListener('click', () => $('help').showModal())
 $('teach').addEventListener('click', () => teaching.ask(feed.query))
+$('review').addEventListener('click', () => review.ask(feed.query))
 $('order').addEventListener('change', () => ask({ query: feed.query, sort: $('order').value }))
 oneTabStop([$('home'), $('clear'), $('pick'), $('status'), $('help-button'), $('lead')])
 oneTabStop([$('aside')])

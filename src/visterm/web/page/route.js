@@ -3,7 +3,7 @@
 const listeners = new Set()
 
 /**
- * What is asked for: words, a picture of the collection (`like`), or one that was sent (`upload`, its
+ * What is asked for: words, a picture of the collection (`like`) or a `region` of it, or one that was sent (`upload`, its
  * name; its pixels are kept with the history's entry).
  */
 export function here() {
@@ -11,6 +11,7 @@ export function here() {
   return {
     query: asked.get('q') || '',
     like: number(asked.get('like')),
+    region: asked.get('like') ? asked.get('region') || '' : '',
     upload: asked.get('upload') || '',
     image: history.state?.image || '',
     sort: asked.get('sort') === 'time' ? 'time' : 'relevance',
@@ -19,8 +20,8 @@ export function here() {
 }
 
 /** Ask something new; no picture is open then. */
-export function ask({ query = '', like = null, upload = '', image = '', sort = here().sort }) {
-  move({ query, like, upload, image, sort, picture: null })
+export function ask({ query = '', like = null, region = '', upload = '', image = '', sort = here().sort }) {
+  move({ query, like, region, upload, image, sort, picture: null })
 }
 
 /** Open a picture of what is shown, in the place of the open one where that is to be replaced. */
@@ -43,10 +44,11 @@ function number(text) {
   return found > 0 ? found : null
 }
 
-function move({ query, like, upload, image, sort, picture }, replace = false) {
+function move({ query, like, region, upload, image, sort, picture }, replace = false) {
   const asked = new URLSearchParams()
   if (query) asked.set('q', query)
   if (like) asked.set('like', String(like))
+  if (like && region) asked.set('region', region)
   if (upload) asked.set('upload', upload)
   if (query && sort === 'time') asked.set('sort', sort)
   if (picture) asked.set('picture', String(picture))

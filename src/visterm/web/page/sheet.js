@@ -5,10 +5,11 @@ import { get } from './api.js'
 import { shape, thumbnail } from './grid.js'
 
 export class Sheet {
-  constructor({ onOpen, onAsk, onTeach, status }) {
+  constructor({ onOpen, onAsk, onTeach, onReview, status }) {
     this.onOpen = onOpen
     this.onAsk = onAsk
     this.onTeach = onTeach
+    this.onReview = onReview
     this.status = status
     this.dialog = $('sheet')
     this.body = el('div') // what is announced stands beside it
@@ -63,6 +64,7 @@ export class Sheet {
       el('section', {}, el('h3', {}, 'Examples'), el('div', { class: 'cards' }, found.examples.map(one => this.picture(one, 110)))),
       el('div', { class: 'row' },
         el('button', { type: 'button', class: 'primary', onclick: () => this.onTeach(found.word) }, 'Teach this word'),
+        found.known && found.captions ? el('button', { type: 'button', onclick: () => this.onReview(found.word) }, 'Review captions') : null,
         el('button', { type: 'button', onclick: () => { this.dialog.close(); this.onAsk(found.word) } }, 'Show the pictures')))
   }
 

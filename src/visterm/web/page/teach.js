@@ -24,7 +24,7 @@ export class Teaching {
     }
     const answers = new Map()
     const done = el('button', { type: 'button', class: 'primary', disabled: true, onclick: () => this.learn(query, answers, done) }, 'Learn from these answers')
-    const items = found.results.map(one => this.question(query, one, relevant => {
+    const items = found.results.map(one => question(this.sheet, query, one, relevant => {
       answers.set(one.picture, relevant)
       done.disabled = false
       done.textContent = `Learn from ${counted(answers.size, 'answer')}`
@@ -34,21 +34,6 @@ export class Teaching {
     this.sheet.show(`Do these show “${query}”?`,
       el('p', { class: 'quiet-text' }, 'visterm learns most from these. Skip a picture if you are not sure.'),
       el('ul', { class: 'questions' }, items), el('div', { class: 'row foot-row' }, done, about))
-  }
-
-  question(query, one, say) {
-    const row = el('div', { class: 'row', role: 'group', 'aria-label': `Does ${one.caption || one.path} fit ${query}?` })
-    for (const relevant of [true, false]) {
-      const button = el('button', {
-        type: 'button', class: `say ${relevant ? 'yes' : 'no'}`, 'aria-pressed': 'false',
-        onclick: () => {
-          for (const other of row.children) other.setAttribute('aria-pressed', String(other === button))
-          say(relevant)
-        },
-      }, icon(relevant ? 'yes' : 'no'), relevant ? 'Yes' : 'No')
-      row.append(button)
-    }
-    return el('li', { class: 'question' }, this.sheet.picture(one), row)
   }
 
   async learn(query, answers, button) {
@@ -92,11 +77,27 @@ export class Teaching {
   }
 }
 
+/** A picture, and whether it fits; `about` says more below it. */
+export function question(sheet, query, one, say, about = null) {
+  const row = el('div', { class: 'row', role: 'group', 'aria-label': `Does ${one.caption || one.path} fit ${query}?` })
+  for (const relevant of [true, false]) {
+    const button = el('button', {
+      type: 'button', class: `say ${relevant ? 'yes' : 'no'}`, 'aria-pressed': 'false',
+      onclick: () => {
+        for (const other of row.children) other.setAttribute('aria-pressed', String(other === button))
+        say(relevant)
+      },
+    }, icon(relevant ? 'yes' : 'no'), relevant ? 'Yes' : 'No')
+    row.append(button)
+  }
+  return el('li', { class: 'question' }, sheet.picture(one), about, row)
+}
+
 function matches({ cutoff, possible }) {
   return `${counted(cutoff || 0, 'good match', 'good matches')} and ${(possible || 0).toLocaleString('en')} possible`
 }
 
-function complain(error) {
+export function complain(error) {
   toast(error.message)
   return null
 }

@@ -4,6 +4,7 @@ import { $, el, icon, percent } from './dom.js'
 import { get, isAnswering } from './api.js'
 import { likelihood } from './answer.js'
 import { CaptionEditor } from './captions.js'
+import { Detail } from './detail.js'
 import { at, shape, thumbnail } from './grid.js'
 import { bar, Why } from './why.js'
 import { Zoom } from './zoom.js'
@@ -41,6 +42,9 @@ export class View {
       el('button', { type: 'button', class: 'close', 'aria-label': 'Close', onclick: onLeave }, icon('close')),
       this.title, this.where, el('p', { class: 'path' }, this.location, ' ', this.copyButton), this.question(),
       this.editor.form, this.why.section, this.words, this.alike)
+    this.detail = new Detail(this.stage, this.mount, {
+      onFramed: region => onSimilar(this.picture, region), onEnd: () => this.detailButton.focus(),
+    })
     this.stage.append(this.tools(), ...this.turns())
     this.dialog.append(this.stage, this.side)
     this.dialog.addEventListener('cancel', event => { event.preventDefault(); this.escape() })
@@ -57,12 +61,13 @@ export class View {
     const tool = (name, label, run) => el('button', { type: 'button', 'aria-label': label, title: label, onclick: run }, icon(name))
     const link = (name, label, given) => el('a', { 'aria-label': label, title: label, ...given }, icon(name))
     this.fullButton = tool('full', 'Full screen (f)', () => this.fill(!this.dialog.classList.contains('bare')))
+    this.detailButton = tool('detail', 'Search by a detail (d)', () => this.detail.begin())
     this.original = link('original', 'Open the original file', { target: '_blank', rel: 'noopener' })
     this.download = link('download', 'Download the original file', { download: '' })
     return el('div', { class: 'tools', role: 'group', 'aria-label': 'Picture' },
       tool('larger', 'Zoom in (+)', () => this.zoom.larger()), tool('smaller', 'Zoom out (-)', () => this.zoom.smaller()),
       this.fullButton, this.original, this.download,
-      tool('similar', 'Find similar pictures (s)', () => this.onSimilar(this.picture)))
+      tool('similar', 'Find similar pictures (s)', () => this.onSimilar(this.picture)), this.detailButton)
   }
 
   turns() {
@@ -125,6 +130,7 @@ export class View {
 
   hide() {
     if (!this.dialog.open) return
+    this.detail.end()
     this.picture = null
     this.fill(false)
     document.documentElement.classList.remove('viewing')
@@ -133,6 +139,7 @@ export class View {
 
   begin(one) {
     this.one = one
+    this.detail.end()
     this.zoom.reset()
     this.title.textContent = one.path.split('/').at(-1)
     this.where.textContent = where(one)
@@ -257,7 +264,8 @@ export class View {
   }
 
   escape() {
-    if (this.dialog.classList.contains('bare')) this.fill(false)
+    if (this.detail.isOn) this.detail.end()
+    else if (this.dialog.classList.contains('bare')) this.fill(false)
     else this.leave()
   }
 
@@ -301,6 +309,7 @@ export class View {
       e: () => this.editor.field.focus(),
       f: () => this.fill(!this.dialog.classList.contains('bare')),
       s: () => this.onSimilar(this.picture),
+      d: () => this.detail.begin(),
       '+': () => this.zoom.larger(),
       '-': () => this.zoom.smaller(),
       0: () => this.zoom.reset(),

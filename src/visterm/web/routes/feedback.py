@@ -13,6 +13,8 @@ from visterm.web.problems import refusals
 from visterm.web.schemas import (
     LARGEST_NUMBER,
     Changed,
+    DoubtfulPicture,
+    Doubts,
     Judgements,
     NewJudgement,
     NewRound,
@@ -90,12 +92,37 @@ def feedback_routes(server: Server) -> APIRouter:
         answers = [(int(number), yes) for number, yes in new.answers.items()]
         return await server.change("teach", query=new.query, answers=answers)
 
+    @router.get("/review", response_model=Doubts, responses=refusals(400, 403, 409, 422, 503))
+    async def doubtful_captions(
+        query: Annotated[QueryText, Query(min_length=1, description="A word of captions.")],
+        k: Annotated[int, Query(ge=1, le=50)] = 10,
+    ) -> Response:
+        """The captions that are most likely wrong about a word."""
+        return await server.answer(_doubts, query, k)
+
+    @router.post("/review", response_model=Changed, responses=REFUSED_CHANGE)
+    async def review_captions(new: NewRound) -> Response:
+        """Say which pictures show a word: captions get it or lose it, as one step."""
+        answers = [(int(number), yes) for number, yes in new.answers.items()]
+        return await server.change("review", Changed, query=new.query, answers=answers)
+
     return router
 
 
 def shown_pictures(collection: Collection, query: str, numbers: list[int]) -> dict[str, Any]:
     """Pictures in their order, as the page shows them."""
     return {"query": query, "results": [*collection.pictures(numbers).values()]}
+
+
+def _doubts(collection: Collection, word: str, k: int) -> dict[str, Any]:
+    doubts = {doubt.picture: vars(doubt) for doubt in collection.doubts(word, k)}
+    shown = collection.pictures([*doubts])
+    results = [
+        DoubtfulPicture(**(vars(shown[number]) | doubt))
+        for number, doubt in doubts.items()
+        if number in shown
+    ]
+    return {"query": word, "results": results}
 
 
 def _judgements(collection: Collection, query: str | None, k: int) -> dict[str, Any]:
