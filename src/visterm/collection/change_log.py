@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from visterm.collection.ingest.scopes import scope_of
+from visterm.collection.media.fields import Fields, changed
+from visterm.collection.media.fields import check as check_fields
 from visterm.collection.media.records import number_of
 from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
@@ -87,6 +89,8 @@ class ChangeLog:
             ]
         if "paths" in values:
             values["paths"] = [scope_of(self.root, path) for path in values["paths"]]
+        if "fields" in values:
+            check_fields(values["fields"], values.get("own_id"))
         if isinstance(values.get("answers"), Mapping):
             values["answers"] = list(values["answers"].items())
         return events.put(self.catalogue, verb, values)
@@ -196,11 +200,27 @@ def bring_in(
     root: Path,
     captions: Sequence[changes.GivenCaption],
     clicks: Sequence[changes.GivenClick] = (),
+    described: Sequence[changes.GivenFields] = (),
 ) -> None:
     from visterm.collection.feedback import changes
 
-    changes.bring_in(catalogue, captions, clicks)
+    changes.bring_in(catalogue, captions, clicks, described)
     _learn_completeness(catalogue)
+
+
+@verb("writing fields")
+def set_fields(
+    catalogue: Catalogue,
+    root: Path,
+    picture: Named,
+    fields: Fields | None = None,
+    own_id: str | None = None,
+) -> None:
+    from visterm.collection.feedback import changes
+
+    number = number_of(catalogue, root, picture)
+    given = [(number, changed(catalogue, number, fields, own_id))]
+    changes.bring_in(catalogue, (), described=given)
 
 
 @verb("learning from a click")
