@@ -284,6 +284,7 @@ def test_an_address_says_which_methods_it_takes(
         ("many", {"pictures": ["1"], "caption": "sea"}),
         ("teach", {"query": "sea", "answers": {"1": "yes"}}),
         ("search", {"vector": ["1"]}),
+        ("like", {"image": "À" * 80_000}),
     ],
 )
 def test_values_of_other_types_than_described_are_refused(

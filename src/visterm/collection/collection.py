@@ -967,11 +967,12 @@ def add_files(
     from visterm.collection.ingest.extractors import let_go_of_vectors
 
     files = [root / path for path in paths]
-    names = {}
+    features = None
     if vectors is not None:
         before = [captions.at_path(catalogue, root, file) for file in files]
-        names = {"features": let_go_of_vectors(catalogue, vectors, before), "vectors": vectors}
-    added = Collection(root, catalogue, catalogue.shared).add(files, n_jobs=1, **names)
+        features = let_go_of_vectors(catalogue, vectors, before)
+    collection = Collection(root, catalogue, catalogue.shared)
+    added = collection.add(files, features=features, vectors=vectors, n_jobs=1)
     for path, reason in added.skipped:
         if path in paths:
             raise BadInput(f"{path}: {reason}")

@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from inspect import signature
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeAlias
@@ -62,11 +61,6 @@ _LONGEST_KEY = 80
 Rows: TypeAlias = "csr_array | NDArray[np.float32]"
 
 
-@cache
-def _defaults(kind: type[Extractor]) -> dict[str, object]:
-    return {name: one.default for name, one in signature(kind).parameters.items()}
-
-
 @dataclass(frozen=True)
 class Extraction:
     """Rows of the pictures that could be read, their numbers, and the others with reasons."""
@@ -102,7 +96,7 @@ class Extractor(Stored):
 
     def _given(self, *but: str) -> str:
         """Parameters other than their defaults, in brackets; nothing where there are none."""
-        usual = _defaults(type(self))
+        usual = {key: one.default for key, one in signature(type(self)).parameters.items()}
         given = ",".join(
             f"{key}={value}"
             for key, value in self.get_params(deep=False).items()

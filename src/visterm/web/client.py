@@ -204,8 +204,8 @@ class Client:
         request = Request(f"{self._api}{path}{asked}", body, headers, method=method)
         try:
             with urlopen(request, timeout=self._timeout) as answer:
-                content: bytes = answer.read()
-                return content
+                text: bytes = answer.read()
+                return text
         except HTTPError as error:
             raise _refusal(error) from None
         except OSError as error:

@@ -30,7 +30,8 @@ from visterm.web.problems import problem
 from visterm.web.request_log import LogFormat, RequestLog
 
 LARGEST_BODY = 64 << 10
-LARGEST_VECTOR = 256 << 10
+LARGEST_EXAMPLE = 512 << 10
+"""Of a vector or a small picture that results should be like."""
 LARGEST_PICTURE = 64 << 20
 FILE_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/tiff")
 """Types of bodies that are picture files; what they are, their bytes say."""
@@ -315,7 +316,7 @@ def _is_upload(scope: Scope) -> bool:
 def _largest(scope: Scope) -> int:
     if _is_upload(scope):
         return LARGEST_PICTURE
-    return LARGEST_VECTOR if _part(scope) == "search" else LARGEST_BODY
+    return LARGEST_EXAMPLE if _part(scope) in ("like", "search") else LARGEST_BODY
 
 
 def _limited(receive: Receive, largest: int) -> Receive:

@@ -124,12 +124,13 @@ class _Given:
 
 async def _put(server: Server, path: str, given: _Given) -> Response:
     await server.pictures.ask(_keep, path, given)
-    at, about = str(server.folder / path), {"fields": given.fields, "own_id": given.own_id}
+    at = str(server.folder / path)
+    values: dict[str, Any] = {"fields": given.fields, "own_id": given.own_id}
     if given.data is None and given.vector is None:
-        changed = await server.change("set_fields", picture=at, **about)
+        changed = await server.change("set_fields", picture=at, **values)
     else:
-        vectors = None if given.vector is None else [given.vector]
-        changed = await server.change("add_files", paths=[at], vectors=vectors, **about)
+        values["vectors"] = None if given.vector is None else [given.vector]
+        changed = await server.change("add_files", paths=[at], **values)
     return changed if changed.status_code == 202 else await server.answer(_found, path)
 
 
