@@ -91,7 +91,7 @@ def _train(client: Client, until: float) -> None:
 
 def _client(url: str, number: int, until: float) -> Acknowledged:
     """One client, with paths, pictures and queries that no other one changes."""
-    client, said = Client(url), Acknowledged()
+    client, said = Client(url, timeout=600.0), Acknowledged()  # slow answers count, too
     drawn = random.Random(number)
     while time.monotonic() < until:
         (what,) = drawn.choices(list(STEPS), list(STEPS.values()))

@@ -66,11 +66,14 @@ class ChangeLog:
 
     def submit(self, verb: str, **values: Any) -> Any:
         """Write a change down, and do it unless somebody else writes: then it is `Queued`."""
-        number = self.put(verb, **values)
-        try:
-            return self._apply(until=number)
-        except Locked:
-            return Queued()
+        with contextlib.ExitStack() as until_done:
+            try:
+                # Held before it is written down, so that both wait for the disk once.
+                until_done.enter_context(self.catalogue.writing(_DOING.get(verb, verb), wait=0))
+            except Locked:
+                self.put(verb, **values)
+                return Queued()
+            return self._apply(until=self.put(verb, **values))
 
     def put(self, verb: str, **values: Any) -> int:
         """Write a change down, to be done later; returns its number."""
