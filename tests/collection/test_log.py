@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,25 @@ def test_a_store_that_came_from_others_can_ask_for_nothing_but_changes(
     assert not aim.exists()
     assert (learnt.waiting, learnt.captions(2)["person"]) == (0, "a boat")
     assert len(learnt.status().set_aside) == len(rows) + 1
+
+
+def test_what_is_said_while_a_change_is_done_is_left_to_the_next_one(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visterm.collection.store import events
+
+    finish = events.finish
+
+    def busy(*values: Any) -> None:
+        finish(*values)
+        more = json.dumps(["caption", {"picture": 3, "text": f"sea {time.time()}"}])
+        learnt.catalogue.db.execute("INSERT INTO events (change) VALUES (?)", (more,))
+
+    monkeypatch.setattr(events, "finish", busy)  # as if somebody said more all the time
+    learnt.caption(2, "a boat")
+    assert (learnt.captions(2)["person"], learnt.waiting) == ("a boat", 1)
+    learnt.apply_waiting()
+    assert learnt.waiting == 1
 
 
 def test_nobody_else_does_a_change_between_its_writing_down_and_its_doing(

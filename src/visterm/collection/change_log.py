@@ -120,7 +120,9 @@ class ChangeLog:
         """
         result: Any = Queued()  # unless somebody else has just done it, or it goes on waiting
         with self.catalogue.writing("doing what waited", wait=0):
-            while (event := events.first_waiting(self.catalogue)) is not None:
+            # No further: where more comes than is done, whoever waits would wait for ever.
+            last = events.last_number(self.catalogue) if until is None else until
+            while (event := events.first_waiting(self.catalogue)) and event.number <= last:
                 try:
                     self.catalogue.applying = event.number
                     if event.verb not in VERBS:  # a store that came from others may say anything
