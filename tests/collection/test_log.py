@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,26 @@ def test_a_store_that_came_from_others_can_ask_for_nothing_but_changes(
     assert len(learnt.status().set_aside) == len(rows) + 1
 
 
-def test_whoever_finds_that_somebody_else_did_their_change_is_told_so(
+def test_what_is_said_while_a_change_is_done_is_left_to_the_next_one(
+    learnt: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visterm.collection.store import events
+
+    finish = events.finish
+
+    def busy(*values: Any) -> None:
+        finish(*values)
+        more = json.dumps(["caption", {"picture": 3, "text": f"sea {time.time()}"}])
+        learnt.catalogue.db.execute("INSERT INTO events (change) VALUES (?)", (more,))
+
+    monkeypatch.setattr(events, "finish", busy)  # as if somebody said more all the time
+    learnt.caption(2, "a boat")
+    assert (learnt.captions(2)["person"], learnt.waiting) == ("a boat", 1)
+    learnt.apply_waiting()
+    assert learnt.waiting == 1
+
+
+def test_nobody_else_does_a_change_between_its_writing_down_and_its_doing(
     learnt: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from visterm.collection.store import events
@@ -252,9 +272,9 @@ def test_whoever_finds_that_somebody_else_did_their_change_is_told_so(
         return number
 
     monkeypatch.setattr(events, "put", overtaken)
-    assert isinstance(learnt.submit("undo_last"), Queued)
-    assert isinstance(learnt.submit("judge", query="sky", picture=3, relevant=True), Queued)
-    assert len(learnt.judgements()) == 1
+    assert learnt.submit("undo_last").what == "caption"
+    said = learnt.submit("judge", query="sky", picture=3, relevant=True)
+    assert learnt.judgements() == [said]
 
 
 def test_a_click_that_waits_while_a_model_is_repaired_is_learnt_by_the_repaired_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import socket
 import threading
@@ -50,6 +51,107 @@ def test_a_picture_is_added_found_replaced_removed_and_brought_back(
     assert client.delete(path).status_code == 404
     assert client.delete("/api/v1/many").json()["what"] == "removal"
     assert client.get(path).json()["picture"] == again
+
+
+def test_fields_and_an_id_of_ones_own_stay_with_a_path_and_filter_searches(
+    client: TestClient, own: Path
+) -> None:
+    image = base64.b64encode(picture("red")).decode()
+    fields = {"price": 12.5, "made": "2026-05-01", "sale": True, "brand": "Acme Ltd"}
+    new = {"image": image, "id": "sku 1", "fields": fields}
+    put = client.put(f"{FILES}/products/1.jpg", json=new)
+    assert put.status_code == 200, put.text
+    assert (put.json()["id"], put.json()["fields"]) == ("sku 1", fields)
+
+    def found(query: str) -> list[str]:
+        answer = client.get("/api/v1/search", params={"query": query})
+        assert answer.status_code == 200, answer.text
+        assert all(one["fields"] == fields for one in answer.json()["results"])
+        return [one["id"] for one in answer.json()["results"]]
+
+    for query in ("price:12.5", "price:>=10", "sale:yes", "made:>=2026-05", 'brand:"acme ltd"'):
+        assert found(f"field.{query}") == ["sku 1"], query
+    for query in ("price:>12.5", "sale:no", "made:<2026", "brand:acme", "unheard:1"):
+        assert found(f"field.{query}") == [], query
+    assert {"kind": "field", "term": "field.sale:true", "count": 1} in (
+        client.get("/api/v1/filters").json()["filters"]
+    )
+    # Another file in its place has the same fields, and is found by the same id.
+    again = client.put("/api/v1/ids/sku 1", content=picture("blue"), headers=JPEG).json()
+    assert (again["path"], again["fields"]) == ("products/1.jpg", fields)
+    assert (own / "products/1.jpg").read_bytes() == picture("blue")
+    # The same bytes at another path are the same picture, and so have the same id.
+    twice = client.put(f"{FILES}/2.jpg?id=2", content=picture("blue"), headers=JPEG)
+    assert twice.status_code == 422
+    assert "sku 1" in twice.json()["error"]
+    fields = {"price": 9}
+    number = again["picture"]
+    changed = client.put(f"/api/v1/pictures/{number}/fields", json={"fields": fields})
+    assert (changed.json()["fields"], changed.json()["id"]) == (fields, "sku 1")
+    assert found("field.price:<10") == ["sku 1"]
+    assert client.delete("/api/v1/many").json()["what"] == "fields"
+    fields = {"price": 12.5, "made": "2026-05-01", "sale": True, "brand": "Acme Ltd"}
+    assert found("field.price:>=10") == ["sku 1"]
+    assert client.delete("/api/v1/ids/sku 1").json()["changed"] == 1
+    assert client.get("/api/v1/ids/sku 1").status_code == 404
+    assert client.delete("/api/v1/many").json()["what"] == "removal"
+    assert client.get("/api/v1/ids/sku 1").json()["fields"] == fields
+    with Collection.open(own) as collection:
+        saved = own.parent / "backup"
+        saved.write_text("\n".join(collection.backup()))
+        collection.set_fields(number, {}, own_id="")
+        assert collection.restore(saved).fields == 1
+        assert collection.pictures([collection.with_id("sku 1")])[number].fields == fields
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        {},
+        {"fields": {"id": "x"}},
+        {"fields": {"a b": 1}},
+        {"fields": {"a": 1, "A": 2}},
+        {"fields": {"a": None}},
+        {"fields": {"a": [1]}},
+        {"fields": {"a": "two\nlines"}},
+        {"fields": {"a": "x" * 1001}},
+        {"id": ""},
+        {"vector": []},
+        {"vector": [1.0, 2.0]},
+        {"image": "no base 64"},
+    ],
+)
+def test_what_cannot_be_kept_with_a_picture_is_refused(
+    shared: TestClient, new: dict[str, object]
+) -> None:
+    path = shared.get("/api/v1/pictures/1").json()["path"]
+    answer = shared.put(f"{FILES}/{path}", json=new)
+    assert answer.status_code == 422, answer.text
+
+
+def test_pictures_come_with_vectors_of_ones_own_and_are_found_by_one(empty: TestClient) -> None:
+    for number, (colour, vector) in enumerate({"red": [1, 0, 0], "blue": [0, 1, 0]}.items()):
+        image = base64.b64encode(picture(colour)).decode()
+        new = {"image": image, "vector": vector, "fields": {"n": number}}
+        answer = empty.put(f"{FILES}/{colour}.jpg", json=new)
+        assert answer.status_code == 200, answer.text
+
+    def ranked(vector: list[float], query: str = "") -> list[str]:
+        answer = empty.post("/api/v1/search", json={"vector": vector, "query": query})
+        assert answer.status_code == 200, answer.text
+        return [one["path"] for one in answer.json()["results"]]
+
+    assert ranked([0.1, 1, 0]) == ["blue.jpg", "red.jpg"]
+    assert ranked([0.1, 1, 0], "field.n:0") == ["red.jpg"]
+    assert empty.put(f"{FILES}/red.jpg", json={"vector": [0, 1, 0]}).status_code == 200
+    assert empty.put(f"{FILES}/blue.jpg", json={"vector": [0, 0, 1]}).status_code == 200
+    assert ranked([0, 1, 0.1]) == ["red.jpg", "blue.jpg"]
+    for wrong in ([1, 2], [1, 2, 3, 4]):
+        assert empty.post("/api/v1/search", json={"vector": wrong}).status_code == 422
+        assert empty.put(f"{FILES}/red.jpg", json={"vector": wrong}).status_code == 422
+    without = empty.put(f"{FILES}/green.jpg", content=picture("green"), headers=JPEG)
+    assert without.status_code == 422
+    assert "vectors of your own" in without.json()["error"]
 
 
 def test_what_is_added_during_a_job_is_there_after_it_even_if_that_is_killed(
@@ -159,3 +261,33 @@ def test_redirects_and_files_that_are_too_large_are_refused(
         fetch(elsewhere(302, b""), 10_000)
     with pytest.raises(BadInput, match="more than 10 bytes"):
         fetch(elsewhere(200, b"x" * 11), 10)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("files/a.jpg", "GET, PUT, DELETE"), ("search", "GET, POST"), ("train", "GET, POST, DELETE")],
+)
+def test_an_address_says_which_methods_it_takes(
+    shared: TestClient, path: str, methods: str
+) -> None:
+    answer = shared.request("PATCH", f"/api/v1/{path}", content=b"{}", headers=JPEG)
+    other = shared.options(f"/api/v1/{path}")
+    assert other.status_code == 405
+    assert other.headers["allow"] == methods
+    assert answer.status_code == (405 if path.startswith("files") else 415)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("many", {"pictures": [1], "caption": "sea", "more": 0}),
+        ("many", {"pictures": ["1"], "caption": "sea"}),
+        ("teach", {"query": "sea", "answers": {"1": "yes"}}),
+        ("search", {"vector": ["1"]}),
+        ("like", {"image": "À" * 80_000}),
+    ],
+)
+def test_values_of_other_types_than_described_are_refused(
+    shared: TestClient, path: str, body: dict[str, object]
+) -> None:
+    assert shared.post(f"/api/v1/{path}", json=body).status_code == 422

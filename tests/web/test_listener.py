@@ -172,6 +172,13 @@ def test_a_program_uses_two_collections_by_the_client(own: Path, tmp_path: Path)
         assert first.undo() != "queued"
         doubt = first.doubts("sea", k=1).results[0]
         assert first.review("sea", {doubt.picture: not doubt.holds}) == Changed(1)
-        removed = other.remove("products/4711.jpg")
+        described = other.put("products/4711.jpg", id="4711", fields={"price": 9.5, "new": True})
+        assert described == other.find(id="4711") == other.put(id="4711", fields=described.fields)
+        assert described.fields == {"price": 9.5, "new": True}
+        cheap = other.search("field.price:<10 field.new:yes").results
+        assert [(one.id, one.fields) for one in cheap] == [("4711", described.fields)]
+        other.set_fields(cheap[0].picture, {"price": 11})
+        assert other.search("field.price:<10").results == []
+        removed = other.remove(id="4711")
         assert removed != "queued"
         assert (removed.changed, other.status().pictures) == (1, 0)

@@ -142,7 +142,7 @@ HOSTILE = [
         JSON | {"Content-Length": "99999999999999999999999999"},
     ),
     # Methods
-    Hostile("a wrong method", "POST", f"{API}/search", 405, "other methods"),
+    Hostile("a wrong method", "POST", f"{API}/pictures", 405, "other methods"),
     Hostile("a method of one's own", "BREW", f"{API}/status", 405, "other methods"),
     Hostile("undoing nothing", "DELETE", f"{FEEDBACK}/424242", 404, ""),
     Hostile("undoing everything by letter", "DELETE", f"{FEEDBACK}/all", 422, "judgement:"),

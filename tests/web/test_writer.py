@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -131,6 +132,29 @@ def test_what_is_said_during_a_job_waits_for_its_end_even_if_it_is_killed(
     other = client.put(f"{API}/pictures/8/captions", json={"text": "porto"})
     assert other.status_code == 200
     assert client.get(f"{API}/pictures/7/captions").json()["caption"] == "lisbon"
+
+
+def test_nobody_waits_until_all_that_was_said_during_a_job_is_done(tmp_path: Path) -> None:
+    is_catching_up, may_end = threading.Event(), threading.Event()
+
+    class Slow(WriterProcess):
+        def ask(self, verb: str, *_: Any, **__: Any) -> Any:
+            if verb == "catch_up":
+                is_catching_up.set()
+                assert may_end.wait(60)
+
+    made = Writer(tmp_path, tmp_path)
+    made.process = Slow(tmp_path, tmp_path)
+    made.start("duplicates")
+    assert is_catching_up.wait(60)
+    assert made.submit("caption", {"picture": 1, "text": "sea"}) is None, "the log takes it"
+    may_end.set()
+    while made.is_at_work:
+        time.sleep(0.001)
+    later = made.submit("caption", {"picture": 1, "text": "sea"})
+    assert later is not None
+    assert later.result(60) is None
+    made.close()
 
 
 def test_one_that_is_killed_while_nobody_asks_costs_nothing(client: TestClient) -> None:

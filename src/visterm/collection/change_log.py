@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from visterm.collection.ingest.scopes import scope_of
+from visterm.collection.media.fields import Fields, changed
+from visterm.collection.media.fields import check as check_fields
 from visterm.collection.media.records import number_of
 from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
@@ -64,11 +66,14 @@ class ChangeLog:
 
     def submit(self, verb: str, **values: Any) -> Any:
         """Write a change down, and do it unless somebody else writes: then it is `Queued`."""
-        number = self.put(verb, **values)
-        try:
-            return self._apply(until=number)
-        except Locked:
-            return Queued()
+        with contextlib.ExitStack() as until_done:
+            try:
+                # Held before it is written down, so that both wait for the disk once.
+                until_done.enter_context(self.catalogue.writing(_DOING.get(verb, verb), wait=0))
+            except Locked:
+                self.put(verb, **values)
+                return Queued()
+            return self._apply(until=self.put(verb, **values))
 
     def put(self, verb: str, **values: Any) -> int:
         """Write a change down, to be done later; returns its number."""
@@ -87,6 +92,8 @@ class ChangeLog:
             ]
         if "paths" in values:
             values["paths"] = [scope_of(self.root, path) for path in values["paths"]]
+        if "fields" in values:
+            check_fields(values["fields"], values.get("own_id"))
         if isinstance(values.get("answers"), Mapping):
             values["answers"] = list(values["answers"].items())
         return events.put(self.catalogue, verb, values)
@@ -113,7 +120,9 @@ class ChangeLog:
         """
         result: Any = Queued()  # unless somebody else has just done it, or it goes on waiting
         with self.catalogue.writing("doing what waited", wait=0):
-            while (event := events.first_waiting(self.catalogue)) is not None:
+            # No further: where more comes than is done, whoever waits would wait for ever.
+            last = events.last_number(self.catalogue) if until is None else until
+            while (event := events.first_waiting(self.catalogue)) and event.number <= last:
                 try:
                     self.catalogue.applying = event.number
                     if event.verb not in VERBS:  # a store that came from others may say anything
@@ -196,11 +205,27 @@ def bring_in(
     root: Path,
     captions: Sequence[changes.GivenCaption],
     clicks: Sequence[changes.GivenClick] = (),
+    described: Sequence[changes.GivenFields] = (),
 ) -> None:
     from visterm.collection.feedback import changes
 
-    changes.bring_in(catalogue, captions, clicks)
+    changes.bring_in(catalogue, captions, clicks, described)
     _learn_completeness(catalogue)
+
+
+@verb("writing fields")
+def set_fields(
+    catalogue: Catalogue,
+    root: Path,
+    picture: Named,
+    fields: Fields | None = None,
+    own_id: str | None = None,
+) -> None:
+    from visterm.collection.feedback import changes
+
+    number = number_of(catalogue, root, picture)
+    given = [(number, changed(catalogue, number, fields, own_id))]
+    changes.bring_in(catalogue, (), described=given)
 
 
 @verb("learning from a click")

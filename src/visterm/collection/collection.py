@@ -17,7 +17,9 @@ from visterm.collection import change_log
 from visterm.collection.change_log import ChangeLog, verb
 from visterm.collection.ingest.scopes import changed_scopes, edited, scope_of, scopes, unchanged
 from visterm.collection.media import captions, records
+from visterm.collection.media import fields as media_fields
 from visterm.collection.media.captions import TABLE, read_table
+from visterm.collection.media.fields import Fields
 from visterm.collection.media.records import PictureRecord
 from visterm.collection.search.request import SearchRequest, SearchResponse
 from visterm.collection.search.searcher import MakeResult, Response, matches, search, search_as
@@ -579,7 +581,8 @@ class Collection:
         return imported
 
     def backup(self) -> Iterator[str]:
-        """All captions that people gave, and every yes and no, as JSON lines for `restore`."""
+        """All captions and fields that were given, and every yes and no, as JSON lines for
+        `restore`."""
         from visterm.collection.library.backup import backup_lines
 
         return backup_lines(self.catalogue)
@@ -591,8 +594,8 @@ class Collection:
         """
         from visterm.collection.library.backup import read_backup
 
-        report, captions, clicks = read_backup(self.catalogue, self.root, Path(file))
-        self.log.do(change_log.bring_in, captions=captions, clicks=clicks)
+        report, captions, clicks, described = read_backup(self.catalogue, self.root, Path(file))
+        self.log.do(change_log.bring_in, captions=captions, clicks=clicks, described=described)
         return report
 
     def judge(self, query: str, picture: int | str | os.PathLike[str], relevant: bool) -> Judgement:
@@ -649,12 +652,66 @@ class Collection:
         """
         return self.log.do(change_log.review, query=word, answers=answers)
 
-    def add_files(self, paths: Sequence[str | os.PathLike[str]]) -> int:
+    def add_files(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        *,
+        vectors: Sequence[Sequence[float]] | None = None,
+        fields: Fields | None = None,
+        own_id: str | None = None,
+    ) -> int:
         """Add files by name, as a change in the log: `add` if another writer is not in the way.
 
-        Returns how many of them are pictures.
+        Parameters
+        ----------
+        vectors
+            Vectors of your own, a row for each file, where these are the collection's features.
+        fields, own_id
+            Of the picture, where there is one file; as in `set_fields`.
+
+        Returns
+        -------
+        How many of them are pictures.
         """
-        return self.log.do(add_files, paths=paths)
+        return self.log.do(add_files, paths=paths, vectors=vectors, fields=fields, own_id=own_id)
+
+    def set_fields(
+        self,
+        picture: int | str | os.PathLike[str],
+        fields: Fields | None = None,
+        *,
+        own_id: str | None = None,
+    ) -> None:
+        """Keep values with a picture in the place of those of before, for ``field.price:<20``.
+
+        ``fields`` are strings, numbers and booleans by names; ``own_id`` is what you call the
+        picture, and `with_id` finds it; what is not given stays. `undo_last` takes it back.
+        """
+        self.log.do(change_log.set_fields, picture=picture, fields=fields, own_id=own_id)
+
+    def check_given(
+        self,
+        path: str,
+        data: bytes | None,
+        vector: Sequence[float] | None,
+        fields: Fields | None,
+        own_id: str | None,
+    ) -> None:
+        """Refuse what `add_files` would refuse, before a file is written."""
+        from visterm.collection.ingest.extractors import checked_vector
+
+        media_fields.check(fields, own_id)
+        if data is not None or vector is not None:
+            checked_vector(self.catalogue, vector)
+        if data is not None and own_id is not None:
+            media_fields.check_other_id(self.catalogue, path, data, own_id)
+
+    def with_id(self, own_id: str) -> int:
+        """The number of the picture that was given an id."""
+        found = media_fields.with_id(self.catalogue, own_id)
+        if found is None:
+            raise records.UnknownPicture(f"no picture has the id {own_id!r}")
+        return found
 
     def remove(self, paths: Iterable[str | os.PathLike[str]]) -> int:
         """Take pictures or folders out of the collection; their files stay.
@@ -899,10 +956,32 @@ def _processes() -> int:
 
 
 @verb("adding pictures")
-def add_files(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLike[str]]) -> int:
+def add_files(
+    catalogue: Catalogue,
+    root: Path,
+    paths: Sequence[str | os.PathLike[str]],
+    vectors: Sequence[Sequence[float]] | None = None,
+    fields: Fields | None = None,
+    own_id: str | None = None,
+) -> int:
+    from visterm.collection.feedback import changes
+    from visterm.collection.ingest.extractors import let_go_of_vectors
+
     files = [root / path for path in paths]
-    Collection(root, catalogue, catalogue.shared).add(files, n_jobs=1)
-    return sum(captions.at_path(catalogue, root, file) is not None for file in files)
+    features = None
+    if vectors is not None:
+        before = [captions.at_path(catalogue, root, file) for file in files]
+        features = let_go_of_vectors(catalogue, vectors, before)
+    collection = Collection(root, catalogue, catalogue.shared)
+    added = collection.add(files, features=features, vectors=vectors, n_jobs=1)
+    for path, reason in added.skipped:
+        if path in paths:
+            raise BadInput(f"{path}: {reason}")
+    found = [captions.at_path(catalogue, root, file) for file in files]
+    if (fields, own_id) != (None, None) and found[0] is not None:
+        given = media_fields.changed(catalogue, found[0], fields, own_id)
+        changes.describe(catalogue, found[0], given)
+    return sum(picture is not None for picture in found)
 
 
 def _refuse_store_of_others(where: location.Location, folder: str | os.PathLike[str]) -> None:

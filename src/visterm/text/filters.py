@@ -2,7 +2,8 @@
 
 ``in:FOLDER``, ``captioned:no``, ``2019-07``, ``after:2019-07``, ``before:2020``,
 ``near:38.7,-9.1,5km``, ``type:video``, ``camera:nikon``, ``lens:35mm``, ``rating:>=4``,
-``person:anna`` and ``every:12-25`` (that day of any year; ``every:12``, that month). Several
+``person:anna``, ``field.price:<20`` and ``every:12-25`` (that day of any year; ``every:12``, that
+month). A field is kept with a picture by a program, under a name of its own. Several
 folders, dates or days of any year mean any of them; everything else must hold together. A date
 alone (`visterm.text.dates`) lets through what was taken then, and what a caption says is of then,
 as scans of old prints are; in quotes it is a word. ``after:`` and ``before:`` take a period by its
@@ -24,6 +25,7 @@ Value = TypeVar("Value")
 KINDS = ("picture", "raw", "video")
 _ANSWERS = {"yes": True, "no": False}
 _NEAR = re.compile(r"(-?[\d.]+),(-?[\d.]+)(?:,([\d.]+)(km|m))?")
+FIELD = re.compile(r"field\.[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _USUAL_KM = 5.0
 _DEGREE_KM = 111.0  # a little less than it is
 _FACTS = {
@@ -31,6 +33,7 @@ _FACTS = {
     "lens": (re.compile(r".+"), "part of its name, such as lens:35mm"),
     "person": (re.compile(r".+"), "a name, such as person:anna"),
     "rating": (re.compile(r"(<|<=|=|>=|>)?(-1|[1-5])"), "stars, such as rating:>=4 or rating:5"),
+    "field": (re.compile(r"(?:<=|>=|<|>|=)?[^<>=].*"), "a value, such as field.price:>=10"),
     "every": (
         re.compile(r"(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?"),
         "a month or a day of any year, such as every:12 or every:12-25",
@@ -71,8 +74,8 @@ class Filters:
     kind : str or None
         picture, raw or video.
     facts : tuple of pairs of str
-        camera, lens, person, rating or every, and its value; all must hold, but of days and months
-        of any year one.
+        camera, lens, person, rating, every or a field, and its value; all must hold, but of days
+        and months of any year one.
     """
 
     folders: tuple[str, ...] = ()
@@ -161,8 +164,9 @@ def parse_filter(term: str) -> Filters | None:
         if value not in KINDS:
             raise BadInput(f"there are the types {', '.join(KINDS)}, and not {value!r}")
         return Filters(kind=value)
-    if name in _FACTS:
-        pattern, example = _FACTS[name]
+    fact = "field" if FIELD.fullmatch(name) else name
+    if fact in _FACTS and name != "field":
+        pattern, example = _FACTS[fact]
         if not pattern.fullmatch(value):
             raise BadInput(f"{name}: needs {example}, not {value!r}")
         return Filters(facts=((name, value),))

@@ -10,17 +10,18 @@ for found in shop.search("red shoe", k=5).results:
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 from pydantic import TypeAdapter
 
 from visterm.collection import Judgement
-from visterm.errors import VistermError
+from visterm.errors import BadInput, VistermError
 from visterm.web.schemas import (
     SCHEMA_LOCK,
     Captions,
@@ -82,28 +83,71 @@ class Client:
         self._api, self._timeout = f"{url.rstrip('/')}/api/v1{within}", timeout
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
-    def search(self, query: str = "", k: int = 20, **options: Any) -> Ranking:
-        """The best pictures; options are the parameters of ``GET /search``."""
-        return self._ask(Ranking, "GET", "/search", {"query": query, "k": k, **options})
+    def search(
+        self,
+        query: str = "",
+        k: int = 20,
+        *,
+        vector: Sequence[float] | None = None,
+        **options: Any,
+    ) -> Ranking:
+        """The best pictures; options are the parameters of ``GET /search``.
+
+        With a ``vector`` of your own, those nearest to it that filters in ``query`` let through.
+        """
+        asked = {"query": query, "k": k, **options}
+        if vector is None:
+            return self._ask(Ranking, "GET", "/search", asked)
+        body = json.dumps({"vector": list(vector), **asked}).encode()
+        return self._ask(Ranking, "POST", "/search", body=body)
 
     def picture(self, number: int) -> PictureDetails:
         """A picture by its number."""
         return self._ask(PictureDetails, "GET", f"/pictures/{number}")
 
-    def find(self, path: str) -> PictureDetails:
-        """A picture by its path below the collection's folder."""
-        return self._ask(PictureDetails, "GET", f"/files/{quote(path)}")
+    def find(self, path: str | None = None, *, id: str | None = None) -> PictureDetails:
+        """A picture by its path below the collection's folder, or by an id of your own."""
+        return self._ask(PictureDetails, "GET", _at(path, id))
 
     def put(
-        self, path: str, picture: bytes | None = None, *, url: str | None = None
+        self,
+        path: str | None = None,
+        picture: bytes | None = None,
+        *,
+        url: str | None = None,
+        id: str | None = None,
+        fields: Mapping[str, str | float | bool] | None = None,
+        vector: Sequence[float] | None = None,
     ) -> PictureDetails | Queued:
-        """Add or replace the picture at a path: a file's bytes, or the address of one."""
-        body = picture if picture is not None else json.dumps({"url": url}).encode()
-        return self._change(PictureDetails, "PUT", f"/files/{quote(path)}", body, picture is None)
+        """Add or replace the picture at a path: a file's bytes, or the address of one.
 
-    def remove(self, path: str) -> Changed | Queued:
-        """Take the picture at a path out of the collection; its file stays."""
-        return self._change(Changed, "DELETE", f"/files/{quote(path)}")
+        ``id`` is what you call it, ``fields`` what is kept with it, and ``vector`` what describes
+        it. Of a picture that is there these alone can be changed; without a path it is found by
+        its id.
+        """
+        if picture is not None and (url, fields, vector) == (None, None, None):
+            at = _at(path, id) + (f"?{urlencode({'id': id})}" if path and id else "")
+            return self._change(PictureDetails, "PUT", at, picture, "application/octet-stream")
+        image = None if picture is None else base64.b64encode(picture).decode()
+        about = {"image": image, "url": url, "id": id, "fields": fields, "vector": vector}
+        given = {name: value for name, value in about.items() if value is not None}
+        return self._change(PictureDetails, "PUT", _at(path, id), json.dumps(given).encode())
+
+    def remove(self, path: str | None = None, *, id: str | None = None) -> Changed | Queued:
+        """Take a picture out of the collection, by its path or your id; its files stay."""
+        return self._change(Changed, "DELETE", _at(path, id))
+
+    def set_fields(
+        self,
+        number: int,
+        fields: Mapping[str, str | float | bool] | None = None,
+        *,
+        id: str | None = None,
+    ) -> PictureDetails | Queued:
+        """Keep values with a picture in the place of those of before, and what you call it."""
+        given = {"fields": fields} if id is None else {"fields": fields, "id": id}
+        body = json.dumps(given).encode()
+        return self._change(PictureDetails, "PUT", f"/pictures/{number}/fields", body)
 
     def caption(self, number: int, text: str) -> Captions | Queued:
         """Say what is to be seen in a picture."""
@@ -142,9 +186,9 @@ class Client:
         method: str,
         path: str,
         body: bytes | None = None,
-        is_json: bool = True,
+        content: str = "application/json",
     ) -> Answer | Queued:
-        text = self._send(method, path, {}, body, is_json)
+        text = self._send(method, path, {}, body, content)
         return "queued" if text == b'{"queued":true}' else _adapter(kind).validate_json(text)
 
     def _ask(
@@ -163,20 +207,27 @@ class Client:
         path: str,
         parameters: dict[str, Any],
         body: bytes | None,
-        is_json: bool = True,
+        content: str = "application/json",
     ) -> bytes:
         asked = f"?{urlencode(parameters, doseq=True)}" if parameters else ""
-        kind = "application/json" if is_json else "application/octet-stream"
-        headers = self._headers | ({} if body is None else {"Content-Type": kind})
+        headers = self._headers | ({} if body is None else {"Content-Type": content})
         request = Request(f"{self._api}{path}{asked}", body, headers, method=method)
         try:
             with urlopen(request, timeout=self._timeout) as answer:
-                content: bytes = answer.read()
-                return content
+                text: bytes = answer.read()
+                return text
         except HTTPError as error:
             raise _refusal(error) from None
-        except URLError as error:
-            raise VistermError(f"{self._api} cannot be reached: {error.reason}") from None
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error
+            raise VistermError(f"{self._api} cannot be reached: {reason}") from None
+
+
+def _at(path: str | None, own_id: str | None) -> str:
+    """Where a picture is: at its path, or else under an id."""
+    if path is None and own_id is None:
+        raise BadInput("name a picture by its path or its id")
+    return f"/ids/{quote(str(own_id), safe='')}" if path is None else f"/files/{quote(path)}"
 
 
 def _refusal(error: HTTPError) -> ApiError:

@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
 from visterm.errors import BadInput, UnreadablePicture, VistermError
@@ -48,6 +49,16 @@ _KINDS: dict[int, str] = {
     503: "busy",
 }
 
+_OTHERS: dict[int, str] = {
+    400: "too-large",
+    403: "wrong-host, wrong-origin",
+    404: "no-picture, unreadable",
+    409: "locked, nothing-learnt",
+    422: "unknown-words",
+    503: "interrupted",
+}
+"""Further kinds of a code."""
+
 # The first that fits; what no line names is our own mistake or a damaged collection.
 _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (UnknownPicture, 404, "no-picture"),
@@ -64,7 +75,9 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
 
 def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
     """The ``responses`` of an operation, for its description."""
-    return {code: {"model": Problem, "description": _KINDS[code]} for code in (401, *codes)}
+    kinds = {code: ", ".join(filter(None, (_KINDS[code], _OTHERS.get(code)))) for code in _KINDS}
+    every = (401, 429, *codes)  # a client of many wrong tokens has to wait, whatever it asks
+    return {code: {"model": Problem, "description": kinds[code]} for code in every}
 
 
 def problem(
@@ -119,11 +132,22 @@ async def _http(request: Request, error: Exception) -> Response:
         405: "this address takes other methods; /api/v1/openapi.json lists them",
         400: "the request cannot be read; its body must be JSON in UTF-8",
     }
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_allowed(request))
     return problem(
-        error.status_code,
-        sentences.get(error.status_code, str(error.detail)),
-        headers=error.headers,
+        error.status_code, sentences.get(error.status_code, str(error.detail)), headers=headers
     )
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods of an address, whichever routes take them."""
+    scopes = {one: {**request.scope, "method": one} for one in ("GET", "POST", "PUT", "DELETE")}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] == Match.FULL for route in request.app.router.routes)
+    ]
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -58,9 +58,9 @@ Many = Annotated[list[Number], Field(min_length=1, max_length=2000)]
 
 
 class Request(BaseModel):
-    """A body that holds what its fields say, and nothing else."""
+    """A body that holds what its fields say, in those very types, and nothing else."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Response(BaseModel):
@@ -197,7 +197,7 @@ class NewJudgement(Request):
 
     query: QueryText
     picture: Number
-    relevant: Annotated[bool, Field(strict=True)]
+    relevant: bool
 
 
 class Judgements(Response):
@@ -335,10 +335,50 @@ class WordPage(WordRecord):
     examples: list[Picture]  # type: ignore[assignment]
 
 
-class PictureUrl(Request):
-    """Where a picture file can be had: a public http or https address, without redirects."""
+FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")]
+FieldValue = Annotated[
+    bool
+    | Annotated[int, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+    | Annotated[float, Field(gt=-1e300, lt=1e300)]
+    | Annotated[str, StringConstraints(max_length=1000)],
+    Field(description="A string (dates as 2026-05-01), a number, true or false."),
+]
+FieldValues = Annotated[dict[FieldName, FieldValue], Field(max_length=64)]
+OwnId = Annotated[Text, Field(min_length=1, max_length=300)]
+Vector = Annotated[
+    list[Annotated[float, Field(ge=-1e30, le=1e30)]], Field(min_length=1, max_length=4096)
+]
 
-    url: Annotated[str, StringConstraints(min_length=8, max_length=2000)]
+
+class NewFields(Request):
+    """What a program keeps with a picture; what is left out stays as it is."""
+
+    fields: FieldValues | None = Field(default=None, description="In the place of all before.")
+    id: OwnId | None = Field(default=None, description="What the program calls the picture.")
+
+
+class NewPicture(NewFields):
+    """A picture: where its file can be had, or the file itself; one that is there needs neither."""
+
+    url: Annotated[str, StringConstraints(min_length=8, max_length=2000)] | None = Field(
+        default=None, description="A public http or https address, without redirects."
+    )
+    image: Annotated[str, StringConstraints(min_length=4)] | None = Field(
+        default=None, description="A picture file in base 64."
+    )
+    vector: Vector | None = Field(
+        default=None, description="Where pictures are described by vectors of your own."
+    )
+
+
+class NewSearch(Request):
+    """A vector of your own, as pictures are described by, and what else results must be."""
+
+    vector: Vector
+    query: QueryText = ""
+    k: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = 40
+    offset: Annotated[int, Field(ge=0, le=FARTHEST)] = 0
+    fold: bool = False
 
 
 class DroppedPicture(Request):

@@ -30,6 +30,8 @@ from visterm.web.problems import problem
 from visterm.web.request_log import LogFormat, RequestLog
 
 LARGEST_BODY = 64 << 10
+LARGEST_EXAMPLE = 512 << 10
+"""Of a vector or a small picture that results should be like."""
 LARGEST_PICTURE = 64 << 20
 FILE_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/tiff")
 """Types of bodies that are picture files; what they are, their bytes say."""
@@ -270,13 +272,14 @@ class Guard:
             return problem(413, f"a body may have at most {largest:,} bytes")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         has_body = int(length) > 0 or "transfer-encoding" in headers
-        is_file = _is_upload(scope) and kind in FILE_TYPES
+        is_file = _part(scope) in ("files", "ids") and kind in FILE_TYPES
         if has_body and kind != "application/json" and not is_file:
             return problem(415, "the body must be JSON, with Content-Type: application/json")
         return None
 
     def _too_often(self, scope: Scope, headers: Headers) -> Response | None:
-        if scope["method"] not in _WRITES or self._writes.take(_client(scope)):
+        changes_nothing = scope["method"] not in _WRITES or _part(scope) == "search"
+        if changes_nothing or self._writes.take(_client(scope)):
             return None
         return problem(
             429,
@@ -294,9 +297,10 @@ def needed_right(scope: Scope) -> Right:
     'read'
     """
     part = _part(scope)
-    if scope["method"] not in _WRITES or part in ("export", "like"):
+    if scope["method"] not in _WRITES or part in ("export", "like", "search"):
         return "read"
-    return "write" if part in ("files", "train") else "judge"
+    is_write = part in ("files", "ids", "train") or scope["path"].endswith("/fields")
+    return "write" if is_write else "judge"
 
 
 def _part(scope: Scope) -> str:
@@ -306,11 +310,13 @@ def _part(scope: Scope) -> str:
 
 
 def _is_upload(scope: Scope) -> bool:
-    return scope["method"] == "PUT" and _part(scope) == "files"
+    return scope["method"] == "PUT" and _part(scope) in ("files", "ids")
 
 
 def _largest(scope: Scope) -> int:
-    return LARGEST_PICTURE if _is_upload(scope) else LARGEST_BODY
+    if _is_upload(scope):
+        return LARGEST_PICTURE
+    return LARGEST_EXAMPLE if _part(scope) in ("like", "search") else LARGEST_BODY
 
 
 def _limited(receive: Receive, largest: int) -> Receive:

@@ -16,12 +16,14 @@ from starlette.responses import Response
 from visterm.collection import Collection, Queued, SharedState, Watcher
 from visterm.errors import VistermError
 from visterm.json_text import json_text, plain
-from visterm.web.thread_pool import ThreadPool
+from visterm.web.thread_pool import Busy, ThreadPool
 from visterm.web.writer import Writer
 
 log = logging.getLogger("visterm.web")
 Values = ParamSpec("Values")
 
+_MOST_WAITING = 10_000
+"""Changes in the log that wait for a job to end."""
 _ASKING_SHARDS = 16
 """Threads that ask shards on a cluster: while they wait, they leave the interpreter to others."""
 
@@ -79,7 +81,7 @@ class Server:
         """What a change of the collection returns, as JSON; 202 where it waits for a job to end."""
         changing = self.writer.submit(verb, values)
         if changing is None:
-            await self.questions.ask(lambda collection: collection.log.put(verb, **values))
+            await self.questions.ask(_put, verb, values)
             self.writer.catch_up_later()  # should the job have ended meanwhile
             result: Any = Queued()
         else:
@@ -95,6 +97,12 @@ class Server:
         self.questions.close()
         self.pictures.close()
         self._shared.close()
+
+
+def _put(collection: Collection, verb: str, values: dict[str, Any]) -> None:
+    if collection.log.waiting >= _MOST_WAITING:
+        raise Busy(f"{_MOST_WAITING:,} changes wait for a job to end; try again when it has")
+    collection.log.put(verb, **values)
 
 
 class FolderWatch:

@@ -287,9 +287,14 @@ class Writer:
             log.exception("the job %s failed", job.kind)
             job = replace(job, state="failed", error="the job ended unexpectedly; see the terminal")
         self._is_at_job = False
-        self.job = job
         if not self.is_closed:  # what was said meanwhile is done, even if the job was killed
-            process.ask("catch_up")
+            # It is still at work, for whoever says more: nobody waits until all that is done.
+            self.job = replace(job, state="running", what="doing what was said meanwhile")
+            with contextlib.suppress(VistermError):
+                process.ask("catch_up")
+        self.job = job
+        if not self.is_closed:
+            process.ask("catch_up")  # what was said at the very end
 
 
 def _changed(process: WriterProcess, verb: str, values: dict[str, Any]) -> Any:

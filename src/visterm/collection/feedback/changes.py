@@ -13,7 +13,7 @@ from typing import Any
 
 from visterm.collection.feedback.offsets import UNLEARNT, FeedbackOffsets, relearn
 from visterm.collection.ingest import scopes
-from visterm.collection.media import captions
+from visterm.collection.media import captions, fields
 from visterm.collection.store import events, previous
 from visterm.collection.store.caption_words import COMPLETENESS, PERSON
 from visterm.collection.store.catalogue import Catalogue
@@ -35,6 +35,8 @@ GivenCaption = tuple[int, str, str]
 """A picture, the source and the text."""
 GivenClick = tuple[str, int, bool, float, float]
 """A query, a picture, whether it answers, when that was said, and how much it counts."""
+GivenFields = tuple[int, fields.Fields]
+"""A picture, and all its fields."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,30 @@ def caption_many(catalogue: Catalogue, pictures: Sequence[int], text: str, *, mo
 
 
 def bring_in(
-    catalogue: Catalogue, given: Iterable[GivenCaption], clicks: Iterable[GivenClick] = ()
+    catalogue: Catalogue,
+    given: Iterable[GivenCaption],
+    clicks: Iterable[GivenClick] = (),
+    described: Iterable[GivenFields] = (),
 ) -> None:
-    """Write captions and clicks, all or none, as one step; the caller holds the lock."""
+    """Write captions, clicks and fields, all or none, as one step; the caller holds the lock."""
     with catalogue.transaction():
         begun, estimate = caption_changes(catalogue), catalogue.get(COMPLETENESS)
         texts = [old for one in given if (old := _give(catalogue, *one))]
         rows = [_click(catalogue, *one) for one in clicks]
+        kept = [old for one in described for old in fields.give(catalogue, *one)]
         counted = caption_changes(catalogue) - begun
         before = {"captions": texts, "clicks": rows, "changes": counted, COMPLETENESS: estimate}
+        before |= {"fields": kept} if kept else {}
         # What is said again is no step.
-        events.finish(catalogue, before if texts or rows else None)
+        events.finish(catalogue, before if texts or rows or kept else None)
     relearn(catalogue)
+
+
+def describe(catalogue: Catalogue, picture: int, given: fields.Fields) -> None:
+    """Write the fields of a picture that is being added, which is no step to take back."""
+    with catalogue.transaction():
+        fields.give(catalogue, picture, given)
+        events.finish(catalogue)
 
 
 def forget_clicks(catalogue: Catalogue, number: int | None = None) -> int:
@@ -129,6 +143,9 @@ def _revert(catalogue: Catalogue, number: int, before: dict[str, Any]) -> int:
         if click_row(catalogue, query, picture)[2] != (row and tuple(row)):
             put_click(catalogue, query, picture, row)
             changed.add(picture)
+    for picture, old in before.get("fields", ()):
+        if fields.give(catalogue, picture, old):
+            changed.add(picture)
     if "features" in before and previous.bring_back(catalogue, number):
         catalogue.set(UNLEARNT, "unlearnt")
         return int(catalogue.one("SELECT count(*) FROM pictures WHERE present > 0"))
@@ -159,6 +176,8 @@ def _named(before: dict[str, Any]) -> str:
         return "removal"
     if "features" in before:
         return "upgrade"
+    if "fields" in before and not before["captions"]:
+        return "fields"
     queries = {query for query, *_ in before.get("clicks", ())}
     if before.get("captions") or not queries:
         return "caption"

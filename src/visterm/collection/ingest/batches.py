@@ -16,7 +16,7 @@ from visterm.collection.ingest.survey import (
     OnSkip,
     Survey,
 )
-from visterm.collection.media import captions
+from visterm.collection.media import captions, fields
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.feature_rows import Rows
 from visterm.collection.store.urls import is_url
@@ -194,6 +194,7 @@ class Batches:
             )
             return
         place, before, vanished = old
+        is_alone = not _elsewhere(self.catalogue, picture)
         db.execute(
             """UPDATE places SET picture = ?, size = ?, mtime_ns = ?, sidecars = ?, offset = ?,
                 vanished = 0 WHERE id = ?""",
@@ -203,8 +204,10 @@ class Batches:
         if before != picture:
             self.plan.elsewhere.add(before)
             report.changed += 1
-            if is_new and not _elsewhere(self.catalogue, before):
-                captions.inherit(self.catalogue, before, picture)
+            if is_alone and not _elsewhere(self.catalogue, before):
+                fields.inherit(self.catalogue, before, picture)
+                if is_new:
+                    captions.inherit(self.catalogue, before, picture)
 
     def _keep_captions(self, file: FileDescription, picture: int, *, was_here: bool) -> None:
         from visterm.pictures.formats import kind_of_name

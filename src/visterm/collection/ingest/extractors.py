@@ -74,9 +74,21 @@ def kept(catalogue: Catalogue, name: str, n_jobs: int = 1) -> Extractor | None:
     file = catalogue.one("SELECT file FROM extractors WHERE key = ?", named.key)
     if file is None:
         return None
-    extractor = type(named).load(catalogue.store / file)
+    path = catalogue.store / file
+    stamp = (path, *_stamp(path))
+    if catalogue.extractor is None or catalogue.extractor[0] != stamp:  # takes up to a second
+        catalogue.extractor = stamp, type(named).load(path)
+    extractor = catalogue.extractor[1]
     extractor.n_jobs = n_jobs
     return extractor
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
 
 
 def current_extractor(catalogue: Catalogue) -> Extractor:
@@ -105,6 +117,42 @@ def vectors_of_files(
         if batch.result is not None:
             vectors |= zip(batch.numbers, dense(batch.result), strict=True)
     return vectors, reasons
+
+
+def checked_vector(catalogue: Catalogue, vector: Sequence[float] | None) -> str | None:
+    """The features that a vector given with a picture is of; None without one.
+
+    It is refused where pictures here are described otherwise, and is missing where only vectors
+    can describe them.
+    """
+    from visterm.features.own_features import OwnFeatures
+
+    own, known = f"{OwnFeatures.name}:", catalogue.get("features")
+    is_own = known is None or known.startswith(own)
+    if vector is None:
+        if known is not None and is_own:
+            raise BadInput("pictures here are described by vectors of your own; give one")
+        return None
+    if not is_own:
+        raise BadInput(f"pictures here are described by {known}, not by vectors of your own")
+    question = "SELECT width FROM feature_files WHERE extractor = ?"
+    width = catalogue.one(question, current_key(catalogue))
+    if len(vector) != (width or len(vector)):
+        raise BadInput(f"vectors here have {width} numbers, not {len(vector)}")
+    return known or f"{own}{VECTORS}"
+
+
+def let_go_of_vectors(
+    catalogue: Catalogue, vectors: Sequence[Sequence[float]], pictures: Sequence[int | None]
+) -> str:
+    """Forget the vectors of pictures that are to have others; returns the features' name."""
+    (features,) = {checked_vector(catalogue, vector) for vector in vectors}
+    with catalogue.transaction() as db:
+        db.executemany(
+            "DELETE FROM rows WHERE extractor = ? AND picture = ?",
+            ((current_key(catalogue), picture) for picture in pictures),
+        )
+    return str(features)
 
 
 def prepare(

@@ -1,4 +1,4 @@
-"""What people gave, captions and feedback, as JSON lines that can be read back.
+"""What people gave, captions, feedback and fields, as JSON lines that can be read back.
 
 A picture is named by the hash of its content and by its files, so that captions find it again in
 another folder, or under another name. Clicks stand in the order in which they were given.
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visterm.collection.feedback.changes import GivenCaption, GivenClick
-from visterm.collection.media import captions
+from visterm.collection.feedback.changes import GivenCaption, GivenClick, GivenFields
+from visterm.collection.media import captions, fields
 from visterm.collection.media.records import records
 from visterm.collection.store import events
 from visterm.collection.store.catalogue import Catalogue
@@ -29,11 +29,12 @@ class Restored:
 
     captions: int = 0
     judgements: int = 0
+    fields: int = 0
     unknown: list[str] = field(default_factory=list)
 
 
 def backup_lines(catalogue: Catalogue) -> Iterator[str]:
-    """The captions that people gave, and every yes and no, one JSON object a line."""
+    """The captions and fields that were given, and every yes and no, one JSON object a line."""
     yield json.dumps(_HEAD)
     marks = ",".join("?" * len(captions.GIVEN))
     given = catalogue.db.execute(
@@ -42,7 +43,9 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
         captions.GIVEN,
     ).fetchall()
     clicks = events.entries(catalogue)
-    known = records(catalogue, [*(row[0] for row in given), *(click.picture for click in clicks)])
+    described = [one for (one,) in catalogue.db.execute("SELECT DISTINCT picture FROM fields")]
+    named_pictures = [*(row[0] for row in given), *(click.picture for click in clicks), *described]
+    known = records(catalogue, named_pictures)
     hashes = dict(catalogue.db.execute("SELECT id, lower(hex(hash)) FROM pictures"))
 
     def named(picture: int) -> dict[str, Any]:
@@ -54,6 +57,8 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
 
     for picture, source, text in given:
         yield _line(**named(picture), source=source, caption=text)
+    for picture in described:
+        yield _line(**named(picture), fields=fields.of_picture(catalogue, picture))
     for click in clicks:
         yield _line(
             **named(click.picture),
@@ -66,9 +71,10 @@ def backup_lines(catalogue: Catalogue) -> Iterator[str]:
 
 def read_backup(
     catalogue: Catalogue, root: Path, file: Path
-) -> tuple[Restored, list[GivenCaption], list[GivenClick]]:
+) -> tuple[Restored, list[GivenCaption], list[GivenClick], list[GivenFields]]:
     """What `backup_lines` wrote, of the pictures that are here."""
     report, given, clicks = Restored(), list[GivenCaption](), list[GivenClick]()
+    described: list[GivenFields] = []
     for number, line in enumerate(_read(file), 2):
         picture = _found(catalogue, root, line)
         try:
@@ -77,13 +83,23 @@ def read_backup(
                 report.unknown.append(str(missing))
             elif "caption" in line:
                 given.append((picture, str(line["source"]), str(line["caption"])))
+            elif "fields" in line:
+                described.append((picture, _fields(line["fields"])))
             else:
                 clicks.append(_click(picture, line))
         except (KeyError, TypeError, ValueError) as error:
             reason = f"neither a caption nor a judgement that can be read ({error})"
             raise BadInput(f"{file}, line {number}: {reason}") from None
     report.captions, report.judgements = len(given), len(clicks)
-    return report, given, clicks
+    report.fields = len(described)
+    return report, given, clicks, described
+
+
+def _fields(said: Any) -> fields.Fields:
+    said = dict(said)
+    others = {name: value for name, value in said.items() if name != fields.ID}
+    fields.check(others, said.get(fields.ID))
+    return said
 
 
 def _click(picture: int, said: dict[str, Any]) -> GivenClick:

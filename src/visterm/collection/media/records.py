@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from visterm.collection.media import captions
+from visterm.collection.media.fields import ID, Value
 from visterm.collection.store.caption_words import effective_caption
 from visterm.collection.store.catalogue import Catalogue
 from visterm.collection.store.urls import Url, is_url
@@ -85,6 +86,10 @@ class Picture:
     longitude: float | None
     type: str
     """picture, raw or video."""
+    id: str | None
+    """What a program calls it."""
+    fields: dict[str, Value]
+    """What a program keeps with it, under names of its own."""
 
 
 def records(catalogue: Catalogue, pictures: Iterable[int]) -> dict[int, PictureRecord]:
@@ -163,7 +168,8 @@ _SHOWN = """SELECT json_group_array(json_array(
         longitude, kind,
         json((SELECT json_group_array(json_array(folder, name)) FROM places
             WHERE picture = coalesce(video, pictures.id) AND NOT vanished)),
-        json((SELECT json_group_object(source, text) FROM captions WHERE picture = pictures.id))))
+        json((SELECT json_group_object(source, text) FROM captions WHERE picture = pictures.id)),
+        json((SELECT json_group_object(name, json(json)) FROM fields WHERE picture = pictures.id))))
     FROM pictures WHERE id IN {numbers}"""
 """One row for all: between rows Python lets other threads in, and then waits for its turn again."""
 
@@ -189,7 +195,7 @@ def pictures(
     address = "/api/v1" if catalogue.shared is None else catalogue.shared.address
     shown = {}
     for number in dict.fromkeys(numbers):
-        _, _, width, height, *capture, kind, files, texts = known.get(number, _GONE)
+        _, _, width, height, *capture, kind, files, texts, own = known.get(number, _GONE)
         if not files:
             continue
         if len(files) > 1:
@@ -212,11 +218,13 @@ def pictures(
             latitude,
             longitude,
             kind or "picture",
+            own.pop(ID, None),
+            own,
         )
     return shown
 
 
-_GONE = (None,) * 11
+_GONE = (None,) * 12
 
 
 def _is_in(folders: Sequence[str], folder: str) -> bool:

@@ -16,7 +16,7 @@ from visterm.collection.store.feature_rows import DescribedPictures
 from visterm.collection.store.snapshot import Snapshot
 from visterm.errors import BadInput
 from visterm.text.dates import Period
-from visterm.text.filters import Circle, Filters
+from visterm.text.filters import FIELD, Circle, Filters
 from visterm.text.spelling import closest_words
 from visterm.text.tokens import stem
 
@@ -31,6 +31,9 @@ _FACTS = {
     "person": """id IN (SELECT picture FROM captions
         WHERE source LIKE '%:people' AND text LIKE ? ESCAPE '\\')""",
 }
+_OF_FIELD = """id IN (SELECT picture FROM fields WHERE name = ? AND CASE
+    WHEN json IN ('true', 'false') THEN json {0} ?
+    WHEN typeof(value) = 'text' THEN value {0} ? COLLATE NOCASE ELSE value {0} ? END)"""
 _EARTH_KM = 6371.0
 _MASKS = 64
 """Filters of which it is remembered what they let through."""
@@ -127,6 +130,10 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
             stars = value.lstrip("<=>")
             conditions.append(f"rating {value.removesuffix(stars) or '='} ?")
             values.append(int(stars))
+        elif FIELD.fullmatch(name):
+            wanted = value.lstrip("<=>")
+            conditions.append(_OF_FIELD.format(value.removesuffix(wanted) or "="))
+            values += [name.removeprefix("field."), *_as_types(wanted)]
         elif name != "every":
             conditions.append(_FACTS[name])
             values.append(f"%{below_pattern(value)[:-2]}%")
@@ -136,6 +143,19 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
         conditions.append(f"({of_any}) AND {DATED}")
         values += [f"{day}*" for day in days]
     return conditions, values
+
+
+def _as_types(text: str) -> tuple[str | None, str, float | None]:
+    """A value to compare fields with that are true or false, texts, and numbers.
+
+    >>> _as_types("yes"), _as_types("10")
+    (('true', 'yes', None), (None, '10', 10.0))
+    """
+    answer = {"yes": "true", "no": "false", "true": "true", "false": "false"}.get(text.lower())
+    try:
+        return answer, text, float(text)
+    except ValueError:
+        return answer, text, None
 
 
 def distances(

@@ -36,15 +36,22 @@ ALIKE_OTHERWISE = 0.97
 
 
 def cosines(
-    now: Snapshot, root: Path, picture: int | str | os.PathLike[str], region: Region | None = None
+    now: Snapshot,
+    root: Path,
+    picture: int | str | os.PathLike[str] | tuple[float, ...],
+    region: Region | None = None,
 ) -> tuple[DescribedPictures, NDArray[np.float32]]:
-    """The rows of all pictures, and the cosine of each to a picture, or to a region of it; -∞ for
-    its own rows."""
+    """The rows of all pictures, and the cosine of each to a picture, to a region of it, or to a
+    vector; -∞ for its own rows."""
     extractor = described_by(now.catalogue)
     pictures = now.pictures(extractor)
     if pictures is None:
         raise BadInput("no picture has been described yet; visterm add does")
-    if region is None:
+    if isinstance(picture, tuple):
+        vector, own = np.array(picture, np.float32), None
+        if vector.size != pictures.file.width:
+            raise BadInput(f"vectors here have {pictures.file.width} numbers, not {vector.size}")
+    elif region is None:
         vector, own = _vector(now, root, Rows(now.catalogue, extractor), picture)
     else:
         vector, own = _region_vector(now, root, picture, region)

@@ -23,6 +23,10 @@ _PARTS = {
     "month": _TAKEN.replace("FORMAT", "%Y-%m"),
     "type": """SELECT 'type:' || kind, count(*) FROM pictures
         WHERE kind IS NOT NULL AND present > 0 AND {which} GROUP BY 1""",
+    "field": """SELECT 'field.' || name || ':' || iif(typeof(value) = 'text', value, json), count(*)
+        FROM fields JOIN pictures ON id = picture
+        WHERE (typeof(value) = 'text' OR json IN ('true', 'false')) AND name != 'id'
+        AND instr(value, '"') = 0 AND present > 0 AND {which} GROUP BY 1""",
     "folder": """SELECT 'in:' || substr(folder, 1, instr(folder || '/', '/') - 1),
             count(DISTINCT picture) FROM places
         WHERE folder != '' AND NOT vanished AND instr(folder, ':') = 0 AND {which} GROUP BY 1""",
@@ -41,7 +45,7 @@ class QuickFilter:
     """A term that narrows a query, and how many pictures it would leave."""
 
     kind: str
-    """year, month, place, type or folder."""
+    """year, month, place, type, folder or field."""
     term: str
     """As it is written in a query."""
     count: int

@@ -6,6 +6,7 @@ import os
 from dataclasses import field
 from pathlib import Path
 
+from visterm.collection.media.fields import Value
 from visterm.collection.store.urls import Url
 from visterm.collection.store.versions import SPACES, WORDS
 from visterm.errors import BadInput
@@ -29,7 +30,7 @@ class SearchRequest:
     space
         The text space: ``words``, ``lsa``, ``sentences`` or ``encoder``.
     like
-        A picture, by its number or a file, that results should look like.
+        A picture, by its number or a file, that results should look like; or a vector, as a tuple.
     region
         Of the picture to be like, the part that counts: left, top, right and bottom as fractions.
     good
@@ -55,7 +56,7 @@ class SearchRequest:
     k: int = 20
     offset: int = 0
     space: str = WORDS
-    like: int | str | os.PathLike[str] | None = None
+    like: int | str | os.PathLike[str] | tuple[float, ...] | None = None
     good: bool = False
     fold: bool = False
     filters: Filters = NO_FILTERS
@@ -73,7 +74,11 @@ class SearchRequest:
             raise BadInput(f"no space called {self.space!r}; there are {', '.join(SPACES)}")
         if self.region is not None:
             left, top, right, bottom = self.region
-            if self.like is None or not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+            if (
+                self.like is None
+                or isinstance(self.like, tuple)
+                or not (0 <= left < right <= 1 and 0 <= top < bottom <= 1)
+            ):
                 raise BadInput(
                     "a region is of a picture to be like: left, top, right and bottom, each a "
                     "fraction from 0 to 1, such as 0.2,0.1,0.6,0.5"
@@ -136,6 +141,10 @@ class SearchResult:
     longitude: float | None = None
     type: str = "picture"
     """picture, raw or video."""
+    id: str | None = None
+    """What a program calls it."""
+    fields: dict[str, Value] = field(default_factory=dict)
+    """What a program keeps with it, under names of its own."""
     frame: int | None = None
     """The number of the frame that answers best, for a video; the picture's own otherwise."""
     frame_time: float | None = None

@@ -92,6 +92,8 @@ def search(
             picture.latitude,
             picture.longitude,
             picture.type,
+            picture.id,
+            picture.fields,
             frame,
             picture.frame_time,
         )

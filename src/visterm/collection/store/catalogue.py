@@ -22,6 +22,7 @@ from visterm.errors import VistermError, unencodable
 
 if TYPE_CHECKING:
     from visterm.collection.store.snapshot import SharedState, Snapshot
+    from visterm.features import Extractor
 
 _VALUES = 500
 """SQLite takes so many values in one question; not every build takes more."""
@@ -51,6 +52,7 @@ class Catalogue:
         self._writing = 0
         self.applying: int | None = None  # the number of the queued change that is being done
         self.shared: SharedState | None = None
+        self.extractor: tuple[object, Extractor] | None = None  # that was read, with its stamp
         self.latest: tuple[tuple[int, int], Snapshot] | None = None  # with the stamp of its state
         with _explained(self.path):
             self.db = _connect(self.path)

@@ -66,6 +66,11 @@ def first_waiting(catalogue: Catalogue) -> Event | None:
     return None if row is None else Event(row[0], *_read(row[1]))
 
 
+def last_number(catalogue: Catalogue) -> int:
+    """The number of the change that was written down last."""
+    return catalogue.last_number("events")
+
+
 def count_waiting(catalogue: Catalogue) -> int:
     """How many changes wait."""
     return int(catalogue.one("SELECT count(*) FROM events WHERE state = 'waiting'"))

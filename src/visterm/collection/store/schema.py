@@ -274,7 +274,26 @@ CREATE TRIGGER names_end BEFORE DELETE ON settings WHEN old.name = 'names' BEGIN
 END;
 """
 
-TABLES = _PICTURES + _FILES + _ROWS + _CLICKS + _EVENTS + _CAPTIONS
+# What programs keep with a picture, under names of their own.
+_FIELDS = """
+CREATE TABLE fields (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    name TEXT NOT NULL COLLATE NOCASE,
+    json TEXT NOT NULL,                     -- a string, a number, true or false
+    value AS (json_extract(json, '$')),     -- true is 1
+    PRIMARY KEY (picture, name)
+) WITHOUT ROWID;
+CREATE INDEX fields_by_value ON fields (name, value);
+INSERT INTO settings VALUES ('field_changes', '0');
+""" + "".join(
+    f"""
+CREATE TRIGGER field_{what.lower()} AFTER {what} ON fields BEGIN
+    UPDATE settings SET value = value + 1 WHERE name = 'field_changes';
+END;"""
+    for what in ("INSERT", "UPDATE", "DELETE")
+)
+
+TABLES = _PICTURES + _FILES + _ROWS + _CLICKS + _EVENTS + _CAPTIONS + _FIELDS
 
 
 def version_of(db: sqlite3.Connection) -> int:

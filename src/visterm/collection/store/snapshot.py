@@ -52,7 +52,7 @@ _STATE = """SELECT
     (SELECT json_group_array(json_array(extractor, generation, count)) FROM feature_files),
     (SELECT count(*) FROM dead_rows),
     (SELECT json_group_object(name, value) FROM settings WHERE name IN ('place_changes',
-        'caption_words', 'click_changes', 'begun', 'completeness', 'names'))"""
+        'caption_words', 'field_changes', 'click_changes', 'begun', 'completeness', 'names'))"""
 
 _ANSWERS = "EXISTS (SELECT 1 FROM versions WHERE space = 'words')"
 OLD_COMPLETENESS = f"""{_ANSWERS}
@@ -241,7 +241,8 @@ class Snapshot:
     @cached_property
     def masks(self) -> dict[Any, NDArray[np.bool_]]:
         """Which pictures filters let through, of those filters that were asked for."""
-        state = (self.state.rows, *self.state.pick("caption_words", "place_changes", "names"))
+        names = ("caption_words", "field_changes", "place_changes", "names")
+        state = (self.state.rows, *self.state.pick(*names))
         return self._part("masks", state, dict)
 
     def remembered(self, name: str, make: Callable[[], Part], *settings: str) -> Part:

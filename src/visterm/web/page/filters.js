@@ -6,7 +6,7 @@ import { get } from './api.js'
 
 const SHOWN = 9
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const FILTER = /^((1[89]|20)\d\d(-\d\d){0,2}|(in|captioned|after|before|near|type):.+)$/
+const FILTER = /^((1[89]|20)\d\d(-\d\d){0,2}|(in|captioned|after|before|near|type|camera|lens|rating|person|every|field\.[\w-]+):.+)$/
 
 export class QuickFilters {
   constructor({ onAsk }) {
@@ -27,7 +27,7 @@ export class QuickFilters {
     if (number !== this.asked) return
     const of = kind => filters.filter(one => one.kind === kind)
     const [years, months, places] = [of('year'), of('month'), of('place')]
-    const others = [...of('folder'), ...of('type')]
+    const others = [...of('folder'), ...of('type'), ...of('field')]
     const given = terms(query).filter(isFilter)
     this.years = years.map(one => one.term)
     this.box.replaceChildren(...[
@@ -122,6 +122,7 @@ export function filtersOf(query) {
 export function named(term) {
   const [, name, value] = term.match(/^(in|near|type):"?(.*?)"?$/) || []
   if (name === 'in') return { kind: 'folder', name: value }
+  if (term.startsWith('field.')) return { kind: 'other', name: term.slice(6).replace(/[:"]+/g, ' ').trim() }
   if (name === 'type') return { kind: 'type', name: { raw: 'RAW', video: 'videos', picture: 'pictures' }[value] || value }
   if (name !== 'near') return { kind: /^\d/.test(term) ? 'year' : 'other', name: term }
   const [latitude, longitude] = value.split(',').map(Number)

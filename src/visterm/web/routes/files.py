@@ -1,17 +1,19 @@
 """Files of pictures by their paths: a program adds, replaces, finds and removes them.
 
-A path below the collection's folder is whatever a caller likes, such as ``products/4711.jpg``: it
-serves as an id of the caller's own.
+A path below the collection's folder is whatever a caller likes, such as ``products/4711.jpg``. A
+picture may have an id of the caller's own besides, and fields and a vector.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import base64
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -24,7 +26,7 @@ from visterm.web.fetch import fetch
 from visterm.web.problems import refusals
 from visterm.web.routes.feedback import REFUSED_CHANGE
 from visterm.web.routes.pictures import picture_details
-from visterm.web.schemas import Changed, PictureDetails, PictureUrl, Text
+from visterm.web.schemas import Changed, NewPicture, OwnId, PictureDetails, Text
 from visterm.web.security import FILE_TYPES, LARGEST_PICTURE
 from visterm.web.server import Server
 
@@ -36,40 +38,46 @@ FilePath = Annotated[
         description="A path below the collection's folder, as in products/4711.jpg.",
     ),
 ]
+OwnIdPath = Annotated[Text, Path(min_length=1, max_length=300, description="Your own id.")]
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
             **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in FILE_TYPES},
-            "application/json": {"schema": PictureUrl.model_json_schema()},
+            "application/json": {"schema": NewPicture.model_json_schema()},
         },
     }
 }
+_REFUSED = refusals(400, 403, 404, 422, 503)
 
 
 def file_routes(server: Server) -> APIRouter:
-    router = APIRouter(prefix="/files", tags=["files"])
+    router = APIRouter(tags=["files"])
 
-    @router.get(
-        "/{path:path}", response_model=PictureDetails, responses=refusals(400, 403, 404, 422, 503)
-    )
+    @router.get("/files/{path:path}", response_model=PictureDetails, responses=_REFUSED)
     async def find_file(path: FilePath) -> Response:
         """The picture in a file."""
         return await server.answer(_found, path)
 
     @router.put(
-        "/{path:path}", response_model=PictureDetails, responses=REFUSED_CHANGE, openapi_extra=_BODY
+        "/files/{path:path}",
+        response_model=PictureDetails,
+        responses=REFUSED_CHANGE,
+        openapi_extra=_BODY,
     )
-    async def put_file(path: FilePath, request: Request) -> Response:
-        """Add a picture, or replace the one at this path: its bytes, or JSON with its ``url``."""
-        data = await request.body()
-        if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":
-            data = await asyncio.to_thread(fetch, _url(data), LARGEST_PICTURE)
-        await server.pictures.ask(_keep, path, data)
-        changed = await server.change("add_files", paths=[str(server.folder / path)])
-        return changed if changed.status_code == 202 else await server.answer(_found, path)
+    async def put_file(
+        path: FilePath,
+        request: Request,
+        id: Annotated[OwnId | None, Query(description="Your own id, where bytes are sent.")] = None,
+    ) -> Response:
+        """Add a picture, or replace the one at this path, by its bytes or by JSON.
 
-    @router.delete("/{path:path}", response_model=Changed, responses=REFUSED_CHANGE)
+        JSON brings the file or its ``url``, and your own ``id``, ``fields`` and ``vector``; of a
+        picture that is there these alone can be changed.
+        """
+        return await _put(server, path, await _given(request, id))
+
+    @router.delete("/files/{path:path}", response_model=Changed, responses=REFUSED_CHANGE)
     async def remove_file(path: FilePath) -> Response:
         """Take a picture out of the collection, with its captions; the file stays on the disk.
 
@@ -78,14 +86,81 @@ def file_routes(server: Server) -> APIRouter:
         await server.questions.ask(_number, path)
         return await server.change("remove", Changed, paths=[str(server.folder / path)])
 
+    @router.get("/ids/{own_id:path}", response_model=PictureDetails, responses=_REFUSED)
+    async def find_id(own_id: OwnIdPath) -> Response:
+        """The picture that you gave an id."""
+        return await server.answer(lambda c: picture_details(c, c.with_id(own_id)))
+
+    @router.put(
+        "/ids/{own_id:path}",
+        response_model=PictureDetails,
+        responses=REFUSED_CHANGE,
+        openapi_extra=_BODY,
+    )
+    async def replace_by_id(own_id: OwnIdPath, request: Request) -> Response:
+        """Replace the picture that you gave an id, or its fields or vector, as by its path."""
+        given = await _given(request, None)
+        return await _put(server, (await server.questions.ask(_paths, own_id))[0], given)
+
+    @router.delete("/ids/{own_id:path}", response_model=Changed, responses=REFUSED_CHANGE)
+    async def remove_by_id(own_id: OwnIdPath) -> Response:
+        """Take the picture that you gave an id out of the collection; its files stay."""
+        paths = await server.questions.ask(_paths, own_id)
+        return await server.change(
+            "remove", Changed, paths=[str(server.folder / path) for path in paths]
+        )
+
     return router
 
 
-def _url(body: bytes) -> str:
+@dataclass(frozen=True)
+class _Given:
+    """What is to be put at a path: a file, or what belongs to the one that is there."""
+
+    data: bytes | None
+    own_id: str | None
+    fields: dict[str, str | float | bool] | None = None
+    vector: list[float] | None = None
+
+
+async def _put(server: Server, path: str, given: _Given) -> Response:
+    await server.pictures.ask(_keep, path, given)
+    at = str(server.folder / path)
+    values: dict[str, Any] = {"fields": given.fields, "own_id": given.own_id}
+    if given.data is None and given.vector is None:
+        changed = await server.change("set_fields", picture=at, **values)
+    else:
+        values["vectors"] = None if given.vector is None else [given.vector]
+        changed = await server.change("add_files", paths=[at], **values)
+    return changed if changed.status_code == 202 else await server.answer(_found, path)
+
+
+async def _given(request: Request, own_id: str | None) -> _Given:
+    data = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        return _Given(data, own_id)
+    return await asyncio.to_thread(_read, data, own_id)
+
+
+def _read(body: bytes, own_id: str | None) -> _Given:
     try:
-        return PictureUrl.model_validate(json.loads(body)).url
-    except (ValidationError, ValueError, RecursionError):
-        raise BadInput('the body must be {"url": "https://..."}, or a picture file') from None
+        new = NewPicture.model_validate_json(body)
+        data = None if new.image is None else base64.b64decode(new.image, validate=True)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+    except ValueError:
+        raise BadInput("image must be a picture file in base 64") from None
+    if new.url is not None:
+        if data is not None:
+            raise BadInput("give image or url, not both")
+        data = fetch(new.url, LARGEST_PICTURE)
+    about = (new.fields, new.vector)
+    if own_id is not None and new.id not in (None, own_id):
+        raise BadInput("id differs in the address and the body; give it once")
+    if data is None and about == (None, None) and (new.id or own_id) is None:
+        raise BadInput("give a picture by image or url, or id, fields or a vector of one")
+    return _Given(data, new.id or own_id, *about)
 
 
 def _checked(path: str) -> str:
@@ -104,9 +179,13 @@ def _checked(path: str) -> str:
     return path
 
 
-def _keep(collection: Collection, path: str, data: bytes) -> None:
+def _keep(collection: Collection, path: str, given: _Given) -> None:
     """Write a picture into the folder, on the disk when this returns, once it has been decoded."""
-    file = collection.root / _checked(path)
+    file, data = collection.root / _checked(path), given.data
+    collection.check_given(path, data, given.vector, given.fields, given.own_id)
+    if data is None:
+        _number(collection, path)
+        return
     if not file.parent.resolve().is_relative_to(collection.root.resolve()):
         raise BadInput("path must be that of a file below the folder, as in products/4711.jpg")
     try:
@@ -127,6 +206,10 @@ def _number(collection: Collection, path: str) -> int:
         return collection.number(collection.root / _checked(path))
     except BadInput:
         raise UnknownPicture("there is no picture at this path") from None
+
+
+def _paths(collection: Collection, own_id: str) -> list[str]:
+    return [file.path for file in collection.record(collection.with_id(own_id)).files]
 
 
 def _found(collection: Collection, path: str) -> PictureDetails:

@@ -27,6 +27,7 @@ from visterm.web.schemas import (
     ExplanationResponse,
     NewCaption,
     NewExport,
+    NewFields,
     PictureDetails,
     QueryText,
     Questions,
@@ -115,6 +116,15 @@ def picture_routes(server: Server) -> APIRouter:
         changed = await server.change("caption", picture=picture, text=new.text)
         is_queued = changed.status_code == 202
         return changed if is_queued else await server.answer(_captions, picture)
+
+    @router.put("/fields", response_model=PictureDetails, responses=REFUSED_CHANGE)
+    async def write_fields(picture: Picture, new: NewFields) -> Response:
+        """Keep values of your own with a picture, which filters can use, and your own id."""
+        changed = await server.change(
+            "set_fields", picture=picture, fields=new.fields, own_id=new.id
+        )
+        is_queued = changed.status_code == 202
+        return changed if is_queued else await server.answer(picture_details, picture)
 
     @router.get("/similar", response_model=SimilarPictures, responses=refused)
     async def similar_pictures(picture: Picture, k: Few = 12) -> Response:

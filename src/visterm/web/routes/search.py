@@ -15,6 +15,7 @@ from visterm.web.schemas import (
     FARTHEST,
     MOST_AT_ONCE,
     CompletedWords,
+    NewSearch,
     Number,
     Pictures,
     QueryText,
@@ -61,6 +62,9 @@ Sort = Annotated[
 ]
 
 
+REFUSED_QUESTION = refusals(400, 403, 408, 409, 413, 415, 422, 429, 503)
+
+
 def search_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["search"])
 
@@ -91,6 +95,13 @@ def search_routes(server: Server) -> APIRouter:
             sort=sort,
             region=None if region is None else _corners(region),
         )
+        return await server.answer(_ranking, request)
+
+    @router.post("/search", response_model=Ranking, responses=REFUSED_QUESTION)
+    async def search_by_vector(new: NewSearch) -> Response:
+        """Rank by likeness to a vector of your own, where these describe the pictures."""
+        like = tuple(new.vector)
+        request = SearchRequest(new.query, new.k, new.offset, like=like, fold=new.fold)
         return await server.answer(_ranking, request)
 
     @router.get(
