@@ -1292,7 +1292,7 @@ def test_pictures_appear_while_a_folder_is_being_read(tmp_path: Path, visit: Ope
     from visterm.datasets.scenes import draw_scenes
 
     folder = tmp_path / "many"
-    draw_scenes(folder, 250, size=(480, 320))
+    draw_scenes(folder, 150, size=(240, 160))
     server = Server(folder)
     try:
         page = visit(server.url)
@@ -1305,6 +1305,6 @@ def test_pictures_appear_while_a_folder_is_being_read(tmp_path: Path, visit: Ope
                 break
             page.wait_for_timeout(50)
         assert any(is_running and count for is_running, count in seen)
-        expect(page.locator("#status-text")).to_have_text("250 pictures")
+        expect(page.locator("#status-text")).to_have_text("150 pictures")
     finally:
         server.stop()
