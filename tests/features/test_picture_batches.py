@@ -160,7 +160,7 @@ def test_work_that_ends_its_process_is_one_clear_error(many: list[Scene]) -> Non
         list(over_pictures(die, [scene.pixels for scene in many], n_jobs=2))
 
 
-def test_a_picture_that_crashes_its_decoder_costs_itself_in_other_processes_too(
+def test_a_picture_that_crashes_its_decoder_costs_itself_in_every_process(
     folder: list[Path], tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(_DEADLY)
