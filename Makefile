@@ -18,6 +18,11 @@ $(VENV)/.tested: pyproject.toml $(ASSETS) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	touch $(VENV)/.installed $@
 
+# Everything at once, which builds the package once.
+$(VENV)/.complete: pyproject.toml $(ASSETS) | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check,docs]'
+	touch $(VENV)/.installed $(VENV)/.tested $(VENV)/.documented $@
+
 # Free photographs (86 MB, fetched once), a few searches, and the page in a browser.
 demo: $(VENV)/.installed
 	$(BIN)/visterm demo

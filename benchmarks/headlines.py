@@ -125,7 +125,7 @@ def measure(given: argparse.Namespace) -> dict[str, float]:
         say("PAMIR's loop")
         found["pamir"] = _pamir(given.triplets)
         say("pictures")
-        found |= _pictures(Path(temporary, "pictures"))
+        found |= _pictures(Path(temporary, "pictures"), min(64, given.pictures // 100))
     return found
 
 
@@ -148,8 +148,7 @@ def _pamir(triplets: int) -> float:
     return float(by_numpy["gram"] * triplets / fit)
 
 
-def _pictures(folder: Path) -> dict[str, float]:
-    count = 64
+def _pictures(folder: Path, count: int) -> dict[str, float]:
     paths = [path for path, _ in draw_scenes(folder, count, seed=1)]
     cnn = CNN().fit([])
     cnn.transform(paths[:8])

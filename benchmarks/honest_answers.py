@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, help="a folder that keeps the CNN's vectors")
     parser.add_argument("--part", choices=["test", "validation"], default="test")
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each kind, state and draw")
+    parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     both = {state: Tally() for state in STATES}
@@ -156,8 +157,8 @@ def main() -> None:
         pool, asked = read(name, arguments.data, arguments.vectors, arguments.part == "test")
         for state in STATES:
             tally = Tally()
-            for seed in range(DRAWS):
-                say(f"{name}, {state}, draw {seed + 1} of {DRAWS}")
+            for seed in range(arguments.draws):
+                say(f"{name}, {state}, draw {seed + 1} of {arguments.draws}")
                 _ask(drawn(pool, asked, state, seed, arguments.queries), tally)
             found[f"{name}.{state}"] = tally.figures()
             both[state].add(tally)

@@ -113,8 +113,8 @@ def ridge(
 ) -> Callable[[Floats], NDArray[np.float64]]:
     middle, mean = rows.mean(axis=0, dtype=np.float64), labels.mean(axis=0)
     centred = rows - middle
-    gram = centred.T @ centred + penalty * np.eye(rows.shape[1])
-    weights = np.linalg.solve(gram, centred.T @ (labels - mean))
+    gram = centred @ centred.T + penalty * np.eye(len(rows))  # there are fewer rows than numbers
+    weights = centred.T @ np.linalg.solve(gram, labels - mean)
     return lambda others: (others - middle) @ weights + mean
 
 

@@ -63,6 +63,7 @@ def two_nodes() -> Iterator[RayNodes]:
     os.environ |= {
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback only
+        "RAY_worker_niceness": "0",  # else workers wait until nothing else is to be done here
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
     nodes = RayNodes()

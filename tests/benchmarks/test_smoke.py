@@ -77,11 +77,11 @@ RUNS = [
     ("large_dataset", "--pairs 300 --width 8 --iterations 2000", "within_8_gb"),
     ("networks", "--data {} --training 16 --pictures 2 --rounds 1", "cnn.map"),
     ("other_words", "--limit 4", "outside"),
-    ("honest_answers", "--data {} --vectors {} --queries 2", "starter"),
+    ("honest_answers", "--data {} --vectors {} --queries 2 --draws 1", "starter"),
     ("personal_words", "--data {} --vectors {} --draws 1", "in_context"),
     ("postings", "--captions 3000", "w0"),
     ("phrases", "--data {}/iaprtc12 --gold {}/gold.tsv", "all"),
-    ("product_load", "--clients 3 --seconds 2", "lost_or_wrong"),
+    ("product_load", "--clients 3 --seconds 0.5", "lost_or_wrong"),
     ("size", "", "product"),
     ("sources", "--pictures 6 --rounds 1 --workers 1", "ratio"),
     (
@@ -110,8 +110,9 @@ def test_a_benchmark_answers_its_question(
     data: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("VISTERM_ENCODERS", "")
+    monkeypatch.setenv("VISTERM_ENCODERS", str(tmp_path))  # not those of who runs the tests
     words = [word.replace("{}", str(data)) for word in arguments.split()]
     monkeypatch.setattr(sys, "argv", [name, *words, "--json"])
     assert not import_module(f"benchmarks.{name}").main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -27,13 +26,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from running import visterm as visterm_here  # it lies beside this file
 
 
-def visterm(
-    *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def visterm(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "visterm", *words], capture_output=True, text=True, cwd=cwd, env=env
-    )
+    command = [sys.executable, "-m", "visterm", *words]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_version_is_printed() -> None:
@@ -41,7 +37,7 @@ def test_version_is_printed() -> None:
 
 
 def test_help_lists_the_commands_with_what_they_do() -> None:
-    shown = visterm("--help")
+    shown = visterm_here("--help", cwd=Path())
     assert shown.returncode == 0
     for command in ("demo", "evaluate", "reproduce"):
         assert f"\n  {command} " in shown.stdout
@@ -123,7 +119,7 @@ def test_importing_the_command_line_loads_nothing_heavy() -> None:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     folder = tmp_path_factory.mktemp("demo")
-    ran = visterm("demo", "--pictures", "120", "--json", cwd=folder)
+    ran = visterm_here("demo", "--pictures", "120", "--json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     return folder, json.loads(ran.stdout)
 
@@ -144,7 +140,7 @@ def test_demo_teaches_a_word_by_three_pictures_and_finds_others(demo: tuple[Path
 
 def test_demo_shows_each_search_and_what_to_do_next(demo: tuple[Path, dict]) -> None:
     folder, _ = demo
-    ran = visterm("demo", "--pictures", "120", "--no-serve", cwd=folder)
+    ran = visterm_here("demo", "--pictures", "120", "--no-serve", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     assert "120 pictures in demo/pictures; none has a caption." in ran.stdout
     assert "$ cd demo/pictures\n" in ran.stdout
@@ -155,7 +151,7 @@ def test_demo_shows_each_search_and_what_to_do_next(demo: tuple[Path, dict]) -> 
 
 
 def test_demo_draws_pictures_where_no_photographs_can_be_fetched(tmp_path: Path) -> None:
-    ran = visterm("demo", "--json", cwd=tmp_path, env=os.environ | {"PATH": str(tmp_path)})
+    ran = visterm_here("demo", "--json", cwd=tmp_path, environment={"PATH": str(tmp_path)})
     assert ran.returncode == 0, ran.stderr
     assert "no photographs, so pictures are drawn instead: they lie in Debian" in ran.stderr
     assert json.loads(ran.stdout)["pictures"] == 200
@@ -166,8 +162,17 @@ def test_evaluate_reads_any_table_of_captions(demo: tuple[Path, dict]) -> None:
     table = folder / "demo" / "pictures" / "captions.tsv"
     features = "blocks(channels=((32, joint, 200), (32, colours, 100)))"
     model = "pamir(max_iter=60000, C=(0.1, 0.3, 1.0))"
-    ran = visterm(
-        "evaluate", str(table), "--features", features, "--model", model, "--workers", "1", "--json"
+    ran = visterm_here(
+        "evaluate",
+        table,
+        "--features",
+        features,
+        "--model",
+        model,
+        "--workers",
+        "1",
+        "--json",
+        cwd=folder,
     )
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)

@@ -56,11 +56,21 @@ def collection(pictures: Callable[[int], Path]) -> Iterator[Collection]:
         yield opened
 
 
-@pytest.fixture
-def learnt(pictures: Callable[[int], Path], tmp_path: Path) -> Iterator[Collection]:
-    """Sixty captioned pictures, learnt from."""
-    with Collection.open(pictures(60)) as opened:
+@pytest.fixture(scope="session")
+def trained(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them in a collection that has learnt; copy it before changing anything."""
+    folder = tmp_path_factory.mktemp("trained") / "pictures"
+    shutil.copytree(drawn, folder, ignore=shutil.ignore_patterns("*.tsv"))
+    with Collection.open(folder) as opened:
         opened.add(features="thumbnails")
-        opened.caption_from(tmp_path / "captions.tsv")
+        opened.caption_from(shutil.copy2(drawn / "captions.tsv", folder.parent))
         opened.train()
+    return folder
+
+
+@pytest.fixture
+def learnt(trained: Path, tmp_path: Path) -> Iterator[Collection]:
+    """Sixty captioned pictures, learnt from."""
+    shutil.copy2(trained.with_name("captions.tsv"), tmp_path)
+    with Collection.open(shutil.copytree(trained, tmp_path / "pictures")) as opened:
         yield opened

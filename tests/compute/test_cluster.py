@@ -91,12 +91,11 @@ def known(collection: Collection) -> tuple[dict[str, list[Any]], np.ndarray]:
     return rows, np.asarray(vectors_of(collection.catalogue, key, numbers))
 
 
-def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
-    """The same catalogue made by a process that knows no cluster."""
-    command = [sys.executable, "-m", "visterm", "add", "--features", "cnn", "--workers", "1"]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-    with Collection.open(root) as collection:
-        found = known(collection)
+def on_one_machine(root: Path, features: str) -> tuple[dict[str, list[Any]], np.ndarray]:
+    """The same catalogue made where no cluster is known."""
+    with Context().run(Collection.open, root) as alone:
+        Context().run(alone.add, features=features)
+        found = known(alone)
     shutil.rmtree(root / ".visterm")
     return found
 
@@ -104,7 +103,7 @@ def on_one_machine(root: Path) -> tuple[dict[str, list[Any]], np.ndarray]:
 def test_a_node_killed_while_pictures_and_shards_are_added_changes_nothing(
     nodes: RayNodes, drawn: Path
 ) -> None:
-    expected, vectors = on_one_machine(drawn)
+    expected, vectors = on_one_machine(drawn, "cnn")
     killed: list[int] = []
     heard: list[str] = []
 
@@ -145,10 +144,7 @@ def fragile(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def test_a_driver_that_was_killed_goes_on_from_its_last_commit(
     nodes: RayNodes, fragile: Path
 ) -> None:
-    with Context().run(Collection.open, fragile) as alone:
-        Context().run(alone.add, features=Fragile.name)
-        expected, vectors = known(alone)
-    shutil.rmtree(fragile / ".visterm")
+    expected, vectors = on_one_machine(fragile, Fragile.name)
     driver = [sys.executable, str(Path(__file__).with_name("killed_driver.py"))]
     died = subprocess.run([*driver, fragile, nodes.address, "32"], check=False)
     assert died.returncode == -signal.SIGKILL

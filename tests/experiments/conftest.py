@@ -5,6 +5,7 @@ Entries are made small: codebooks of a few visterms, small grids, few rounds.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,8 @@ def small_papers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(papers.pairs, "VIEWS", VIEWS)
         patch.setattr(papers.leaderboards.annotation, "VIEWS", VIEWS)
         patch.setattr(papers.pair_tables, "_FOLDS", 2)
+        # A pool of processes takes longer to begin than a hundred small pictures to describe.
+        patch.setattr(os, "cpu_count", lambda: 1)
         # Word and sentence vectors come with packages of their own, which may not be there.
         patch.setattr(papers.pairs, "Glove", lambda: Lsa(8, random_state=0))
         patch.setattr(papers.pairs, "Sentences", lambda: sentences)

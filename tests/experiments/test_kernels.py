@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,7 +53,6 @@ def blind(protocol: Protocol) -> Protocol:
 def test_pamir_by_two_kernels_starts_from_nothing_and_from_the_svms(
     drawn: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # no processes for 60 pictures
     monkeypatch.setattr(joint_kernels, "FEATURES", SMALL)
     table = joint_kernels.joint_table(drawn)
     assert len(table) == len(drawn.development) + len(drawn.test)

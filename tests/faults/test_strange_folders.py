@@ -87,7 +87,7 @@ def strange(tmp_path: Path) -> Path:
 
 
 def test_helpers_of_a_command_load_nothing_from_the_folder_one_stands_in(strange: Path) -> None:
-    done = ran(MANY + COMMAND, strange, "add", ".", "--features", "blocks", "--workers", "2")
+    done = ran(MANY + COMMAND, strange, "add", ".", "--features", "block-counts", "--workers", "2")
     hostile = strange.with_name("ran")
     assert not hostile.exists(), hostile.read_text()
     assert done.returncode == 0, done.stderr

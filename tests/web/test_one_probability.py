@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,19 +23,25 @@ CLOSE = 1e-4
 """Scores are 32-bit numbers."""
 
 
-@pytest.fixture
-def answered(own: Path) -> Iterator[tuple[Collection, TestClient]]:
+@pytest.fixture(scope="module")
+def folder(taught_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some pictures with captions, some without; names count, and somebody answered two queries."""
-    with Collection.open(own) as collection:
+    copied = shutil.copytree(taught_folder, tmp_path_factory.mktemp("answered") / "holidays")
+    with Collection.open(copied) as collection:
         collection.add(names="both", n_jobs=1)
         found = collection.search("sea", k=200).results
         for one in found[1:4]:
             collection.judge("sea", one.picture, False)
         collection.judge("alps", found[0].picture, True)
+    return Path(copied)
+
+
+@pytest.fixture(scope="module")
+def answered(folder: Path) -> Iterator[tuple[Collection, TestClient]]:
     with (
-        Collection.open(own) as collection,
+        Collection.open(folder) as collection,
         TestClient(
-            make_app(own), base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000)
+            make_app(folder), base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000)
         ) as client,
     ):
         yield collection, client
@@ -48,26 +55,34 @@ def test_search_describe_why_and_suggestions_agree_in_python(
     answered: tuple[Collection, TestClient],
 ) -> None:
     collection, _ = answered
-    words = {one.word for one in collection.describe(1, 1000)}
-    assert {"sea", "sky", "house"} <= words
-    for word in sorted(words):
-        for picture, probability in list(_searched(collection, word).items())[::23]:
-            path = collection.original(picture)
-            said = {one.word: one.probability for one in collection.describe(picture, 1000)}
-            (about,) = collection.descriptions([path], words=1000, phrases=0, captions=0)
-            assert said[word] == pytest.approx(probability, abs=CLOSE)
-            assert {one.word: one.probability for one in about.words} == said
-            why = collection.explain(picture, word).probability
-            assert why == pytest.approx(probability, abs=CLOSE)
+    pictures = [*_searched(collection, "sea")][::23]
+    paths = [collection.original(picture) for picture in pictures]
+    described = collection.descriptions(paths, words=1000, phrases=0, captions=0)
+    said = {
+        picture: {one.word: one.probability for one in collection.describe(picture, 1000)}
+        for picture in pictures
+    }
+    assert [{one.word: one.probability for one in about.words} for about in described] == [
+        *said.values()
+    ]
+    words = sorted(said[pictures[0]])
+    assert {"sea", "sky", "house"} <= {*words}
+    for number, word in enumerate(words):
+        searched = _searched(collection, word)
+        for picture in pictures:
+            assert said[picture][word] == pytest.approx(searched[picture], abs=CLOSE)
+        picture = pictures[number % len(pictures)]
+        why = collection.explain(picture, word).probability
+        assert why == pytest.approx(searched[picture], abs=CLOSE)
     for suggested in collection.suggested_words(20):
         found = _searched(collection, suggested.word)[suggested.picture]
         assert suggested.probability == pytest.approx(found, abs=CLOSE)
 
 
 def test_captions_names_and_answers_all_count_in_a_description(
-    answered: tuple[Collection, TestClient],
+    folder: Path, tmp_path: Path
 ) -> None:
-    collection, _ = answered
+    collection = Collection.open(shutil.copytree(folder, tmp_path / "holidays"))
 
     def said(picture: int, word: str) -> float:
         found = {one.word: one.probability for one in collection.describe(picture, 1000)}[word]
@@ -83,6 +98,7 @@ def test_captions_names_and_answers_all_count_in_a_description(
     collection.forget_judgements()
     plain = collection.search("sea captioned:no", k=1).results[0]
     assert said(plain.picture, "sea") == pytest.approx(plain.probability, abs=CLOSE)
+    collection.close()
 
 
 def test_a_query_of_several_words_has_one_probability_too(
@@ -113,14 +129,14 @@ def test_the_server_says_the_same(answered: tuple[Collection, TestClient]) -> No
         assert suggested["probability"] == pytest.approx(found, abs=CLOSE)
 
 
-def test_the_command_line_says_the_same(own: Path, answered: object) -> None:
-    found = json.loads(visterm("search", "sea", "--json", "-k", 3, cwd=own).stdout)["results"]
+def test_the_command_line_says_the_same(folder: Path) -> None:
+    found = json.loads(visterm("search", "sea", "--json", "-k", 3, cwd=folder).stdout)["results"]
     for one in found:
         described = json.loads(
-            visterm("describe", one["path"], "--words", 100, "--json", cwd=own).stdout
+            visterm("describe", one["path"], "--words", 100, "--json", cwd=folder).stdout
         )
         (about,) = described["pictures"]
         said = {word["word"]: word["probability"] for word in about["words"]}
-        why = json.loads(visterm("explain", one["path"], "sea", "--json", cwd=own).stdout)
+        why = json.loads(visterm("explain", one["path"], "sea", "--json", cwd=folder).stdout)
         assert said["sea"] == pytest.approx(one["probability"], abs=CLOSE)
         assert why["probability"] == pytest.approx(one["probability"], abs=CLOSE)

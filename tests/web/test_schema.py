@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: 
 from visterm.web.app import make_app  # noqa: E402
 from visterm.web.security import Guard, Rules  # noqa: E402
 
-EXAMPLES = 12
+EXAMPLES = 8
 HEADERS = {"Host": "127.0.0.1"}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from visterm.text.spelling import is_english
@@ -69,6 +69,7 @@ def is_own_word(text: str, word: str, quoted: bool) -> bool:
     return (quoted or is_name) and bool(translated(word))
 
 
+@lru_cache(4096)  # searches and their suggestions ask for the same few words
 def _meant(form: str) -> tuple[str, ...]:
     """The English words that other languages call so, as it is written or without accents."""
     may_be_plain = len(form) > _SHORT and form not in _ACCENTED

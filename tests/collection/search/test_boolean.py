@@ -92,7 +92,7 @@ def meant(tree: object) -> set[int]:
     return meant(left) & meant(right) if how == "and" else meant(left) | meant(right)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(trees)
 def test_a_boolean_query_is_answered_by_set_operations(
     collection: Collection, tree: object

@@ -11,8 +11,9 @@ import pytest
 from places import Bucket
 
 from visterm.collection import Collection
-from visterm.collection.ingest import pipeline
+from visterm.collection.ingest import description, pipeline
 from visterm.collection.ingest.batches import Added
+from visterm.collection.ingest.description import delete_copies
 from visterm.collection.media.captions import effective_captions
 from visterm.collection.store.feature_rows import Rows
 from visterm.index.feature_file import coded, decoded
@@ -61,14 +62,16 @@ def test_copies_are_deleted_batch_by_batch(
 ) -> None:
     monkeypatch.setattr(pipeline, "BATCH", 2)
     filled(bucket, scene, 12)
-    most: list[int] = []
+    counts: list[int] = []
 
-    def count(what: str, done: int, total: int) -> None:
-        if what == "adding pictures":
-            most.append(len(list(home.store.glob("incoming/*/*.picture"))))
+    def counted(copies: Path | None) -> None:
+        counts.append(len(list(home.store.glob("incoming/*/*.picture"))))
+        delete_copies(copies)
 
-    assert add(home, bucket.scope, progress=count)["new"] == 12
-    assert 0 < max(most) <= 6
+    monkeypatch.setattr(description, "delete_copies", counted)
+    assert add(home, bucket.scope)["new"] == 12
+    assert len(counts) >= 6
+    assert 0 < max(counts) <= 6
 
 
 @everywhere

@@ -198,7 +198,7 @@ def fitted(
                 plan.catalogue,
                 features,
                 [*by_path],
-                n_jobs=n_jobs,
+                n_jobs=processes_for(named, n_jobs, len(by_path)),
                 progress=progress,
                 is_taken=is_taken,
             )
