@@ -74,6 +74,7 @@ def test_json_is_one_object_and_says_what_is_unknown(searched: Path) -> None:
     found = json.loads(ran.stdout)
     keys = {"picture", "path", "score", "probability", "judged", "evidence", "also"}
     keys |= {"taken", "taken_from", "latitude", "longitude", "type", "frame", "frame_time"}
+    keys |= {"id", "fields"}
     assert [set(one) for one in found["results"]] == [keys] * 2
     evidence = found["results"][0]["evidence"]
     assert evidence["words"] == ["tree"]

@@ -153,7 +153,7 @@ def test_all_that_a_program_wrote_is_there_after_visterm_wrote(
     path = in_sidecar(tmp_path, PROGRAMS[program])
     sidecar = Path(f"{path}.xmp")
     before = everything(sidecar)
-    sidecar_change(path, ["predicted"], ["a caption of another picture"]).write()
+    sidecar_change(path, ["predicted"]).write()
     caption_change(path, ["harbour", "Places|Spain"], "A new text").write()
     after = everything(sidecar)
     assert as_list(after["XMP-dc:Subject"]) == [
