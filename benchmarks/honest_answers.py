@@ -149,6 +149,9 @@ def main() -> None:
     parser.add_argument("--part", choices=["test", "validation"], default="test")
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each kind, state and draw")
     parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument(
+        "--captions", type=int, default=CAPTIONED, help="captioned pictures; 4 are a first minute"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     both = {state: Tally() for state in STATES}
@@ -159,7 +162,8 @@ def main() -> None:
             tally = Tally()
             for seed in range(arguments.draws):
                 say(f"{name}, {state}, draw {seed + 1} of {arguments.draws}")
-                _ask(drawn(pool, asked, state, seed, arguments.queries), tally)
+                trial = drawn(pool, asked, state, seed, arguments.queries, arguments.captions)
+                _ask(trial, tally)
             found[f"{name}.{state}"] = tally.figures()
             both[state].add(tally)
     for state, tally in both.items():
@@ -193,7 +197,9 @@ def read(
     return pictures(pool, rows[: len(pool)]), pictures(asked, rows[len(pool) :])
 
 
-def drawn(pool: Pictures, asked: Pictures, state: str, seed: int, queries: int) -> Trial:
+def drawn(
+    pool: Pictures, asked: Pictures, state: str, seed: int, queries: int, captions: int = CAPTIONED
+) -> Trial:
     """A collection without the pictures that hold absent words, and queries of both kinds."""
     rng = np.random.default_rng(seed)
     forms = _forms(asked)
@@ -205,7 +211,7 @@ def drawn(pool: Pictures, asked: Pictures, state: str, seed: int, queries: int) 
     elsewhere = state == "captioned_elsewhere"
     order = rng.permutation(len(pool.words)).tolist()
     free = [n for n in order if elsewhere or not pool.words[n] & absent]
-    captioned = pool.take([] if state == "starter" else free[:CAPTIONED])
+    captioned = pool.take([] if state == "starter" else free[:captions])
     here = [n for n, words in enumerate(asked.words) if not words & absent]
     gone = [words for words in asked.words if words & absent]
     written = {stem(token) for caption in captioned.captions for token in tokens(caption)}
