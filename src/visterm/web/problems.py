@@ -24,6 +24,10 @@ from visterm.web.writer import Interrupted
 log = logging.getLogger("visterm.web")
 
 
+class CannotWrite(VistermError):
+    """A picture file cannot be put where it was meant to be."""
+
+
 class Problem(BaseModel):
     """The answer to every request that could not be answered."""
 
@@ -53,7 +57,7 @@ _OTHERS: dict[int, str] = {
     400: "too-large",
     403: "wrong-host, wrong-origin",
     404: "no-picture, unreadable",
-    409: "locked, nothing-learnt",
+    409: "cannot-write, locked, nothing-learnt",
     422: "unknown-words",
     503: "interrupted",
 }
@@ -66,6 +70,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (UnknownWords, 422, "unknown-words"),
     (NotTrained, 409, "nothing-learnt"),
     (Locked, 409, "locked"),
+    (CannotWrite, 409, "cannot-write"),
     (Busy, 503, "busy"),
     (Interrupted, 503, "interrupted"),
     (BadInput, 422, "bad-input"),
