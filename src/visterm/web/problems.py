@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
-from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.errors import BadInput, NotAllowed, UnreadablePicture, VistermError
 from visterm.web.thread_pool import Busy
 from visterm.web.writer import Interrupted
 
@@ -69,6 +69,7 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (UnreadablePicture, 404, "unreadable"),
     (UnknownWords, 422, "unknown-words"),
     (NotTrained, 409, "nothing-learnt"),
+    (NotAllowed, 403, "forbidden"),
     (Locked, 409, "locked"),
     (CannotWrite, 409, "cannot-write"),
     (Busy, 503, "busy"),

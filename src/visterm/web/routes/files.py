@@ -7,7 +7,6 @@ picture may have an id of the caller's own besides, and fields and a vector.
 from __future__ import annotations
 
 import asyncio
-import base64
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -25,9 +24,9 @@ from visterm.pictures.sandbox import read_picture
 from visterm.web.fetch import fetch
 from visterm.web.problems import CannotWrite, refusals
 from visterm.web.routes.feedback import REFUSED_CHANGE
-from visterm.web.routes.pictures import picture_details
+from visterm.web.routes.pictures import decoded, picture_details
 from visterm.web.schemas import Changed, NewPicture, OwnId, PictureDetails, Text
-from visterm.web.security import FILE_TYPES, LARGEST_PICTURE
+from visterm.web.security import FILE_TYPES, LARGEST_PICTURE, Right, right_of
 from visterm.web.server import Server
 
 FilePath = Annotated[
@@ -55,9 +54,9 @@ def file_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["files"])
 
     @router.get("/files/{path:path}", response_model=PictureDetails, responses=_REFUSED)
-    async def find_file(path: FilePath) -> Response:
+    async def find_file(path: FilePath, request: Request) -> Response:
         """The picture in a file."""
-        return await server.answer(_found, path)
+        return await server.answer(_found, path, right_of(request.scope))
 
     @router.put(
         "/files/{path:path}",
@@ -87,9 +86,10 @@ def file_routes(server: Server) -> APIRouter:
         return await server.change("remove", Changed, paths=[str(server.folder / path)])
 
     @router.get("/ids/{own_id:path}", response_model=PictureDetails, responses=_REFUSED)
-    async def find_id(own_id: OwnIdPath) -> Response:
+    async def find_id(own_id: OwnIdPath, request: Request) -> Response:
         """The picture that you gave an id."""
-        return await server.answer(lambda c: picture_details(c, c.with_id(own_id)))
+        right = right_of(request.scope)
+        return await server.answer(lambda c: picture_details(c, c.with_id(own_id), right))
 
     @router.put(
         "/ids/{own_id:path}",
@@ -155,11 +155,9 @@ async def _given(request: Request, own_id: str | None) -> _Given:
 def _read(body: bytes, own_id: str | None) -> _Given:
     try:
         new = NewPicture.model_validate_json(body)
-        data = None if new.image is None else base64.b64decode(new.image, validate=True)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
-    except ValueError:
-        raise BadInput("image must be a picture file in base 64") from None
+    data = None if new.image is None else decoded(new.image)
     if new.url is not None:
         if data is not None:
             raise BadInput("give image or url, not both")
@@ -248,5 +246,5 @@ def _paths(collection: Collection, own_id: str) -> list[str]:
     return [file.path for file in collection.record(collection.with_id(own_id)).files]
 
 
-def _found(collection: Collection, path: str) -> PictureDetails:
-    return picture_details(collection, _number(collection, path))
+def _found(collection: Collection, path: str, right: Right = "write") -> PictureDetails:
+    return picture_details(collection, _number(collection, path), right)
