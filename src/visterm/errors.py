@@ -13,6 +13,10 @@ class BadInput(VistermError, ValueError):
     """An argument, array or file does not fit what was asked of it."""
 
 
+class NotAllowed(BadInput):
+    """Whoever asked for a change may not do it."""
+
+
 class NotFitted(VistermError):
     """A model or extractor was used before it learnt anything."""
 

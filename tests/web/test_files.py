@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import socket
 import threading
@@ -104,6 +105,28 @@ def test_fields_and_an_id_of_ones_own_stay_with_a_path_and_filter_searches(
         assert collection.pictures([collection.with_id("sku 1")])[number].fields == fields
 
 
+def test_an_id_stays_with_the_path_it_was_put_at_and_no_other_copy_is_touched(
+    client: TestClient, own: Path
+) -> None:
+    (own / "canyon.jpg").write_bytes(picture("red"))
+    assert client.put(f"{FILES}/canyon.jpg", json={"fields": {"a": 1}}).status_code == 404
+    body = {"image": base64.b64encode(picture("red")).decode(), "fields": {"n": 1}, "id": "A1"}
+    assert (
+        client.put(f"{FILES}/canyon.jpg", content=picture("red"), headers=JPEG).status_code == 200
+    )
+    assert client.put(f"{FILES}/zz/up.jpg", json=body).json()["id"] == "A1"
+    refused = client.put("/api/v1/ids/A1", content=picture("blue"), headers=JPEG)
+    assert (refused.status_code, refused.json()["kind"]) == (409, "cannot-write")
+    assert "zz/up.jpg" in refused.json()["error"]
+    assert client.put("/api/v1/ids/A1", json={"fields": {"n": 2}}).json()["fields"] == {"n": 2}
+    replaced = client.put(f"{FILES}/zz/up.jpg", content=picture("blue"), headers=JPEG).json()
+    assert (replaced["id"], replaced["fields"]) == ("A1", {"n": 2})
+    assert client.get("/api/v1/ids/A1").json()["path"] == "zz/up.jpg"
+    assert client.get(f"{FILES}/canyon.jpg").json()["id"] is None
+    assert (own / "canyon.jpg").read_bytes() == picture("red")
+    assert (own / "zz/up.jpg").read_bytes() == picture("blue")
+
+
 @pytest.mark.parametrize(
     "new",
     [
@@ -197,6 +220,23 @@ def test_what_is_no_picture_is_refused_and_leaves_the_old_one(
     assert refused.status_code == 422
     assert "the picture that was sent" in refused.json()["error"]
     assert (own / "one.jpg").read_bytes() == picture("red")
+
+
+def test_a_file_that_cannot_be_written_is_refused_without_a_path_of_the_server(
+    client: TestClient, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own / "one.txt").write_text("no folder")
+    below = client.put(f"{FILES}/one.txt/a/b.jpg", content=picture("red"), headers=JPEG)
+    assert (below.status_code, below.json()["error"][:20]) == (422, "one.txt is no folder")
+
+    def read_only(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("visterm.files.os.replace", read_only)
+    refused = client.put(f"{FILES}/b.jpg", content=picture("red"), headers=JPEG)
+    assert (refused.status_code, refused.json()["kind"]) == (409, "cannot-write")
+    assert "read-only" in refused.json()["error"]
+    assert str(own) not in refused.json()["error"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,9 @@ def test_doubtful_captions_are_corrected_as_one_step(client: TestClient) -> None
     doubts = {one["picture"]: one for one in found}
     assert (doubts[best[0]]["holds"], doubts[best[-1]]["holds"]) == (False, True)
     assert not any(one["is_likely"] and one["holds"] and one["probability"] > 0.05 for one in found)
+    for wrong in ("-sea", "sea tree", "qqqq"):
+        body = {"query": wrong, "answers": {str(best[0]): True}}
+        assert client.post(f"{API}/review", json=body).status_code == 422, wrong
     body = {"query": "sea", "answers": {str(best[0]): True, str(best[-1]): False}}
     assert (
         client.post(f"{API}/review", json=body).json()["changed"] == 1

@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from visterm.errors import BadInput, VistermError
+from visterm.web.app import make_app
 from visterm.web.client import ApiError, Client
 from visterm.web.listener import listen
 from visterm.web.schemas import Changed
@@ -143,11 +144,18 @@ def test_the_command_line_and_the_collection_load_no_server() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def test_a_program_uses_two_collections_by_the_client(own: Path, tmp_path: Path) -> None:
+def test_one_collection_is_not_served_under_two_names(own: Path) -> None:
+    with pytest.raises(BadInput, match="served already"):
+        make_app(own, collections={"shop": own / "alps"})
+
+
+def test_a_program_uses_two_collections_by_the_client(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
-    options = ("--port", "0", "--as-is", "--also", f"shop={shop}", "--token", "quite-a-long-token")
-    with served(own, *options) as (_, page):
+    monkeypatch.setenv("VISTERM_TOKEN", "quite-a-long-token")  # not in the list of processes
+    with served(own, "--port", "0", "--as-is", "--also", f"shop={shop}") as (_, page):
         url = page.partition("?")[0]
         first = Client(url, token="quite-a-long-token")
         other = Client(url, token="quite-a-long-token", collection="shop")

@@ -37,13 +37,24 @@ def serve(
         str, typer.Option(help="Address to listen on; beyond this machine a token is needed.")
     ] = "127.0.0.1",
     token: Annotated[
-        str | None, typer.Option(help="Let in only who knows this; made up where one is needed.")
+        str | None,
+        typer.Option(
+            envvar="VISTERM_TOKEN", help="Let in only who knows this; made up where one is needed."
+        ),
     ] = None,
     read_token: Annotated[
-        str | None, typer.Option(help="A token that allows to search and to look, and no more.")
+        str | None,
+        typer.Option(
+            envvar="VISTERM_READ_TOKEN",
+            help="A token that allows to search and to look, and no more.",
+        ),
     ] = None,
     judge_token: Annotated[
-        str | None, typer.Option(help="A token that allows to caption and to say yes or no, too.")
+        str | None,
+        typer.Option(
+            envvar="VISTERM_JUDGE_TOKEN",
+            help="A token that allows to caption and to say yes or no, too.",
+        ),
     ] = None,
     also: Annotated[
         list[str] | None,

@@ -277,10 +277,10 @@ def remove(catalogue: Catalogue, root: Path, paths: Sequence[str | os.PathLike[s
 
 
 @verb("taking a step back")
-def undo_last(catalogue: Catalogue, root: Path) -> changes.UndoneStep:
+def undo_last(catalogue: Catalogue, root: Path, only_said: bool = False) -> changes.UndoneStep:
     from visterm.collection.feedback import changes
 
-    undone = changes.undo_last(catalogue)
+    undone = changes.undo_last(catalogue, only_said=only_said)
     _learn_completeness(catalogue)
     return undone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from visterm import __version__
 from visterm.collection import Collection, SharedState
-from visterm.errors import VistermError
+from visterm.errors import BadInput, VistermError
 from visterm.web.page_files import page_routes
 from visterm.web.problems import answer_with_problems, refuse_unknown_parameters
 from visterm.web.request_log import LogFormat
@@ -73,12 +73,11 @@ def make_app(
         Whether training may start by itself, when enough captions have changed.
     """
     server = _opened(folder, store, shared or SharedState())
-    others = {
-        f"{API}/collections/{name}": _opened(
-            where, None, SharedState(address=f"{API}/collections/{name}")
-        )
-        for name, where in (collections or {}).items()
-    }
+    others: dict[str, Server] = {}
+    for name, where in (collections or {}).items():
+        address = f"{API}/collections/{name}"
+        known = (server, *others.values())
+        others[address] = _opened(where, None, SharedState(address=address), known)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -127,6 +126,13 @@ def make_app(
     return guard
 
 
-def _opened(folder: Path, store: Path | None, shared: SharedState) -> Server:
+def _opened(
+    folder: Path, store: Path | None, shared: SharedState, known: Iterable[Server] = ()
+) -> Server:
     with Collection.open(folder, store=store) as collection:
+        if any(collection.store.resolve() == one.store.resolve() for one in known):
+            raise BadInput(
+                f"{folder} is part of the collection {collection.root}, which is served already; "
+                "name a folder outside of it"
+            )
         return Server(collection.root, collection.store, shared)

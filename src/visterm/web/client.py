@@ -96,6 +96,8 @@ class Client:
         With a ``vector`` of your own, those nearest to it that filters in ``query`` let through.
         """
         asked = {"query": query, "k": k, **options}
+        if isinstance(asked.get("region"), (tuple, list)):
+            asked["region"] = ",".join(map(str, asked["region"]))
         if vector is None:
             return self._ask(Ranking, "GET", "/search", asked)
         body = json.dumps({"vector": list(vector), **asked}).encode()
@@ -188,8 +190,8 @@ class Client:
         body: bytes | None = None,
         content: str = "application/json",
     ) -> Answer | Queued:
-        text = self._send(method, path, {}, body, content)
-        return "queued" if text == b'{"queued":true}' else _adapter(kind).validate_json(text)
+        status, text = self._send(method, path, {}, body, content)
+        return "queued" if status == 202 else _adapter(kind).validate_json(text)
 
     def _ask(
         self,
@@ -199,7 +201,8 @@ class Client:
         parameters: dict[str, Any] | None = None,
         body: bytes | None = None,
     ) -> Answer:
-        return _adapter(kind).validate_json(self._send(method, path, parameters or {}, body))
+        _, text = self._send(method, path, parameters or {}, body)
+        return _adapter(kind).validate_json(text)
 
     def _send(
         self,
@@ -208,14 +211,13 @@ class Client:
         parameters: dict[str, Any],
         body: bytes | None,
         content: str = "application/json",
-    ) -> bytes:
+    ) -> tuple[int, bytes]:
         asked = f"?{urlencode(parameters, doseq=True)}" if parameters else ""
         headers = self._headers | ({} if body is None else {"Content-Type": content})
         request = Request(f"{self._api}{path}{asked}", body, headers, method=method)
         try:
             with urlopen(request, timeout=self._timeout) as answer:
-                text: bytes = answer.read()
-                return text
+                return answer.status, answer.read()
         except HTTPError as error:
             raise _refusal(error) from None
         except OSError as error:

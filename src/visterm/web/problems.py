@@ -17,11 +17,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from visterm.collection import Locked, NotTrained, UnknownPicture, UnknownWords
-from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.errors import BadInput, NotAllowed, UnreadablePicture, VistermError
 from visterm.web.thread_pool import Busy
 from visterm.web.writer import Interrupted
 
 log = logging.getLogger("visterm.web")
+
+
+class CannotWrite(VistermError):
+    """A picture file cannot be put where it was meant to be."""
 
 
 class Problem(BaseModel):
@@ -53,7 +57,7 @@ _OTHERS: dict[int, str] = {
     400: "too-large",
     403: "wrong-host, wrong-origin",
     404: "no-picture, unreadable",
-    409: "locked, nothing-learnt",
+    409: "cannot-write, locked, nothing-learnt",
     422: "unknown-words",
     503: "interrupted",
 }
@@ -65,7 +69,9 @@ _ANSWERS: tuple[tuple[type[VistermError], int, str], ...] = (
     (UnreadablePicture, 404, "unreadable"),
     (UnknownWords, 422, "unknown-words"),
     (NotTrained, 409, "nothing-learnt"),
+    (NotAllowed, 403, "forbidden"),
     (Locked, 409, "locked"),
+    (CannotWrite, 409, "cannot-write"),
     (Busy, 503, "busy"),
     (Interrupted, 503, "interrupted"),
     (BadInput, 422, "bad-input"),

@@ -18,6 +18,7 @@ from visterm.collection import (
     Status,
     WordRecord,
 )
+from visterm.collection.media import fields as own_fields
 from visterm.quick_dataclass import dataclass
 from visterm.web.writer import Job
 
@@ -136,7 +137,7 @@ class PictureDetails(Picture):
 
     captions: dict[str, str]
     location: str
-    """Where its file lies on the server, or its URL."""
+    """Where its file lies on the server, or its URL; below the folder for tokens that only read."""
 
 
 class CompletedWords(Response):
@@ -335,15 +336,15 @@ class WordPage(WordRecord):
     examples: list[Picture]  # type: ignore[assignment]
 
 
-FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")]
+FieldName = Annotated[str, StringConstraints(pattern=f"^{own_fields.NAME}$")]
 FieldValue = Annotated[
     bool
     | Annotated[int, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
     | Annotated[float, Field(gt=-1e300, lt=1e300)]
-    | Annotated[str, StringConstraints(max_length=1000)],
+    | Annotated[str, StringConstraints(max_length=own_fields.LONGEST)],
     Field(description="A string (dates as 2026-05-01), a number, true or false."),
 ]
-FieldValues = Annotated[dict[FieldName, FieldValue], Field(max_length=64)]
+FieldValues = Annotated[dict[FieldName, FieldValue], Field(max_length=own_fields.MOST)]
 OwnId = Annotated[Text, Field(min_length=1, max_length=300)]
 Vector = Annotated[
     list[Annotated[float, Field(ge=-1e30, le=1e30)]], Field(min_length=1, max_length=4096)

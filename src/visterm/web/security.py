@@ -41,6 +41,7 @@ LONGEST_ADDRESS = 16 << 10
 _PART = re.compile(r"/api/v1/(?:collections/[^/]+/)?([^/]+)")
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _READS = ("GET", "HEAD")
+_RIGHT = "visterm.right"
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -99,24 +100,16 @@ class Bucket:
         self.rate, self.size, self._clock, self._most = rate, float(size), clock, most
         self._left: OrderedDict[str, tuple[float, float, str]] = OrderedDict()
 
-    def is_empty(self, client: str) -> bool:
-        """Whether a client would be refused now."""
-        return self._filled(client, self._clock()) < 1
-
     def take(self, client: str, what: str = "") -> bool:
         """Whether a client may; to ask for the same thing again costs nothing."""
         now = self._clock()
-        left = self._filled(client, now)
-        *_, last = self._left.pop(client, ("",))
+        left, since, last = self._left.pop(client, (self.size, now, ""))
+        left = min(self.size, left + self.rate * (now - since))
         allowed = left >= 1
         self._left[client] = (left - (allowed and (not what or what != last)), now, what)
         while len(self._left) > self._most:  # many clients must not fill the memory
             self._left.popitem(last=False)
         return allowed
-
-    def _filled(self, client: str, now: float) -> float:
-        left, since, _ = self._left.get(client, (self.size, now, ""))
-        return min(self.size, left + self.rate * (now - since))
 
 
 class Guard:
@@ -227,17 +220,16 @@ class Guard:
             return None  # the page's own files are the same for everybody
         given, in_address = self._given_token(scope, headers)
         if given is not None:
-            client = _client(scope)
-            if self._wrong_tokens.is_empty(client):  # nor is a right one looked at
-                return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
             found = [right for token, right in self._tokens.items() if _same(given, token)]
             if found and RIGHTS.index(found[0]) < RIGHTS.index(needed_right(scope)):
                 return problem(
                     403, f"this token allows to {found[0]}, and not to {needed_right(scope)}"
                 )
             if found:
+                scope[_RIGHT] = found[0]
                 return self._let_in(given) if in_address else None
-            self._wrong_tokens.take(client, given)
+            if not self._wrong_tokens.take(_client(scope), given):
+                return problem(429, "too many wrong tokens; wait a minute", headers=_later(60))
         if scope["path"] == "/" and scope["method"] in _READS:
             return _ask_for_token(wrong=given is not None)
         return problem(
@@ -301,6 +293,16 @@ def needed_right(scope: Scope) -> Right:
         return "read"
     is_write = part in ("files", "ids", "train") or scope["path"].endswith("/fields")
     return "write" if is_write else "judge"
+
+
+def right_of(scope: Scope) -> Right:
+    """What whoever asks may do, as the guard found: anything, where no token is needed.
+
+    >>> right_of({})
+    'write'
+    """
+    right: Right = scope.get(_RIGHT, "write")
+    return right
 
 
 def _part(scope: Scope) -> str:

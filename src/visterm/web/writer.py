@@ -39,7 +39,7 @@ from visterm.collection import (
     UnknownPicture,
     UnknownWords,
 )
-from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.errors import BadInput, NotAllowed, UnreadablePicture, VistermError
 from visterm.progress import Progress, silent
 from visterm.web.thread_pool import Busy, ThreadPool
 
@@ -55,7 +55,10 @@ RESULTS = {kind.__name__: kind for kind in (Judgement, Queued, RoundReport, Undo
 """What changes return besides numbers and nothing."""
 ERRORS: dict[str, type[VistermError]] = {
     kind.__name__: kind
-    for kind in (UnknownPicture, UnknownWords, NotTrained, Locked, UnreadablePicture, BadInput)
+    for kind in (
+        *(UnknownPicture, UnknownWords, NotTrained, Locked),
+        *(UnreadablePicture, NotAllowed, BadInput),
+    )
 }
 """Errors that the API tells apart, the narrower ones first."""
 _LESS_URGENT = 5

@@ -27,7 +27,7 @@ from visterm.collection.store.events import (
 )
 from visterm.collection.store.snapshot import snapshot
 from visterm.collection.store.versions import caption_changes
-from visterm.errors import BadInput
+from visterm.errors import BadInput, NotAllowed
 from visterm.text.query import QueryVector, UnknownWords
 from visterm.text.spelling import closest_words
 
@@ -116,10 +116,18 @@ def remove(catalogue: Catalogue, paths: Sequence[str]) -> int:
     return count
 
 
-def undo_last(catalogue: Catalogue) -> UndoneStep:
-    """Take the last step back; the caller holds the lock."""
+def undo_last(catalogue: Catalogue, *, only_said: bool = False) -> UndoneStep:
+    """Take the last step back; the caller holds the lock.
+
+    If ``only_said``, steps other than captions and answers are refused with `NotAllowed`.
+    """
     while (step := events.last_step(catalogue)) is not None:
         number, before = step
+        if only_said and before.keys() & {"fields", "features", "removed"}:
+            raise NotAllowed(
+                f"the last step was no caption and no answer ({_named(before)}); to undo it, use a "
+                "token that allows to write"
+            )
         with catalogue.transaction():
             count = _revert(catalogue, number, before)
             events.mark_undone(catalogue, number)

@@ -26,6 +26,7 @@ from visterm.errors import BadInput
 from visterm.index.codes import magnitudes
 from visterm.index.columns import computed
 from visterm.text.tokens import one_form, stem, word_pattern
+from visterm.text.vocabulary import Vocabulary
 
 _LEAST = {True: 0.95, False: 0.7}
 """How surprising a caption that holds the word, or lacks it, is where it is more likely wrong than
@@ -56,10 +57,10 @@ def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
     answered = list(judged_pictures(catalogue, words_of(word)))
     with reading(catalogue) as now:
         model = now.words
-        number = model.vocabulary.number(word)
+        number = _number(model.vocabulary, word)
         pictures = now.pictures(model.version.extractor)
-        if number is None or pictures is None:
-            raise BadInput(f"the model does not know {word!r}; visterm train learns from captions")
+        if pictures is None:
+            raise _unknown(word)
         held = holders(catalogue.db, model.vocabulary.keys[number])
         others = np.setdiff1d(captioned(catalogue.db), held, assume_unique=True)
         (codes,) = computed(pictures.file, [model.word_weights(number)])
@@ -78,6 +79,19 @@ def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
             for one, seen in zip(near, prior, strict=True)
         ]
     return _in_turn(ids, np.array(likely), np.isin(ids, held), count)
+
+
+def _number(vocabulary: Vocabulary, word: str) -> int:
+    if not word_pattern(word).fullmatch(one_form(word)):
+        raise BadInput(f"review one word at a time, such as sea, not {word!r}")
+    number = vocabulary.number(word)
+    if number is None:
+        raise _unknown(word)
+    return number
+
+
+def _unknown(word: str) -> BadInput:
+    return BadInput(f"the model does not know {word!r}; visterm train learns from captions")
 
 
 def _in_turn(
@@ -109,6 +123,8 @@ def review(catalogue: Catalogue, word: str, answers: Mapping[int, bool]) -> int:
     that it is not asked again. A caption of nothing but the word stays, under a no. Returns how
     many captions changed.
     """
+    with reading(catalogue) as known:
+        _number(known.words.vocabulary, word)
     texts = effective_captions(catalogue, list(answers))
     changed = {}
     for picture, shows in answers.items():

@@ -14,11 +14,12 @@ from typing import TypeAlias
 
 from visterm.collection.store.catalogue import Catalogue
 from visterm.errors import BadInput
+from visterm.text.filters import FIELD
 
 Value: TypeAlias = str | float | bool
 Fields: TypeAlias = Mapping[str, Value]
 ID = "id"
-NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
+NAME = FIELD.pattern.removeprefix(r"field\.")
 MOST = 64
 LONGEST = 1000
 _LARGEST = 1e300
@@ -30,14 +31,19 @@ def check(fields: Fields | None, own_id: str | None = None) -> None:
     >>> check({"price": 12.5}, "4711")
     >>> check({"id": "4711"})
     Traceback (most recent call last):
-    visterm.errors.BadInput: fields differ in more than capitals, and an id is given beside them
+    visterm.errors.BadInput: an id is no field; give it beside the fields
+    >>> check({"price": 1, "Price": 2})
+    Traceback (most recent call last):
+    visterm.errors.BadInput: two fields differ only in capitals; give one another name
     """
     fields = fields or {}
     if len(fields) > MOST:
         raise BadInput(f"a picture has at most {MOST} fields, not {len(fields)}")
     names = {name.lower() for name in fields}
-    if len(names) < len(fields) or ID in names:
-        raise BadInput("fields differ in more than capitals, and an id is given beside them")
+    if ID in names:
+        raise BadInput("an id is no field; give it beside the fields")
+    if len(names) < len(fields):
+        raise BadInput("two fields differ only in capitals; give one another name")
     for name, value in {**fields, ID: own_id or ""}.items():
         if not re.fullmatch(NAME, name):
             raise BadInput(f"a field is called by letters, digits, _ and -, not {name[:80]!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from starlette.responses import Response
 
 from visterm.collection import Collection, Judgement, RoundReport
@@ -24,6 +24,7 @@ from visterm.web.schemas import (
     QueuedResponse,
     Undone,
 )
+from visterm.web.security import right_of
 from visterm.web.server import Server
 
 REFUSED_WRITE = refusals(400, 403, 408, 409, 413, 415, 422, 429, 503)
@@ -75,9 +76,15 @@ def feedback_routes(server: Server) -> APIRouter:
         return await server.change("judge_many", Changed, query=new.query, answers=answers)
 
     @router.delete("/many", response_model=Changed, responses=REFUSED_WRITE | QUEUED)
-    async def undo_last() -> Response:
-        """Take back what was said last: a caption, a yes or no, or a step over many pictures."""
-        return await server.change("undo_last", lambda step: Changed(step.pictures, step.what))
+    async def undo_last(request: Request) -> Response:
+        """Take back the last step: a caption, a yes or no, many of either, fields or a removal.
+
+        With a token that does not allow to write only captions and answers are taken back.
+        """
+        only = {} if right_of(request.scope) == "write" else {"only_said": True}
+        return await server.change(
+            "undo_last", lambda step: Changed(step.pictures, step.what), **only
+        )
 
     @router.get("/teach", response_model=Questions, responses=refusals(400, 403, 409, 422, 503))
     async def teaching_questions(

@@ -7,8 +7,7 @@ picture may have an id of the caller's own besides, and fields and a vector.
 from __future__ import annotations
 
 import asyncio
-import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -18,16 +17,16 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from visterm.collection import Collection, UnknownPicture
-from visterm.errors import BadInput, UnreadablePicture
-from visterm.files import make_folder, write_whole
+from visterm.errors import BadInput, UnreadablePicture, VistermError
+from visterm.files import make_folder, reason, write_whole
 from visterm.pictures.formats import SUPPORTED_EXTENSIONS
 from visterm.pictures.sandbox import read_picture
 from visterm.web.fetch import fetch
-from visterm.web.problems import refusals
+from visterm.web.problems import CannotWrite, refusals
 from visterm.web.routes.feedback import REFUSED_CHANGE
-from visterm.web.routes.pictures import picture_details
+from visterm.web.routes.pictures import decoded, picture_details
 from visterm.web.schemas import Changed, NewPicture, OwnId, PictureDetails, Text
-from visterm.web.security import FILE_TYPES, LARGEST_PICTURE
+from visterm.web.security import FILE_TYPES, LARGEST_PICTURE, Right, right_of
 from visterm.web.server import Server
 
 FilePath = Annotated[
@@ -55,9 +54,9 @@ def file_routes(server: Server) -> APIRouter:
     router = APIRouter(tags=["files"])
 
     @router.get("/files/{path:path}", response_model=PictureDetails, responses=_REFUSED)
-    async def find_file(path: FilePath) -> Response:
+    async def find_file(path: FilePath, request: Request) -> Response:
         """The picture in a file."""
-        return await server.answer(_found, path)
+        return await server.answer(_found, path, right_of(request.scope))
 
     @router.put(
         "/files/{path:path}",
@@ -87,9 +86,10 @@ def file_routes(server: Server) -> APIRouter:
         return await server.change("remove", Changed, paths=[str(server.folder / path)])
 
     @router.get("/ids/{own_id:path}", response_model=PictureDetails, responses=_REFUSED)
-    async def find_id(own_id: OwnIdPath) -> Response:
+    async def find_id(own_id: OwnIdPath, request: Request) -> Response:
         """The picture that you gave an id."""
-        return await server.answer(lambda c: picture_details(c, c.with_id(own_id)))
+        right = right_of(request.scope)
+        return await server.answer(lambda c: picture_details(c, c.with_id(own_id), right))
 
     @router.put(
         "/ids/{own_id:path}",
@@ -98,9 +98,18 @@ def file_routes(server: Server) -> APIRouter:
         openapi_extra=_BODY,
     )
     async def replace_by_id(own_id: OwnIdPath, request: Request) -> Response:
-        """Replace the picture that you gave an id, or its fields or vector, as by its path."""
+        """Replace the picture that you gave an id, or its fields or vector, as by its path.
+
+        A picture that lies in several files can be replaced by a path only.
+        """
         given = await _given(request, None)
-        return await _put(server, (await server.questions.ask(_paths, own_id))[0], given)
+        path, *others = await server.questions.ask(_paths, own_id)
+        if others and given.data is not None:
+            raise CannotWrite(
+                f"several files hold this picture, {path} and {others[0]} among them: put the new "
+                "one by the path of the file that it shall replace"
+            )
+        return await _put(server, path, given)
 
     @router.delete("/ids/{own_id:path}", response_model=Changed, responses=REFUSED_CHANGE)
     async def remove_by_id(own_id: OwnIdPath) -> Response:
@@ -124,7 +133,7 @@ class _Given:
 
 
 async def _put(server: Server, path: str, given: _Given) -> Response:
-    await server.pictures.ask(_keep, path, given)
+    given = await server.pictures.ask(_keep, path, given)
     at = str(server.folder / path)
     values: dict[str, Any] = {"fields": given.fields, "own_id": given.own_id}
     if given.data is None and given.vector is None:
@@ -146,11 +155,9 @@ async def _given(request: Request, own_id: str | None) -> _Given:
 def _read(body: bytes, own_id: str | None) -> _Given:
     try:
         new = NewPicture.model_validate_json(body)
-        data = None if new.image is None else base64.b64decode(new.image, validate=True)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
-    except ValueError:
-        raise BadInput("image must be a picture file in base 64") from None
+    data = None if new.image is None else decoded(new.image)
     if new.url is not None:
         if data is not None:
             raise BadInput("give image or url, not both")
@@ -179,26 +186,53 @@ def _checked(path: str) -> str:
     return path
 
 
-def _keep(collection: Collection, path: str, given: _Given) -> None:
-    """Write a picture into the folder, on the disk when this returns, once it has been decoded."""
+def _keep(collection: Collection, path: str, given: _Given) -> _Given:
+    """Write a picture into the folder, on the disk when this returns, once it has been decoded.
+
+    Returns what then belongs to the picture.
+    """
     file, data = collection.root / _checked(path), given.data
+    given = _with_old_values(collection, path, given)
     collection.check_given(path, data, given.vector, given.fields, given.own_id)
     if data is None:
         _number(collection, path)
-        return
+        return given
     if not file.parent.resolve().is_relative_to(collection.root.resolve()):
         raise BadInput("path must be that of a file below the folder, as in products/4711.jpg")
     try:
         read_picture(data, max_side=64)
     except UnreadablePicture as error:
         raise BadInput(f"the picture that was sent: {error.reason}") from None
+    above = next(folder for folder in file.parents if folder.exists())
+    if not above.is_dir():
+        raise BadInput(f"{above.name} is no folder; choose another path")
+    if file.is_dir():
+        raise BadInput(f"{file.name} is a folder; choose another path")
     try:
         make_folder(file.parent)
-    except OSError:  # a file is called so
-        raise BadInput(f"{file.parent.name} is no folder") from None
-    if file.is_dir():
-        raise BadInput(f"{file.name} is a folder")
-    write_whole(file, data)
+        write_whole(file, data)
+    except VistermError as error:  # whose sentence names a path of this machine
+        why = reason(error.__cause__) if isinstance(error.__cause__, OSError) else "refused"
+        raise CannotWrite(f"the server cannot write into the folder of pictures: {why}") from error
+    return given
+
+
+def _with_old_values(collection: Collection, path: str, given: _Given) -> _Given:
+    """What a new file brings, with the id and the fields that stay with its path.
+
+    Those of a picture that lies in one file only, `Collection.add` hands over.
+    """
+    if given.data is None:
+        return given
+    try:
+        number = _number(collection, path)
+    except UnknownPicture:
+        return given
+    old = collection.pictures([number])[number]
+    if len(collection.record(number).files) < 2:
+        return given
+    fields = (old.fields or None) if given.fields is None else given.fields
+    return replace(given, own_id=given.own_id or old.id, fields=fields)
 
 
 def _number(collection: Collection, path: str) -> int:
@@ -212,5 +246,5 @@ def _paths(collection: Collection, own_id: str) -> list[str]:
     return [file.path for file in collection.record(collection.with_id(own_id)).files]
 
 
-def _found(collection: Collection, path: str) -> PictureDetails:
-    return picture_details(collection, _number(collection, path))
+def _found(collection: Collection, path: str, right: Right = "write") -> PictureDetails:
+    return picture_details(collection, _number(collection, path), right)

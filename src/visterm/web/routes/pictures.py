@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import mimetypes
 import tempfile
 from pathlib import Path as FilePath
@@ -36,6 +35,7 @@ from visterm.web.schemas import (
     Text,
     WordPage,
 )
+from visterm.web.security import Right, right_of
 from visterm.web.server import Server, json_response
 
 Picture = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="A picture's number.")]
@@ -55,9 +55,9 @@ def picture_routes(server: Server) -> APIRouter:
     refused = refusals(400, 403, 404, 422, 503)
 
     @router.get("", response_model=PictureDetails, responses=refused)
-    async def picture_by_number(picture: Picture) -> Response:
+    async def picture_by_number(picture: Picture, request: Request) -> Response:
         """A picture's files, size and captions."""
-        return await server.answer(picture_details, picture)
+        return await server.answer(picture_details, picture, right_of(request.scope))
 
     @router.get(
         "/thumbnail",
@@ -182,9 +182,11 @@ def library_routes(server: Server) -> APIRouter:
     return router
 
 
-def picture_details(collection: Collection, picture: int) -> PictureDetails:
+def picture_details(collection: Collection, picture: int, right: Right = "write") -> PictureDetails:
+    """All that is known of a picture; who may only read gets no path of this machine."""
     captions = collection.captions(picture)
-    location = str(collection.record(picture).files[0].at(collection.root))
+    file = collection.record(picture).files[0]
+    location = file.path if right == "read" else str(file.at(collection.root))
     shown = collection.pictures([picture])[picture]
     return PictureDetails(**vars(shown), captions=captions, location=location)
 
@@ -252,11 +254,16 @@ def _word(collection: Collection, word: str) -> dict[str, Any]:
     return {**vars(known), "examples": [*collection.pictures(known.examples).values()]}
 
 
-def _like(collection: Collection, image: str, k: int) -> Response:
+def decoded(image: str) -> bytes:
+    """A picture file that came as text."""
     try:
-        data = base64.b64decode(image, validate=True)
-    except (binascii.Error, ValueError):
+        return base64.b64decode(image, validate=True)
+    except ValueError:
         raise BadInput("image must be a picture file in base 64") from None
+
+
+def _like(collection: Collection, image: str, k: int) -> Response:
+    data = decoded(image)
     with tempfile.NamedTemporaryFile(suffix=".picture") as file:
         file.write(data)
         file.flush()

@@ -36,8 +36,9 @@ Folders = Annotated[
 Words = Annotated[
     QueryText,
     Query(
-        description="Words; -word, word:2, in:FOLDER, captioned:no, 2019-07, after:2019, "
-        "before:2020, near:38.7,-9.1,5km and type:video work."
+        description='Words; -word, word:2, a OR b, (a b), "a name", in:FOLDER, captioned:no, '
+        "2019-07, after:2019, before:2020, every:12-25, near:38.7,-9.1,5km, type:video, "
+        "camera:nikon, lens:35mm, rating:>=4, person:anna and field.price:<20 work."
     ),
 ]
 Captioned = Annotated[
