@@ -36,7 +36,7 @@ MORE_WORDS = (
     "to teach a word, say yes to pictures that show it (visterm feedback yes WORD PICTURE); an "
     "image-text encoder knows any word (visterm encoder add)"
 )
-"""What would help somebody who asked for a word that is not known."""
+"""What to do about a word that is not known."""
 Term: TypeAlias = tuple[str, bool]
 """A part of a query, and whether it was quoted."""
 MOST_ALTERNATIVES = 32

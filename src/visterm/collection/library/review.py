@@ -52,7 +52,7 @@ class Doubt:
 def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
     """The captions to look at first, those that hold the word and those that lack it in turn.
 
-    Pictures of which somebody has said whether they show the word are left out.
+    Pictures with an answer for the word are left out.
     """
     answered = list(judged_pictures(catalogue, words_of(word)))
     with reading(catalogue) as now:
