@@ -259,7 +259,7 @@ def test_a_sidecar_changed_meanwhile_is_not_overwritten(tmp_path):
     path = picture(tmp_path)
     change = sidecar_change(path, ["sea"])
     (tmp_path / "boat.jpg.xmp").write_bytes(LIGHTROOM)
-    with pytest.raises(VistermError, match="changed by somebody else"):
+    with pytest.raises(VistermError, match="changed by another program"):
         change.write()
     assert (tmp_path / "boat.jpg.xmp").read_bytes() == LIGHTROOM
 

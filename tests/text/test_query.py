@@ -47,6 +47,14 @@ def test_words_are_read_with_their_weights(text: str, words: list[tuple[str, flo
     assert parse_query(text).words == tuple(words)
 
 
+def test_capitals_do_not_matter_in_the_name_of_a_filter() -> None:
+    assert parse_query("Camera:Nikon Field.Price:2").filters.facts == (
+        ("camera", "Nikon"),
+        ("field.Price", "2"),
+    )
+    assert parse_query('"NOT" not').words == (("not", 1.0), ("not", 1.0))
+
+
 def test_conditions_are_read_apart_from_words() -> None:
     query = parse_query('snow in:alps in:"summer 2019/" captioned:no')
     assert query == Query((("snow", 1.0),), Filters(("alps", "summer 2019"), False))

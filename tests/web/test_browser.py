@@ -751,6 +751,9 @@ def test_doubtful_captions_are_corrected_and_taken_back_as_one(
     doubt = sheet.locator(".question", has_text="sea and stones")
     expect(doubt).to_contain_text("shows it:")
     page.screenshot(path=ARTEFACTS / "review.png")
+    doubt.get_by_role("button", name="Yes").click()
+    doubt.get_by_role("button", name="Yes").click()
+    expect(sheet.get_by_role("button", name="Correct the captions")).to_be_disabled()
     doubt.get_by_role("button", name="No").click()
     sheet.get_by_role("button", name="Save 1 answer").click()
     expect(page.locator(".toast")).to_contain_text("1 caption changed")
@@ -764,6 +767,29 @@ def test_doubtful_captions_are_corrected_and_taken_back_as_one(
     assert caption["caption"] == "sea and stones"
 
 
+def test_review_waits_for_a_job_and_is_not_offered_without_captions(
+    served: Server, visit: Opener
+) -> None:
+    page = visit(f"{served.url}/?q=sea")
+    page.get_by_role("button", name="Review", exact=True).click()
+    page.route(
+        "**/api/v1/review",
+        lambda route: route.fulfill(status=202, json={"queued": True, "changed": 0}),
+    )
+    sheet = page.locator("#sheet")
+    sheet.locator(".question .yes").first.click()
+    sheet.get_by_role("button", name="Save 1 answer").click()
+    expect(sheet).to_contain_text("it counts when the background job is done")
+    expect(sheet.locator(".question")).to_have_count(0)
+    page.route(
+        "**/api/v1/status",
+        lambda route: route.fulfill(json={**route.fetch().json(), "captioned": 0}),
+    )
+    page.goto(f"{served.url}/?q=sea")
+    expect(page.locator("#teach")).to_be_visible()
+    expect(page.get_by_role("button", name="Review", exact=True)).to_be_hidden()
+
+
 def test_a_detail_is_framed_with_the_mouse_and_with_keys(served: Server, visit: Opener) -> None:
     page = visit(f"{served.url}/?q=sea")
     shown = order(page)[0]
@@ -775,6 +801,9 @@ def test_a_detail_is_framed_with_the_mouse_and_with_keys(served: Server, visit: 
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.7 * box["height"], steps=4)
     page.mouse.up()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(page.get_by_role("button", name="Find pictures like this part")).to_be_focused()
     page.screenshot(path=ARTEFACTS / "detail.png")
     expect(page.locator("#view")).to_be_visible()  # it neither turned the page nor left it
     page.get_by_role("button", name="Find pictures like this part").click()

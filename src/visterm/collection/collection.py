@@ -741,7 +741,7 @@ class Collection:
     def questions(self, query: str, count: int = 10) -> list[int]:
         """The pictures from whose answers most would be learnt about a word, or a query of words.
 
-        Likely ones and uncertain ones, different from each other, that nobody has answered yet.
+        Likely ones and uncertain ones, different from each other, without an answer yet.
         """
         from visterm.collection.library.teaching import questions
 

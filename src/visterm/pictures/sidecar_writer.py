@@ -5,7 +5,7 @@ written, and each replaces what was written of its kind before:
 
 - what visterm *predicts* goes where every program looks for keywords, into ``dc:subject``, and
   once more into ``visterm:words``, so that visterm never reads it back as the words of a person.
-  What somebody deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again;
+  What a user deleted from ``dc:subject`` is kept in ``visterm:refused`` and not written again;
 - what people have *said*: keywords into ``dc:subject``, those of a tree ("Places|Lisbon") into
   Lightroom's and digiKam's lists as well, and a text into ``dc:description``. ``visterm:said``
   lists them; visterm reads them as any other words of a person.
@@ -58,7 +58,7 @@ Texts = Mapping[str, Sequence[str]]
 def with_predictions(packet: bytes | None, words: Sequence[str]) -> bytes | None:
     """A packet with ``words`` as visterm's keywords.
 
-    Words that the packet holds already, or that somebody took out, are left out. None where there
+    Words that the packet holds already, or that a user took out, are left out. None where there
     was no packet and nothing is to be said; `BrokenXMP` where nothing can be added.
 
     >>> once = with_predictions(None, ["sea"])
@@ -83,8 +83,8 @@ def with_captions(
 ) -> bytes | None:
     """A packet with what people said of a picture: keywords, and a text about it.
 
-    Keywords with bars are of a tree, and written as such, too. A description by somebody else stays
-    alone.
+    Keywords with bars are of a tree, and written as such, too. A description from another program
+    stays alone.
 
     >>> read_xmp(with_captions(None, ["sea", "Places|Lisbon"], "A boat"))["description"]
     ['A boat']
@@ -274,12 +274,12 @@ class SidecarChange:
         return "".join(difflib.unified_diff(old, _lines(self.after), name, self.path))
 
     def write(self) -> None:
-        """Write the sidecar whole, unless somebody changed it since it was read."""
+        """Write the sidecar whole, unless it was changed since it was read."""
         if not self.changes:
             return
         target = os.path.realpath(self.path)  # a link stays one
         if _read(target) != self.before:
-            raise VistermError(f"{self.path} was changed by somebody else just now; try again")
+            raise VistermError(f"{self.path} was just changed by another program; try again")
         mode = None if self.before is None else os.stat(target).st_mode & 0o7777
         write_whole(target, self.after)
         if mode is not None:

@@ -7,7 +7,7 @@ month). A field is kept with a picture by a program, under a name of its own. Se
 folders, dates or days of any year mean any of them; everything else must hold together. A date
 alone (`visterm.text.dates`) lets through what was taken then, and what a caption says is of then,
 as scans of old prints are; in quotes it is a word. ``after:`` and ``before:`` take a period by its
-beginning: ``after:2019 before:2020`` is 2019.
+beginning: ``after:2019 before:2020`` is 2019. Capitals in a filter's name do not matter.
 """
 
 from __future__ import annotations
@@ -148,6 +148,8 @@ def parse_filter(term: str) -> Filters | None:
     name, colon, value = term.partition(":")
     if not colon:
         return None
+    kind, dot, key = name.partition(".")
+    name = kind.lower() + dot + key
     if name == "in":
         return Filters((_folder(value),))
     if name == "captioned":

@@ -36,7 +36,7 @@ MORE_WORDS = (
     "to teach a word, say yes to pictures that show it (visterm feedback yes WORD PICTURE); an "
     "image-text encoder knows any word (visterm encoder add)"
 )
-"""What would help somebody who asked for a word that is not known."""
+"""What to do about a word that is not known."""
 Term: TypeAlias = tuple[str, bool]
 """A part of a query, and whether it was quoted."""
 MOST_ALTERNATIVES = 32
@@ -174,7 +174,10 @@ def _alternatives(parts: list[Term]) -> tuple[list[Alternative], list[Term]]:
             parts = parts[1:]
         else:
             is_end = [not quoted and term in _OPERATORS for term, quoted in [*parts, (")", False)]]
-            inner, parts = _run(parts[: is_end.index(True)]), parts[is_end.index(True) :]
+            run, parts = parts[: is_end.index(True)], parts[is_end.index(True) :]
+            if run[-1] == ("-", False) and parts[:1] == [("(", False)]:
+                raise BadInput("a group cannot be unwanted; write a minus before each word")
+            inner = _run(run)
         now = [one & other for one in now or [Alternative()] for other in inner]
         if len(every) + len(now) > MOST_ALTERNATIVES:
             raise BadInput(f"a query has at most {MOST_ALTERNATIVES} alternatives; ask for fewer")
@@ -183,6 +186,8 @@ def _alternatives(parts: list[Term]) -> tuple[list[Alternative], list[Term]]:
 
 def _run(parts: list[Term]) -> list[Alternative]:
     """Words and filters without operators, as the only alternative."""
+    if ("NOT", False) in parts:
+        raise BadInput("for pictures without something write -word, not NOT word; quote a word NOT")
     terms, filters = _without_filters(parts, dates=True)
     words = tuple(word for term, quoted in terms for word in _weighted(term, quoted))
     return [Alternative(words, (filters,))]

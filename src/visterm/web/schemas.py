@@ -78,7 +78,7 @@ class RankedPicture(Picture):
     probability: float | None
     """How likely it is what was asked for, if that is known."""
     judged: bool | None
-    """What somebody answered for this query: yes or no."""
+    """What was answered for this query: yes or no."""
     evidence: ScoreParts | None
     """For words: what sight, captions and names add to the score, which is their sum."""
 

@@ -59,5 +59,6 @@ def test_a_word_that_nobody_knows_is_said(learnt: Collection) -> None:
 
 def test_a_word_is_taken_out_in_whichever_form_it_stands() -> None:
     assert _without("Dogs and a dog's bone", "dog") == "and a bone"
+    assert _without("A cat, dog, and sand (dog).", "dog") == "A cat, and sand."
     assert _without("dog", "dog") == ""
     assert np.all([_without(text, "cat") == text for text in ("a dog", "two lines\nof text")])

@@ -8,6 +8,7 @@ out, with what the model sees as a prior worth one picture that looks the same.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Doubt:
 def doubts(catalogue: Catalogue, word: str, count: int = 10) -> list[Doubt]:
     """The captions to look at first, those that hold the word and those that lack it in turn.
 
-    Pictures of which somebody has said whether they show the word are left out.
+    Pictures with an answer for the word are left out.
     """
     answered = list(judged_pictures(catalogue, words_of(word)))
     with reading(catalogue) as now:
@@ -148,12 +149,22 @@ def _without(text: str, word: str) -> str:
     """A caption without a word, in whichever form it stands there.
 
     >>> _without("Two dogs, on the beach\\ndog", "dog")
-    'Two , on the beach'
+    'Two, on the beach'
+    >>> _without("Sea, dog, sand (dog)", "dog")
+    'Sea, sand'
     """
     wanted, kept = stem(word), []
     for line in text.splitlines():
         pattern = word_pattern(line)
         rest = pattern.sub(lambda m: "" if stem(one_form(m[0])) == wanted else m[0], line)
         if pattern.search(rest):
-            kept.append(" ".join(rest.split()))
+            kept.append(" ".join(rest.split()) if rest == line else _tidied(rest))
     return "\n".join(kept)
+
+
+def _tidied(text: str) -> str:
+    """A line without the brackets, spaces and commas that a word left behind."""
+    text = re.sub(r"\(\s*\)|\[\s*\]", "", text)
+    text = re.sub(r"\s+(?=[,;:.!?](?:\s|$))", "", text)
+    text = re.sub(r"[,;:]+(?=[,;:.!?])", "", text)
+    return " ".join(text.split()).lstrip(" ,;:.!?").rstrip(" ,;:")

@@ -1,6 +1,6 @@
 """Rounds of teaching: ten questions, ten answers, what they brought, and what is known of a word.
 
-Asked about are those of the best pictures of a ranking that nobody has answered yet. Most of a
+Asked about are those of the best pictures of a ranking that have no answer yet. Most of a
 round are the most likely ones: a yes to them says what the word looks like, a no takes a mistake
 from the top. The others are the least certain, around where as many answer as not. Each is taken if
 it is unlike those that were taken before it, so that ten answers are not one answer ten times.

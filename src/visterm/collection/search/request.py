@@ -107,7 +107,7 @@ class ScoreParts:
     """The words that are to be read in it."""
 
     def says(self) -> str:
-        """Who says the words of the query, for people; "" where nobody does.
+        """Who says the words of the query, for people; "" where nothing does.
 
         >>> ScoreParts(0, 0, words=("sea",), folder_words=("lisbon", "1987")).says()
         'caption: sea; folder: lisbon, 1987'
@@ -130,7 +130,7 @@ class SearchResult:
     probability: float | None = None
     """How likely it is that the picture answers; None where that is not known."""
     judged: bool | None = None
-    """The relevance feedback for this query: yes, no, or None where nobody gave any."""
+    """The relevance feedback for this query: yes, no, or None where none was given."""
     evidence: ScoreParts | None = None
     """What sight, captions and names add to the score, for words; None for other queries."""
     taken: str | None = None

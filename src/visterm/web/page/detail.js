@@ -20,7 +20,12 @@ export class Detail {
     stage.append(this.bar)
     this.cover.addEventListener('pointerdown', event => this.down(event))
     this.cover.addEventListener('pointermove', event => { if (this.from) this.draw(this.from, this.at(event)) })
-    for (const name of ['pointerup', 'pointercancel']) this.cover.addEventListener(name, () => { this.from = null })
+    for (const name of ['pointerup', 'pointercancel']) {
+      this.cover.addEventListener(name, () => {
+        this.from = null
+        this.done.focus() // keys are heard in the bar
+      })
+    }
     this.cover.addEventListener('dblclick', event => event.stopPropagation())
     this.bar.addEventListener('keydown', event => this.key(event))
     this.bar.addEventListener('pointerdown', event => event.stopPropagation())

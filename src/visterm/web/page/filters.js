@@ -6,7 +6,7 @@ import { get } from './api.js'
 
 const SHOWN = 9
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const FILTER = /^((1[89]|20)\d\d(-\d\d){0,2}|(in|captioned|after|before|near|type|camera|lens|rating|person|every|field\.[\w-]+):.+)$/
+const FILTER = /^((1[89]|20)\d\d(-\d\d){0,2}|(in|captioned|after|before|near|type|camera|lens|rating|person|every|field\.[\w-]+):.+)$/i
 
 export class QuickFilters {
   constructor({ onAsk }) {

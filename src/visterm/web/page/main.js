@@ -50,7 +50,7 @@ const view = new View({
   onCaption: (picture, caption) => {
     const one = feed.of(picture)
     if (one) one.caption = caption
-    status.load().catch(() => {})
+    status.load().then(offerTeaching).catch(() => {})
   },
   onAsk: search,
   onSimilar: similar,
@@ -104,7 +104,7 @@ function offerTeaching() {
   const isKnown = hasWords(here().query) && !feed.isNewWord
   $('order').hidden = !isKnown
   $('teach').hidden = !isKnown || !feed.judges
-  $('review').hidden = $('teach').hidden || !/^[\p{L}\p{N}'-]+$/u.test(feed.query)
+  $('review').hidden = $('teach').hidden || !status.now?.captioned || !/^[\p{L}\p{N}'-]+$/u.test(feed.query)
 }
 
 /** Where the focus was left in the box, it goes to the first picture. */
@@ -141,6 +141,7 @@ async function afterJob() {
   else await feed.again()
   if (!here().like && !here().upload) await filters.load(here().query)
   if (!here().query) suggest()
+  offerTeaching()
   view.refresh()
 }
 

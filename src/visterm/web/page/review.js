@@ -2,7 +2,7 @@
 
 import { counted, el, percent, toast } from './dom.js'
 import { get, send } from './api.js'
-import { complain, question } from './teach.js'
+import { complain, round } from './teach.js'
 import { QUEUED } from './verdict.js'
 
 const KINDS = [
@@ -23,20 +23,17 @@ export class Review {
     if (!found) return
     const title = `Review “${word}”`
     if (!found.results.length) {
-      this.sheet.show(title, el('p', {}, `You have answered for all captions with “${word}”, and for all without it.`))
+      this.sheet.show(title, el('p', {}, 'No caption is in doubt.'))
       return
     }
-    const answers = new Map()
-    const done = el('button', { type: 'button', class: 'primary', disabled: true, onclick: () => this.correct(word, answers, done) }, 'Correct the captions')
-    const item = one => question(this.sheet, word, one, relevant => {
-      answers.set(one.picture, relevant)
-      done.disabled = false
-      done.textContent = `Save ${counted(answers.size, 'answer')}`
-    }, el('p', { class: 'doubt' }, one.caption || 'no caption', el('span', { class: 'quiet-text' }, ` · shows it: ${percent(one.probability)}${one.is_likely ? '' : ', less sure'}`)))
+    const { done, item } = round(this.sheet, word, ['Correct the captions', 'Save'],
+      (answers, button) => this.correct(word, answers, button))
+    const shown = one => item(one, el('p', { class: 'doubt' }, one.caption || 'no caption',
+      el('span', { class: 'quiet-text' }, ` · shows it: ${percent(one.probability)}${one.is_likely ? '' : ', less sure'}`)))
     const kinds = KINDS.map(({ holds, name }) => [name(word), found.results.filter(one => one.holds === holds)])
     this.sheet.show(title,
-      el('p', { class: 'quiet-text' }, `Do these show “${word}”? Yes adds the word to a caption, No removes it. Skip a picture if you are not sure.`),
-      kinds.map(([name, some]) => (some.length ? el('section', {}, el('h3', {}, name), el('ul', { class: 'questions' }, some.map(item))) : null)),
+      el('p', { class: 'quiet-text' }, `Do these show “${word}”? Yes adds the word to a caption; No removes it, but keeps a caption of only that word. Skip a picture if you are not sure.`),
+      kinds.map(([name, some]) => (some.length ? el('section', {}, el('h3', {}, name), el('ul', { class: 'questions' }, some.map(shown))) : null)),
       el('div', { class: 'row foot-row' }, done))
   }
 
@@ -48,7 +45,11 @@ export class Review {
       return
     }
     this.onChange()
+    if (made.queued) {
+      this.sheet.show(`Review “${word}”`, el('p', {}, `${QUEUED}.`))
+      return
+    }
     await this.ask(word)
-    toast(made.queued ? QUEUED : `${counted(made.changed, 'caption')} changed`, { name: 'Undo', run: this.onUndo })
+    toast(`${counted(made.changed, 'caption')} changed`, { name: 'Undo', run: this.onUndo })
   }
 }

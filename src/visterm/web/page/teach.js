@@ -22,18 +22,13 @@ export class Teaching {
       this.sheet.show(`Teach “${query}”`, el('p', {}, 'There is no picture left to ask about.'))
       return
     }
-    const answers = new Map()
-    const done = el('button', { type: 'button', class: 'primary', disabled: true, onclick: () => this.learn(query, answers, done) }, 'Learn from these answers')
-    const items = found.results.map(one => question(this.sheet, query, one, relevant => {
-      answers.set(one.picture, relevant)
-      done.disabled = false
-      done.textContent = `Learn from ${counted(answers.size, 'answer')}`
-    }))
+    const { done, item } = round(this.sheet, query, ['Learn from these answers', 'Learn from'],
+      (answers, button) => this.learn(query, answers, button))
     const about = /\s/.test(query) ? null
       : el('button', { type: 'button', class: 'quiet', onclick: () => this.sheet.word(query) }, 'About this word')
     this.sheet.show(`Do these show “${query}”?`,
       el('p', { class: 'quiet-text' }, 'visterm learns most from these. Skip a picture if you are not sure.'),
-      el('ul', { class: 'questions' }, items), el('div', { class: 'row foot-row' }, done, about))
+      el('ul', { class: 'questions' }, found.results.map(one => item(one))), el('div', { class: 'row foot-row' }, done, about))
   }
 
   async learn(query, answers, button) {
@@ -77,15 +72,29 @@ export class Teaching {
   }
 }
 
-/** A picture, and whether it fits; `about` says more below it. */
-export function question(sheet, query, one, say, about = null) {
+/** Questions of a round, and the button that saves its answers once there is one. */
+export function round(sheet, query, [name, verb], save) {
+  const answers = new Map()
+  const done = el('button', { type: 'button', class: 'primary', disabled: true, onclick: () => save(answers, done) }, name)
+  const say = (picture, relevant) => {
+    if (relevant === null) answers.delete(picture)
+    else answers.set(picture, relevant)
+    done.disabled = !answers.size
+    done.textContent = answers.size ? `${verb} ${counted(answers.size, 'answer')}` : name
+  }
+  return { done, item: (one, about = null) => question(sheet, query, one, relevant => say(one.picture, relevant), about) }
+}
+
+/** A picture, and whether it fits; `about` says more below it. A second click takes the answer back: null. */
+function question(sheet, query, one, say, about) {
   const row = el('div', { class: 'row', role: 'group', 'aria-label': `Does ${one.caption || one.path} fit ${query}?` })
   for (const relevant of [true, false]) {
     const button = el('button', {
       type: 'button', class: `say ${relevant ? 'yes' : 'no'}`, 'aria-pressed': 'false',
       onclick: () => {
-        for (const other of row.children) other.setAttribute('aria-pressed', String(other === button))
-        say(relevant)
+        const isTaken = button.getAttribute('aria-pressed') === 'false'
+        for (const other of row.children) other.setAttribute('aria-pressed', String(isTaken && other === button))
+        say(isTaken ? relevant : null)
       },
     }, icon(relevant ? 'yes' : 'no'), relevant ? 'Yes' : 'No')
     row.append(button)
