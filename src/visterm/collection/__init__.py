@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from visterm.collection.change_log import Queued as Queued
 from visterm.collection.collection import Collection as Collection
+from visterm.collection.media.fields import FIELD_NAME as FIELD_NAME
+from visterm.collection.media.fields import LONGEST_FIELD as LONGEST_FIELD
+from visterm.collection.media.fields import MOST_FIELDS as MOST_FIELDS
 from visterm.collection.media.records import PictureRecord as PictureRecord
 from visterm.collection.media.records import UnknownPicture as UnknownPicture
 from visterm.collection.search.request import PartialAnswer as PartialAnswer

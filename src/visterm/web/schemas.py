@@ -8,6 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from visterm.collection import (
+    FIELD_NAME,
+    LONGEST_FIELD,
+    MOST_FIELDS,
     CountedWord,
     Judgement,
     Likely,
@@ -18,7 +21,6 @@ from visterm.collection import (
     Status,
     WordRecord,
 )
-from visterm.collection.media import fields as own_fields
 from visterm.quick_dataclass import dataclass
 from visterm.web.writer import Job
 
@@ -336,15 +338,15 @@ class WordPage(WordRecord):
     examples: list[Picture]  # type: ignore[assignment]
 
 
-FieldName = Annotated[str, StringConstraints(pattern=f"^{own_fields.NAME}$")]
+FieldName = Annotated[str, StringConstraints(pattern=f"^{FIELD_NAME}$")]
 FieldValue = Annotated[
     bool
     | Annotated[int, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
     | Annotated[float, Field(gt=-1e300, lt=1e300)]
-    | Annotated[str, StringConstraints(max_length=own_fields.LONGEST)],
+    | Annotated[str, StringConstraints(max_length=LONGEST_FIELD)],
     Field(description="A string (dates as 2026-05-01), a number, true or false."),
 ]
-FieldValues = Annotated[dict[FieldName, FieldValue], Field(max_length=own_fields.MOST)]
+FieldValues = Annotated[dict[FieldName, FieldValue], Field(max_length=MOST_FIELDS)]
 OwnId = Annotated[Text, Field(min_length=1, max_length=300)]
 Vector = Annotated[
     list[Annotated[float, Field(ge=-1e30, le=1e30)]], Field(min_length=1, max_length=4096)

@@ -19,9 +19,9 @@ from visterm.text.filters import FIELD
 Value: TypeAlias = str | float | bool
 Fields: TypeAlias = Mapping[str, Value]
 ID = "id"
-NAME = FIELD.pattern.removeprefix(r"field\.")
-MOST = 64
-LONGEST = 1000
+FIELD_NAME = FIELD.pattern.removeprefix(r"field\.")
+MOST_FIELDS = 64
+LONGEST_FIELD = 1000
 _LARGEST = 1e300
 
 
@@ -37,19 +37,19 @@ def check(fields: Fields | None, own_id: str | None = None) -> None:
     visterm.errors.BadInput: two fields differ only in capitals; give one another name
     """
     fields = fields or {}
-    if len(fields) > MOST:
-        raise BadInput(f"a picture has at most {MOST} fields, not {len(fields)}")
+    if len(fields) > MOST_FIELDS:
+        raise BadInput(f"a picture has at most {MOST_FIELDS} fields, not {len(fields)}")
     names = {name.lower() for name in fields}
     if ID in names:
         raise BadInput("an id is no field; give it beside the fields")
     if len(names) < len(fields):
         raise BadInput("two fields differ only in capitals; give one another name")
     for name, value in {**fields, ID: own_id or ""}.items():
-        if not re.fullmatch(NAME, name):
+        if not re.fullmatch(FIELD_NAME, name):
             raise BadInput(f"a field is called by letters, digits, _ and -, not {name[:80]!r}")
         if isinstance(value, str):
-            if len(value) > LONGEST or any(ord(letter) < 32 for letter in value):
-                raise BadInput(f"{name} is one line of at most {LONGEST} characters")
+            if len(value) > LONGEST_FIELD or any(ord(letter) < 32 for letter in value):
+                raise BadInput(f"{name} is one line of at most {LONGEST_FIELD} characters")
         elif not isinstance(value, (bool, int, float)) or not abs(value) < _LARGEST:
             raise BadInput(f"{name} is a string, a number, true or false")
 
